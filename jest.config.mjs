@@ -5,7 +5,8 @@ import { join } from "node:path";
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, "node_modules/.cache/compiled");
 
 /** Packages that come as ES modules only. */
-const moduleOnly = "jose|marked|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
+const moduleOnly =
+  "jose|marked|file-type|strtok3|token-types|uint8array-extras|@tokenizer/inflate|@borewit/text-codec";
 
 /**
  * The lab: searches, campaigns, whole processes, deployments and documents, which take minutes each (`npm run test:lab`). Everything else
@@ -31,7 +32,10 @@ const lab = [
 const project = {
   testEnvironment: "node",
   extensionsToTreatAsEsm: [],
-  transform: { [`\\.ts$|/node_modules/(${moduleOnly})/.+\\.js$`]: "<rootDir>/test/tooling/esbuild-transform.cjs" },
+  transform: {
+    [`\\.ts$|/node_modules/(${moduleOnly})/.+\\.js$`]:
+      "<rootDir>/test/tooling/esbuild-transform.cjs",
+  },
   transformIgnorePatterns: [`/node_modules/(?!(${moduleOnly})/)`],
   // A property has a fixed seed and bounds.
   moduleNameMapper: { "^fast-check$": "<rootDir>/test/tooling/fast-check.ts" },
@@ -40,7 +44,11 @@ const project = {
 
 export default {
   projects: [
-    { ...project, displayName: "core", testMatch: ["<rootDir>/test/**/*.test.ts", ...lab.map((path) => `!${path}`)] },
+    {
+      ...project,
+      displayName: "core",
+      testMatch: ["<rootDir>/test/**/*.test.ts", ...lab.map((path) => `!${path}`)],
+    },
     { ...project, displayName: "lab", testMatch: lab },
   ],
   reporters: ["default", "<rootDir>/test/tooling/summary-reporter.cjs"],

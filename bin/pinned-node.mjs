@@ -24,7 +24,8 @@ export async function runPinned({ file, start }) {
       stdio: "inherit",
       env: { ...process.env, [wrapperVariable]: String(process.pid) },
     });
-    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+      process.on(signal, () => child.kill(signal));
     child.on("exit", (code, signal) => {
       process.exitCode = code ?? (signal === "SIGINT" ? 130 : 143);
     });

@@ -41,31 +41,111 @@ type Entry = { summary: string; load: () => Promise<Command> };
 /** All commands, in the order of the help. */
 export const commands: Record<string, Entry> = {
   init: entry(files.init, "init", "writes the files of a new project"),
-  start: entry(files.start, "start", "runs both zones on this machine, with a page in place of Slack"),
-  verification: entry(files.verification, "verification", "runs the Verification zone alone, for the real Slack"),
+  start: entry(
+    files.start,
+    "start",
+    "runs both zones on this machine, with a page in place of Slack",
+  ),
+  verification: entry(
+    files.verification,
+    "verification",
+    "runs the Verification zone alone, for the real Slack",
+  ),
   execution: entry(files.execution, "execution", "runs the Execution zone alone"),
-  "execution bundle": entry(files.execution, "executionBundle", "writes the Execution zone as files for a container"),
+  "execution bundle": entry(
+    files.execution,
+    "executionBundle",
+    "writes the Execution zone as files for a container",
+  ),
   send: entry(files.send, "send", "sends one task to a destination and prints the answer"),
-  conformance: entry(files.conformance, "conformance", "tests an Execution endpoint against the contract"),
-  manifest: entry(files.manifest, "manifest", "prints the manifest from which a Slack app is created"),
-  doctor: entry(files.doctor, "doctor", "checks everything, here or in a stage, and says how to fix it"),
+  conformance: entry(
+    files.conformance,
+    "conformance",
+    "tests an Execution endpoint against the contract",
+  ),
+  manifest: entry(
+    files.manifest,
+    "manifest",
+    "prints the manifest from which a Slack app is created",
+  ),
+  doctor: entry(
+    files.doctor,
+    "doctor",
+    "checks everything, here or in a stage, and says how to fix it",
+  ),
   smoke: entry(files.smoke, "smoke", "tests a new stage on AWS with real tasks"),
-  "config check": entry(files.config, "configCheck", "checks sekisho.config.json and lists every problem"),
-  "config push": entry(files.config, "configPush", "updates the routes and live settings of a stage without a deploy"),
+  "config check": entry(
+    files.config,
+    "configCheck",
+    "checks sekisho.config.json and lists every problem",
+  ),
+  "config push": entry(
+    files.config,
+    "configPush",
+    "updates the routes and live settings of a stage without a deploy",
+  ),
   "allow list": entry(files.allow, "allowList", "lists the rules of the allowlist"),
-  "allow add": entry(files.allow, "allowAdd", "allows a workspace, a channel, a person or a user group"),
+  "allow add": entry(
+    files.allow,
+    "allowAdd",
+    "allows a workspace, a channel, a person or a user group",
+  ),
   "allow remove": entry(files.allow, "allowRemove", "removes a rule of the allowlist"),
-  "allow why": entry(files.allow, "allowWhy", "shows which rule allows a person, or how to add one"),
-  "destinations list": entry(files.destinations, "destinationsList", "lists destinations and routes"),
-  "destinations check": entry(files.destinations, "destinationsCheck", "calls destinations and says why one fails"),
-  "destinations set": entry(files.destinationsSet, "destinationsSet", "changes the destinations of a route"),
-  "federation enable": entry(files.federation, "federationEnable", "lets AWS issue tokens for other clouds"),
-  "federation show": entry(files.federation, "federationShow", "prints what another cloud needs to trust a stage"),
-  "secrets put": entry(files.secretsPut, "secretsPut", "writes the secrets of a stage to AWS Secrets Manager"),
-  "zone-secret replace": entry(files.zoneSecret, "zoneSecretReplace", "replaces the secret that keys session ids"),
-  "zone-secret drop-former": entry(files.zoneSecret, "zoneSecretDropFormer", "ends the use of the replaced secret"),
-  "dead-letters list": entry(files.deadLetters, "deadLettersList", "lists the dead letters of a stage"),
-  "dead-letters redrive": entry(files.deadLetters, "deadLettersRedrive", "sends dead letters to the workers again"),
+  "allow why": entry(
+    files.allow,
+    "allowWhy",
+    "shows which rule allows a person, or how to add one",
+  ),
+  "destinations list": entry(
+    files.destinations,
+    "destinationsList",
+    "lists destinations and routes",
+  ),
+  "destinations check": entry(
+    files.destinations,
+    "destinationsCheck",
+    "calls destinations and says why one fails",
+  ),
+  "destinations set": entry(
+    files.destinationsSet,
+    "destinationsSet",
+    "changes the destinations of a route",
+  ),
+  "federation enable": entry(
+    files.federation,
+    "federationEnable",
+    "lets AWS issue tokens for other clouds",
+  ),
+  "federation show": entry(
+    files.federation,
+    "federationShow",
+    "prints what another cloud needs to trust a stage",
+  ),
+  "secrets put": entry(
+    files.secretsPut,
+    "secretsPut",
+    "writes the secrets of a stage to AWS Secrets Manager",
+  ),
+  "zone-secret replace": entry(
+    files.zoneSecret,
+    "zoneSecretReplace",
+    "replaces the secret that keys session ids",
+  ),
+  "zone-secret drop-former": entry(
+    files.zoneSecret,
+    "zoneSecretDropFormer",
+    "ends the use of the replaced secret",
+  ),
+  "dead-letters list": entry(
+    files.deadLetters,
+    "deadLettersList",
+    "lists the dead letters of a stage",
+  ),
+  "dead-letters redrive": entry(
+    files.deadLetters,
+    "deadLettersRedrive",
+    "sends dead letters to the workers again",
+  ),
   "tasks list": entry(files.tasks, "tasksList", "lists unfinished tasks, oldest first"),
   "tasks show": entry(files.tasks, "tasksShow", "shows the record and the history of one task"),
   "tasks cancel": entry(files.tasks, "tasksCancel", "cancels a running task"),
@@ -74,18 +154,28 @@ export const commands: Record<string, Entry> = {
   "data delete": entry(files.data, "dataDelete", "deletes the stored data of one person"),
   usage: entry(files.usage, "usage", "reports finished tasks by destination, outcome and person"),
   trace: entry(files.trace, "trace", "shows the timeline of one task through both zones"),
-  operate: entry(files.operate, "operate", "serves the operators' page: tasks, destinations, dead letters"),
+  operate: entry(
+    files.operate,
+    "operate",
+    "serves the operators' page: tasks, destinations, dead letters",
+  ),
   cost: entry(files.cost, "cost", "estimates what a stage costs on AWS"),
 };
 
-function entry<Name extends string>(file: () => Promise<Record<Name, Command>>, name: Name, summary: string): Entry {
+function entry<Name extends string>(
+  file: () => Promise<Record<Name, Command>>,
+  name: Name,
+  summary: string,
+): Entry {
   return { summary, load: async () => (await file())[name] };
 }
 
 /** Runs the command line, and resolves to its exit code (`exitCodes`). */
 export async function main(args: string[]): Promise<number> {
   if (args[0] === "--version" || args[0] === "-v") return printVersion();
-  const name = [args.slice(0, 2).join(" "), args[0] ?? ""].find((candidate) => candidate in commands);
+  const name = [args.slice(0, 2).join(" "), args[0] ?? ""].find(
+    (candidate) => candidate in commands,
+  );
   const entry = name === undefined ? undefined : commands[name];
   if (name === undefined || entry === undefined) return listCommands(args);
   const rest = args.slice(name.split(" ").length);
@@ -105,9 +195,11 @@ export async function main(args: string[]): Promise<number> {
       return exitCodes.success;
     }
     const directory = process.cwd();
-    if (readsDotEnv({ name, args: rest })) loadDotEnv({ directory, isExecution: name === "execution" });
+    if (readsDotEnv({ name, args: rest }))
+      loadDotEnv({ directory, isExecution: name === "execution" });
     const proxies = readProxies();
-    if (proxies !== undefined) await (await import("../lambdas/shared/http/proxy.ts")).useProxies(proxies);
+    if (proxies !== undefined)
+      await (await import("../lambdas/shared/http/proxy.ts")).useProxies(proxies);
     return await command.run({
       args: rest,
       directory,
@@ -134,7 +226,9 @@ function listCommands([word = "--help", next]: string[]): number {
   const names = Object.keys(commands);
   const group = names.filter((name) => name.startsWith(`${word} `));
   const isGroup = group.length > 0;
-  const lines = (isGroup ? group : names).map((name) => `  ${name.padEnd(24)} ${commands[name]?.summary ?? ""}`);
+  const lines = (isGroup ? group : names).map(
+    (name) => `  ${name.padEnd(24)} ${commands[name]?.summary ?? ""}`,
+  );
   const list = lines.join("\n");
   const title = "sekisho: a checkpoint between Slack and the agents that do the work";
   const text = isGroup
@@ -146,7 +240,8 @@ function listCommands([word = "--help", next]: string[]): number {
     return exitCodes.success;
   }
   const given = isGroup ? `${word} ${next}` : word;
-  const problem = unknown === undefined ? `"${word}" needs one of:` : `There is no command "${given}".`;
+  const problem =
+    unknown === undefined ? `"${word}" needs one of:` : `There is no command "${given}".`;
   process.stderr.write(`${problem}\n\n${text}\n`);
   return exitCodes.badUsage;
 }
@@ -154,14 +249,18 @@ function listCommands([word = "--help", next]: string[]): number {
 /** Helps a person who names the stage with the option of the CDK command line. */
 function stageHint(args: string[]): string {
   const [, name] = /^stage=([a-z0-9]+)$/.exec(args[args.indexOf("-c") + 1] ?? "") ?? [];
-  return args.includes("-c") && name !== undefined ? `-c is an option of cdk. Use --stage ${name} here.\n` : "";
+  return args.includes("-c") && name !== undefined
+    ? `-c is an option of cdk. Use --stage ${name} here.\n`
+    : "";
 }
 
 function explain(thrown: unknown, { name, args }: { name: string; args: string[] }): number {
   const isUsage = isUsageError(thrown);
   const known = toFileError({ error: thrown, file: "The task file" }) ?? thrown;
   const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
-  process.stderr.write(isUsage ? `${message}\n${stageHint(args)}For help: sekisho ${name} --help\n` : `${message}\n`);
+  process.stderr.write(
+    isUsage ? `${message}\n${stageHint(args)}For help: sekisho ${name} --help\n` : `${message}\n`,
+  );
   if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
   return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
 }

@@ -4,7 +4,14 @@ import { type Reason, reasons } from "./errors.ts";
 import type { TaskState } from "./methods.ts";
 
 /** The configuration names the dialect of each peer. `zone-strict` is for peers that know only the contract's published numbers. */
-export const dialectSchema = z.enum(["zone", "zone-strict", "a2a", "a2a-0.3", "cleveragents", "vapora"]);
+export const dialectSchema = z.enum([
+  "zone",
+  "zone-strict",
+  "a2a",
+  "a2a-0.3",
+  "cleveragents",
+  "vapora",
+]);
 export type Dialect = z.infer<typeof dialectSchema>;
 
 const columns = {
@@ -17,14 +24,24 @@ const columns = {
 } as const satisfies Record<Dialect, number>;
 
 /** All numbers of `reason` in a dialect: one, or two for A2A's `invalid_state`, because a refused cancel has its own. */
-export function listErrorCodes({ reason, dialect }: { reason: Reason; dialect: Dialect }): readonly number[] {
+export function listErrorCodes({
+  reason,
+  dialect,
+}: {
+  reason: Reason;
+  dialect: Dialect;
+}): readonly number[] {
   const cell = cellOf({ reason, dialect });
   if (typeof cell === "number") return [cell];
   return "state" in cell ? [cell.code] : [cell.onCancel, cell.otherwise];
 }
 
 /** `target` is the state that an `invalid_state` refused. */
-export function toErrorCode(request: { reason: Reason; dialect: Dialect; target?: string | undefined }): number {
+export function toErrorCode(request: {
+  reason: Reason;
+  dialect: Dialect;
+  target?: string | undefined;
+}): number {
   const { reason, dialect, target } = request;
   const cell = cellOf({ reason, dialect });
   if (typeof cell === "number") return cell;
@@ -33,12 +50,24 @@ export function toErrorCode(request: { reason: Reason; dialect: Dialect; target?
 }
 
 /** The reasons that a number may mean in a dialect, in the order of the table. */
-export function listReasons({ code, dialect }: { code: number; dialect: Dialect }): readonly Reason[] {
+export function listReasons({
+  code,
+  dialect,
+}: {
+  code: number;
+  dialect: Dialect;
+}): readonly Reason[] {
   return reasons.filter((reason) => listErrorCodes({ reason, dialect }).includes(code));
 }
 
 /** The reason that a dialect expresses as this state of a task instead of an error. */
-export function findReasonOfState({ state, dialect }: { state: TaskState; dialect: Dialect }): Reason | undefined {
+export function findReasonOfState({
+  state,
+  dialect,
+}: {
+  state: TaskState;
+  dialect: Dialect;
+}): Reason | undefined {
   return reasons.find((reason) => {
     const cell = cellOf({ reason, dialect });
     return typeof cell === "object" && "state" in cell && cell.state === state;
@@ -64,7 +93,14 @@ export type A2aCell =
   | { state: Extract<TaskState, "failed" | "rejected" | "canceled">; code: number };
 
 /** A reason without a row does not compile. */
-type Row = readonly [zone: number, strict: number, a2a: A2aCell, cleverAgents: number, vapora: number, http: number];
+type Row = readonly [
+  zone: number,
+  strict: number,
+  a2a: A2aCell,
+  cleverAgents: number,
+  vapora: number,
+  http: number,
+];
 
 /** Order matters: where reasons share a number, the first row is the guess. docs/reference/contract.md has the same table. */
 // biome-ignore format: one row per reason

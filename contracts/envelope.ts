@@ -3,7 +3,8 @@ import * as z from "zod";
 import { optionalField } from "./optional-field.ts";
 
 /** A lower-case UUID: the id of every request that Sekisho sends. */
-export const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+export const uuidPattern =
+  /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 /** The ids that a host accepts. A request with a null or missing id is invalid. */
 export const requestIdSchema = z.union([z.string().min(1).max(128), z.int()]);
@@ -21,7 +22,11 @@ export const requestSchema = z.object({
 });
 export type JsonRpcRequest = z.infer<typeof requestSchema>;
 
-export const errorObjectSchema = z.object({ code: z.int(), message: z.string(), data: z.unknown().optional() });
+export const errorObjectSchema = z.object({
+  code: z.int(),
+  message: z.string(),
+  data: z.unknown().optional(),
+});
 export type JsonRpcErrorObject = z.infer<typeof errorObjectSchema>;
 
 export type JsonRpcResponse =
@@ -46,6 +51,11 @@ export const responseSchema: z.ZodType<JsonRpcResponse> = z.union([
     })
     .transform(({ error: _, ...response }) => response),
   z
-    .object({ jsonrpc: version, id: responseId.default(null), error: errorObjectSchema, result: absent })
+    .object({
+      jsonrpc: version,
+      id: responseId.default(null),
+      error: errorObjectSchema,
+      result: absent,
+    })
     .transform(({ result: _, ...response }) => response),
 ]);

@@ -36,7 +36,8 @@ export function decodeError(request: {
   const { error, dialect, status } = request;
   const { code } = error;
   const { reason, retryable, details: known } = findInData(error.data);
-  const issues = known.issues ?? (code === invalidParamsCode ? foreignIssues(error.data) : undefined);
+  const issues =
+    known.issues ?? (code === invalidParamsCode ? foreignIssues(error.data) : undefined);
   const details = issues === undefined ? known : { ...known, issues };
   if (reason !== undefined) {
     const wasGuessed = retryable === false && isRetryable(reason);
@@ -53,13 +54,25 @@ export function decodeError(request: {
  * Sends the reason's fixed text and nothing of the cause. `ambiguous` is never on the wire and becomes `internal`. A2A expresses some
  * reasons as the state of a task. For calls without a task, the error object then has our own number.
  */
-export function encodeError({ error, dialect }: { error: SekishoError; dialect: Dialect }): JsonRpcErrorObject {
+export function encodeError({
+  error,
+  dialect,
+}: {
+  error: SekishoError;
+  dialect: Dialect;
+}): JsonRpcErrorObject {
   if (error.reason === "ambiguous") {
-    return encodeError({ error: new SekishoError("internal", { details: error.details }), dialect });
+    return encodeError({
+      error: new SekishoError("internal", { details: error.details }),
+      dialect,
+    });
   }
   const { reason } = error;
   const code = toErrorCode({ reason, dialect, target: error.details.target });
-  const data = dialect === "a2a" ? detailsToArray({ error, reason, code }) : detailsToObject({ error, reason });
+  const data =
+    dialect === "a2a"
+      ? detailsToArray({ error, reason, code })
+      : detailsToObject({ error, reason });
   return { code, message: error.message, data };
 }
 
@@ -79,21 +92,39 @@ export function createErrorResponse(options: {
   dialect: Dialect;
 }): ErrorResponse {
   const { error, id, dialect } = options;
-  const status = statusOf({ reason: error.reason === "ambiguous" ? "internal" : error.reason, id, dialect });
+  const status = statusOf({
+    reason: error.reason === "ambiguous" ? "internal" : error.reason,
+    id,
+    dialect,
+  });
   const retryAfterSeconds = Math.max(Math.ceil((error.details.retry_after_ms ?? 0) / 1000), 1);
   return {
     status,
     headers: status === 429 || status === 503 ? { "retry-after": String(retryAfterSeconds) } : {},
-    body: { jsonrpc: "2.0", ...(dialect === "vapora" ? {} : { id }), error: encodeError({ error, dialect }) },
+    body: {
+      jsonrpc: "2.0",
+      ...(dialect === "vapora" ? {} : { id }),
+      error: encodeError({ error, dialect }),
+    },
   };
 }
 
 /** `retryable: false` beside a retryable reason means that the sender only guessed the reason. */
-type DecodedData = { reason?: Reason | undefined; retryable?: boolean | undefined; details: ErrorDetails };
+type DecodedData = {
+  reason?: Reason | undefined;
+  retryable?: boolean | undefined;
+  details: ErrorDetails;
+};
 
 const { reason: _reason, retryable: _retryable, ...detailFields } = errorDataSchema.shape;
 
-function detailsToObject({ error, reason }: { error: SekishoError; reason: Reason }): Record<string, unknown> {
+function detailsToObject({
+  error,
+  reason,
+}: {
+  error: SekishoError;
+  reason: Reason;
+}): Record<string, unknown> {
   return { reason, retryable: error.retryable, ...error.details };
 }
 
@@ -104,7 +135,9 @@ function detailsFromObject(data: Readonly<Record<string, unknown>>): DecodedData
     const value = schema.safeParse(data[name]).data;
     if (value !== undefined) details[name] = value;
   }
-  const missing = Array.isArray(data.missing) ? data.missing.filter((name) => typeof name === "string") : [];
+  const missing = Array.isArray(data.missing)
+    ? data.missing.filter((name) => typeof name === "string")
+    : [];
   if (missing.length > 0) details.issues ??= missing.map((path) => ({ path, message: "missing" }));
   return {
     reason: reasonSchema.safeParse(data.reason).data,
@@ -127,7 +160,11 @@ const a2aNames: readonly { code: number; name: string; reason: Reason }[] = [
   { code: -32004, name: "UNSUPPORTED_OPERATION", reason: "unsupported_operation" },
   { code: -32005, name: "CONTENT_TYPE_NOT_SUPPORTED", reason: "content_type_not_supported" },
   { code: -32006, name: "INVALID_AGENT_RESPONSE", reason: "invalid_response" },
-  { code: -32007, name: "EXTENDED_AGENT_CARD_NOT_CONFIGURED", reason: "extended_card_not_configured" },
+  {
+    code: -32007,
+    name: "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
+    reason: "extended_card_not_configured",
+  },
   { code: -32008, name: "EXTENSION_SUPPORT_REQUIRED", reason: "extension_required" },
   { code: -32009, name: "VERSION_NOT_SUPPORTED", reason: "version_not_supported" },
 ];
@@ -151,7 +188,11 @@ const badRequestSchema = z.object({
  * `data` in A2A 1.0 (section 9.5) is an array of google.rpc error details: A2A's ErrorInfo if A2A has a name for the number, our own
  * ErrorInfo, then RetryInfo and BadRequest.
  */
-function detailsToArray(request: { error: SekishoError; reason: Reason; code: number }): readonly unknown[] {
+function detailsToArray(request: {
+  error: SekishoError;
+  reason: Reason;
+  code: number;
+}): readonly unknown[] {
   const { error, reason, code } = request;
   const { retry_after_ms, issues, ...ids } = error.details;
   const a2aName = a2aNames.find((entry) => entry.code === code)?.name;
@@ -166,13 +207,18 @@ function detailsToArray(request: { error: SekishoError; reason: Reason; code: nu
       domain: ownDomain,
       metadata: Object.fromEntries(metadata),
     },
-    ...(retry_after_ms === undefined ? [] : [{ "@type": retryInfoType, retryDelay: toDuration(retry_after_ms) }]),
+    ...(retry_after_ms === undefined
+      ? []
+      : [{ "@type": retryInfoType, retryDelay: toDuration(retry_after_ms) }]),
     ...(issues === undefined
       ? []
       : [
           {
             "@type": badRequestType,
-            fieldViolations: issues.map(({ path, message }) => ({ field: path, description: message })),
+            fieldViolations: issues.map(({ path, message }) => ({
+              field: path,
+              description: message,
+            })),
           },
         ]),
   ];
@@ -190,7 +236,10 @@ function detailsFromArray(data: readonly unknown[]): DecodedData {
     ...issuesIn(data),
     reason: own?.reason.toLowerCase(),
   });
-  return { ...found, reason: found.reason ?? a2aNames.find((entry) => entry.name === a2a?.reason)?.reason };
+  return {
+    ...found,
+    reason: found.reason ?? a2aNames.find((entry) => entry.name === a2a?.reason)?.reason,
+  };
 }
 
 function a2aInfo({ name, taskId }: { name: string; taskId: string | undefined }) {
@@ -204,9 +253,12 @@ function delayIn(data: readonly unknown[]): ErrorDetails {
 }
 
 function issuesIn(data: readonly unknown[]): ErrorDetails {
-  const violations = data.flatMap((item) => badRequestSchema.safeParse(item).data ?? [])[0]?.fieldViolations;
+  const violations = data.flatMap((item) => badRequestSchema.safeParse(item).data ?? [])[0]
+    ?.fieldViolations;
   if (violations === undefined) return {};
-  return { issues: violations.map(({ field, description }) => ({ path: field, message: description })) };
+  return {
+    issues: violations.map(({ field, description }) => ({ path: field, message: description })),
+  };
 }
 
 const invalidParamsCode = -32602;
@@ -225,7 +277,10 @@ export function foreignIssues(data: unknown): Issue[] | undefined {
     : listNames.map((name) => members[name]).find((each) => Object(each) === each);
   const byField = list !== undefined && !Array.isArray(list) ? Object.entries(Object(list)) : [];
   const issues = [
-    ...byField.map(([path, said]) => ({ path, message: String([said].flat().filter(isText)[0] ?? "") })),
+    ...byField.map(([path, said]) => ({
+      path,
+      message: String([said].flat().filter(isText)[0] ?? ""),
+    })),
     ...(Array.isArray(list) ? list : [data]).slice(0, maxIssues).flatMap(toIssue),
   ];
   return issues.length === 0 ? undefined : issues.slice(0, maxIssues);
@@ -274,10 +329,19 @@ function findInData(data: unknown): DecodedData {
 /** The reasons that platforms and proxies between the zones act on. */
 const statusReasons: readonly Reason[] = ["unauthenticated", "permission_denied", "rate_limited"];
 
-function statusOf({ reason, id, dialect }: { reason: Reason; id: RequestId | null; dialect: Dialect }): number {
+function statusOf({
+  reason,
+  id,
+  dialect,
+}: {
+  reason: Reason;
+  id: RequestId | null;
+  dialect: Dialect;
+}): number {
   // A body that is too large is refused before its id is read. With an id, it was the result that was too large.
   const isRefusedBody = reason === "payload_too_large" && id === null;
   const isA2aOutage = reason === "unavailable" && (dialect === "a2a" || dialect === "a2a-0.3");
-  const hasStatus = dialect === "vapora" || isRefusedBody || isA2aOutage || statusReasons.includes(reason);
+  const hasStatus =
+    dialect === "vapora" || isRefusedBody || isA2aOutage || statusReasons.includes(reason);
   return hasStatus ? toHttpStatus(reason) : 200;
 }

@@ -8,7 +8,10 @@ const table = {
   invalid_params: { retryable: false, message: "The params do not fit the method." },
   internal: { retryable: false, message: "Something unexpected went wrong." },
   timeout: { retryable: false, message: "The task took longer than it was given." },
-  task_not_found: { retryable: false, message: "The task was not found. It was never known, or has expired." },
+  task_not_found: {
+    retryable: false,
+    message: "The task was not found. It was never known, or has expired.",
+  },
   agent_not_found: { retryable: false, message: "There is no such agent." },
   invalid_state: { retryable: false, message: "The task's state does not allow that." },
   execution_failed: { retryable: false, message: "The agent ran and failed." },
@@ -20,7 +23,8 @@ const table = {
   unavailable: { retryable: true, message: "The service is not available; try again later." },
   session_ending: {
     retryable: true,
-    message: "This session may end before the task does. Nothing was begun; send it again in another session.",
+    message:
+      "This session may end before the task does. Nothing was begun; send it again in another session.",
   },
   invalid_response: { retryable: false, message: "The peer's response breaks the contract." },
   version_not_supported: { retryable: false, message: "The protocol version is not supported." },
@@ -30,7 +34,10 @@ const table = {
   unsupported_operation: { retryable: false, message: "The operation is not supported." },
   content_type_not_supported: { retryable: false, message: "The content type is not supported." },
   push_not_supported: { retryable: false, message: "Push notifications are not supported." },
-  extended_card_not_configured: { retryable: false, message: "No extended agent card is configured." },
+  extended_card_not_configured: {
+    retryable: false,
+    message: "No extended agent card is configured.",
+  },
   extension_required: { retryable: false, message: "A required extension was not declared." },
 } as const;
 
@@ -40,7 +47,10 @@ export const reasons = Object.keys(table) as readonly Reason[];
 /** `ambiguous` exists in clients only: nobody knows whether the request arrived. */
 export type ClientReason = Reason | "ambiguous";
 
-const ambiguous = { retryable: false, message: "Nobody knows whether the request arrived." } as const;
+const ambiguous = {
+  retryable: false,
+  message: "Nobody knows whether the request arrived.",
+} as const;
 
 /** True if the request may be repeated with the same id, even to a peer that does not deduplicate. */
 export function isRetryable(reason: ClientReason): boolean {
@@ -96,7 +106,10 @@ export class SekishoError extends Error {
       cause?: unknown;
     } = {},
   ) {
-    super(describe(reason).message, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      describe(reason).message,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.name = "SekishoError";
     this.reason = reason;
     this.details = options.details ?? {};
@@ -112,7 +125,8 @@ export class SekishoError extends Error {
   static override [Symbol.hasInstance](value: unknown): value is SekishoError {
     try {
       const { [mark]: isOurs, reason, details } = Object(value) as Partial<SekishoError>;
-      const isKnown = reason === "ambiguous" || (typeof reason === "string" && Object.hasOwn(table, reason));
+      const isKnown =
+        reason === "ambiguous" || (typeof reason === "string" && Object.hasOwn(table, reason));
       return isOurs === true && isKnown && Object(details) === details;
     } catch {
       // A getter of somebody else's object may throw.
@@ -135,7 +149,9 @@ export class SekishoError extends Error {
 
   /** Returns a SekishoError as it is, and wraps everything else as `internal`. */
   static from(thrown: unknown): SekishoError {
-    return thrown instanceof SekishoError ? thrown : new SekishoError("internal", { cause: thrown });
+    return thrown instanceof SekishoError
+      ? thrown
+      : new SekishoError("internal", { cause: thrown });
   }
 }
 

@@ -15,10 +15,26 @@ export const examples: { readonly [M in MethodName]: Example<M> } = {
       text: "Summarize the incident of last night.",
       thread_ts: "1700000000.000100",
       history: [
-        { role: "user", text: "Disk full on db-1", ts: "1700000000.000100", name: "Alerts", bot: true },
-        { role: "user", text: "Again?", user_id: "U023BECGF", ts: "1700000060.000200", name: "Robin" },
+        {
+          role: "user",
+          text: "Disk full on db-1",
+          ts: "1700000000.000100",
+          name: "Alerts",
+          bot: true,
+        },
+        {
+          role: "user",
+          text: "Again?",
+          user_id: "U023BECGF",
+          ts: "1700000060.000200",
+          name: "Robin",
+        },
       ],
-      context: { channel_name: "ops", channel_kind: "public", channel_topic: "Incidents of the shop" },
+      context: {
+        channel_name: "ops",
+        channel_kind: "public",
+        channel_topic: "Incidents of the shop",
+      },
     },
     result: {
       status: "accepted",

@@ -39,14 +39,19 @@ function isAbsent(value: FieldValue): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 
-function findProblem(field: QuestionField, value: FieldValue | undefined): FieldProblem["problem"] | undefined {
+function findProblem(
+  field: QuestionField,
+  value: FieldValue | undefined,
+): FieldProblem["problem"] | undefined {
   if (value === undefined) return field.required ? { type: "required" } : undefined;
   switch (field.type) {
     case "choice":
       return hasOption(field, value) ? undefined : { type: "not_a_choice" };
     case "choices": {
       const isFitting = Array.isArray(value) && value.every((each) => hasOption(field, each));
-      return isFitting && new Set(value).size === value.length ? undefined : { type: "not_a_choice" };
+      return isFitting && new Set(value).size === value.length
+        ? undefined
+        : { type: "not_a_choice" };
     }
     case "text": {
       if (typeof value !== "string") return { type: "not_text" };
@@ -55,14 +60,20 @@ function findProblem(field: QuestionField, value: FieldValue | undefined): Field
     }
     case "number":
       if (typeof value !== "number" || !Number.isFinite(value)) return { type: "not_a_number" };
-      if (field.min !== undefined && value < field.min) return { type: "too_small", min: field.min };
-      return field.max !== undefined && value > field.max ? { type: "too_large", max: field.max } : undefined;
+      if (field.min !== undefined && value < field.min)
+        return { type: "too_small", min: field.min };
+      return field.max !== undefined && value > field.max
+        ? { type: "too_large", max: field.max }
+        : undefined;
     case "date":
       return typeof value === "string" && isDate(value) ? undefined : { type: "not_a_date" };
   }
 }
 
-function hasOption({ options }: Extract<QuestionField, { type: "choice" | "choices" }>, value: unknown): boolean {
+function hasOption(
+  { options }: Extract<QuestionField, { type: "choice" | "choices" }>,
+  value: unknown,
+): boolean {
   return options.some(({ id }) => id === value);
 }
 

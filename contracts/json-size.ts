@@ -7,7 +7,10 @@ const maxPlainBytes = 32;
 
 /** `value` must be JSON that is not deeply nested. Exact: near the limit, the JSON is written and counted in bytes of UTF-8. */
 export function isJsonWithin({ value, maxBytes }: { value: unknown; maxBytes: number }): boolean {
-  return takeBytes(value, maxBytes) >= 0 || new TextEncoder().encode(JSON.stringify(value)).byteLength <= maxBytes;
+  return (
+    takeBytes(value, maxBytes) >= 0 ||
+    new TextEncoder().encode(JSON.stringify(value)).byteLength <= maxBytes
+  );
 }
 
 /** Subtracts the most bytes that the value can take. The result is negative if the value may not fit. */

@@ -35,6 +35,8 @@ export const cutMark = "…(cut)";
 /** Returns at most `maxLength` UTF-16 units, and says so if the text was longer. Never ends with half a character. */
 export function cutText(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
-  const start = text.slice(0, Math.max(0, maxLength - cutMark.length)).replace(/[\uD800-\uDBFF]$/, "");
+  const start = text
+    .slice(0, Math.max(0, maxLength - cutMark.length))
+    .replace(/[\uD800-\uDBFF]$/, "");
   return `${start.trimEnd()}${cutMark}`;
 }

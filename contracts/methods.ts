@@ -67,10 +67,20 @@ export const historyItemSchema = z.object({
 
 /** Something that the person has open in Slack. A host ignores a type that it does not know. */
 const openItemSchema = z.object({
-  type: z.string().min(1).max(32).describe("channel, canvas, list or message. Later versions may add others"),
-  id: z.string().min(1).max(128).describe("The id of the channel, canvas or list, or the timestamp of the message"),
+  type: z
+    .string()
+    .min(1)
+    .max(32)
+    .describe("channel, canvas, list or message. Later versions may add others"),
+  id: z
+    .string()
+    .min(1)
+    .max(128)
+    .describe("The id of the channel, canvas or list, or the timestamp of the message"),
   channel: optionalField(slackId).describe("The channel of the message"),
-  name: optionalField(z.string().max(maxNameLength)).describe("The name of the channel, canvas or list"),
+  name: optionalField(z.string().max(maxNameLength)).describe(
+    "The name of the channel, canvas or list",
+  ),
 });
 
 /** Where the person wrote, and what they had open. */
@@ -175,7 +185,9 @@ export const progressSchema = z.object({
   text: optionalField(z.string()),
   percent: optionalField(z.number().min(0).max(100)),
   partial_text: optionalField(z.string().max(maxPartialTextLength)).catch(undefined),
-  steps: optionalField(z.array(stepSchema).max(maxSteps)).describe("What the agent does, step by step, in this order"),
+  steps: optionalField(z.array(stepSchema).max(maxSteps)).describe(
+    "What the agent does, step by step, in this order",
+  ),
 });
 
 export const acceptedResultSchema = z.looseObject({
@@ -189,7 +201,11 @@ export const acceptedResultSchema = z.looseObject({
 export const optionIdSchema = z.string().min(1).max(128);
 
 /** Accepts any id and label, because a question whose options are unusable can still be answered with text. */
-export const questionOptionSchema = z.object({ id: z.string(), label: z.string(), style: optionalField(z.string()) });
+export const questionOptionSchema = z.object({
+  id: z.string(),
+  label: z.string(),
+  style: optionalField(z.string()),
+});
 
 export type QuestionOption = z.infer<typeof questionOptionSchema>;
 
@@ -204,7 +220,9 @@ export const inputRequiredResultSchema = z.looseObject({
   kind: optionalField(z.literal("auth")).describe(
     "auth: the agent asks for credentials, which the user gives elsewhere",
   ),
-  question_id: optionalField(z.string().min(1).max(128)).describe("Identifies the question within its task"),
+  question_id: optionalField(z.string().min(1).max(128)).describe(
+    "Identifies the question within its task",
+  ),
   expires_at: optionalField(timestamp),
 });
 
@@ -226,10 +244,13 @@ export type LegacyErrorResult = z.infer<typeof legacyErrorResultSchema>;
 
 const taskKey = {
   task_id: optionalField(taskId).describe("Send either this or request_id"),
-  request_id: optionalField(z.string().min(1).max(128)).describe("The id of the execute_task request"),
+  request_id: optionalField(z.string().min(1).max(128)).describe(
+    "The id of the execute_task request",
+  ),
 };
 type TaskKey = { task_id?: string | undefined; request_id?: string | undefined };
-const namesOneTask = (params: TaskKey) => (params.task_id === undefined) !== (params.request_id === undefined);
+const namesOneTask = (params: TaskKey) =>
+  (params.task_id === undefined) !== (params.request_id === undefined);
 const oneKey = { path: ["task_id"], message: "exactly one of task_id and request_id" };
 const oneKeyInJsonSchema = {
   oneOf: [
@@ -256,9 +277,13 @@ const answerTaskParamsSchema = z.object({
   task_id: taskId,
   option_id: optionalField(optionIdSchema),
   text: optionalField(z.string().max(maxTextLength)),
-  fields: optionalField(fieldValuesSchema).describe("The values of the question's fields, by their ids"),
+  fields: optionalField(fieldValuesSchema).describe(
+    "The values of the question's fields, by their ids",
+  ),
   user_id: optionalField(slackId),
-  question_id: optionalField(z.string().min(1).max(128)).describe("The id of the answered question, if it has one"),
+  question_id: optionalField(z.string().min(1).max(128)).describe(
+    "The id of the answered question, if it has one",
+  ),
 });
 /** Optional for a host. `voter_id` says nothing about the person, but is the same for all votes of one person. */
 const feedbackParamsSchema = z
@@ -277,7 +302,10 @@ const feedbackParamsSchema = z
   .refine(namesOneTask, oneKey)
   .meta(oneKeyInJsonSchema);
 export type Vote = z.infer<typeof feedbackParamsSchema>["vote"];
-export const feedbackResultSchema = z.looseObject({ status: z.literal("recorded"), task_id: taskId });
+export const feedbackResultSchema = z.looseObject({
+  status: z.literal("recorded"),
+  task_id: taskId,
+});
 const discoverParamsSchema = optionalField(z.object({}));
 export const discoverResultSchema = z.looseObject({ openrpc: z.string() });
 

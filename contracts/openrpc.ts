@@ -48,7 +48,13 @@ const everywhere = [
   "unavailable",
   "payload_too_large",
 ] as const satisfies readonly Reason[];
-const endings = ["timeout", "execution_failed", "budget_exceeded", "plan_error", "canceled"] as const;
+const endings = [
+  "timeout",
+  "execution_failed",
+  "budget_exceeded",
+  "plan_error",
+  "canceled",
+] as const;
 
 type Description = { summary: string; result: keyof typeof components; errors: readonly Reason[] };
 
@@ -60,12 +66,14 @@ const descriptions: Record<MethodName, Description> = {
     errors: ["agent_not_found", "already_exists", "session_ending", ...endings],
   },
   get_task: {
-    summary: "Returns the state or the outcome of a task. Send exactly one of its task id and its request id.",
+    summary:
+      "Returns the state or the outcome of a task. Send exactly one of its task id and its request id.",
     result: "TaskResult",
     errors: ["task_not_found", ...endings],
   },
   cancel_task: {
-    summary: "Cancels a task. Send exactly one of its task id and its request id. Canceling twice is fine.",
+    summary:
+      "Cancels a task. Send exactly one of its task id and its request id. Canceling twice is fine.",
     result: "CancelResult",
     errors: ["task_not_found", "invalid_state"],
   },
@@ -75,7 +83,8 @@ const descriptions: Record<MethodName, Description> = {
     errors: ["task_not_found", "invalid_state", "session_ending", ...endings],
   },
   feedback: {
-    summary: "Tells what a person thinks of the answer of a completed task. A host may lack this method.",
+    summary:
+      "Tells what a person thinks of the answer of a completed task. A host may lack this method.",
     result: "FeedbackResult",
     errors: ["task_not_found", "invalid_state"],
   },
@@ -110,7 +119,10 @@ export function buildOpenRpc(): OpenRpc {
 
 type Schema = z.core.JSONSchema.BaseSchema;
 
-function method(request: { name: MethodName; schemas: ReadonlyMap<string, Schema> }): Record<string, unknown> {
+function method(request: {
+  name: MethodName;
+  schemas: ReadonlyMap<string, Schema>;
+}): Record<string, unknown> {
   const { name, schemas } = request;
   const { summary, result, errors } = descriptions[name];
   const params = schemas.get(name);
@@ -144,7 +156,11 @@ function namedSchemas(): ReadonlyMap<string, Schema> {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(components)) registry.add(schema, { id });
   for (const [id, { params }] of Object.entries(methods)) registry.add(params, { id });
-  const { schemas } = z.toJSONSchema(registry, { uri: componentUri, target: "draft-7", ...jsonSchemaOptions });
+  const { schemas } = z.toJSONSchema(registry, {
+    uri: componentUri,
+    target: "draft-7",
+    ...jsonSchemaOptions,
+  });
   return new Map(Object.entries(schemas).map(([id, { $schema, $id, ...schema }]) => [id, schema]));
 }
 
@@ -154,5 +170,9 @@ function componentUri(id: string): string {
 
 function errorObject(reason: Reason): Record<string, unknown> {
   const { message } = new SekishoError(reason);
-  return { code: toErrorCode({ reason, dialect: "zone" }), message, data: { reason, retryable: isRetryable(reason) } };
+  return {
+    code: toErrorCode({ reason, dialect: "zone" }),
+    message,
+    data: { reason, retryable: isRetryable(reason) },
+  };
 }

@@ -18,6 +18,8 @@ export function boundedMembers<T extends z.ZodType>(schema: T, maxMembers: numbe
     if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
     const names = Object.keys(value);
     if (names.length <= maxMembers) return value;
-    return Object.fromEntries(names.slice(0, maxMembers).map((name) => [name, value[name as keyof typeof value]]));
+    return Object.fromEntries(
+      names.slice(0, maxMembers).map((name) => [name, value[name as keyof typeof value]]),
+    );
   }, schema);
 }

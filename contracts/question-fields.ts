@@ -41,7 +41,10 @@ export const questionFieldSchema = z.discriminatedUnion("type", [
       min: optionalField(z.number()),
       max: optionalField(z.number()),
     })
-    .refine(({ min, max }) => min === undefined || max === undefined || min <= max, "min is above max"),
+    .refine(
+      ({ min, max }) => min === undefined || max === undefined || min <= max,
+      "min is above max",
+    ),
   z.object({ ...common, type: z.literal("date") }),
 ]);
 export type QuestionField = z.infer<typeof questionFieldSchema>;
@@ -66,9 +69,15 @@ export type FieldValue = z.infer<typeof fieldValueSchema>;
 export const fieldValuesSchema = boundedMembers(
   z
     .record(z.string(), fieldValueSchema)
-    .refine((values) => Object.keys(values).every((id) => fieldIdPattern.test(id)), "names a field that cannot be")
+    .refine(
+      (values) => Object.keys(values).every((id) => fieldIdPattern.test(id)),
+      "names a field that cannot be",
+    )
     .refine((values) => Object.keys(values).length <= maxFields, `more than ${maxFields} fields`)
-    .meta({ propertyNames: { type: "string", pattern: fieldIdPattern.source }, maxProperties: maxFields }),
+    .meta({
+      propertyNames: { type: "string", pattern: fieldIdPattern.source },
+      maxProperties: maxFields,
+    }),
   maxFields + 1,
 );
 export type FieldValues = z.infer<typeof fieldValuesSchema>;

@@ -25,18 +25,23 @@ const scenarios: Record<string, (task: AgentTask, context: AgentContext) => read
   "tck-reject-task": () => [{ type: "failure", reason: "plan_error" }],
   "tck-task-failure": () => [{ type: "failure", reason: "execution_failed" }],
   "tck-cancel": () => [{ type: "wait", ms: aDayMs }],
-  "tck-long-running": () => [{ type: "wait", ms: 1000 }, ...making({ text: "Long running result" })],
+  "tck-long-running": () => [
+    { type: "wait", ms: 1000 },
+    ...making({ text: "Long running result" }),
+  ],
   "tck-stream-001": () => streaming({ text: "Stream hello from TCK" }),
   "tck-stream-002": () => [answer("Done")],
   "tck-stream-003": () => streaming({ text: "Stream task lifecycle" }),
   "tck-stream-basic": () => streaming({ text: "Streamed content" }),
-  "tck-stream-chunked": () => streaming({ text: "chunk one " }, { text: "chunk two " }, { text: "chunk three" }),
+  "tck-stream-chunked": () =>
+    streaming({ text: "chunk one " }, { text: "chunk two " }, { text: "chunk three" }),
   "tck-stream-ordering-001": () => streaming({ text: "Ordered output" }),
   "tck-stream-artifact-text": () => streaming({ text: "Streamed text content" }),
   "tck-stream-artifact-file": () => streaming({ ...file, base64: btoa("tck") }),
   "tck-stream-artifact-chunked": () => streaming({ text: "chunk-1 " }, { text: "chunk-2" }),
   // Returns what the agent sees of the message.
-  "sekisho-seen": ({ parts }, { messageId, contextId }) => making({ data: { messageId, contextId, parts } }),
+  "sekisho-seen": ({ parts }, { messageId, contextId }) =>
+    making({ data: { messageId, contextId, parts } }),
   "test-resubscribe-message-id": () => [{ type: "wait", ms: 4000 }, answer("Still here")],
   // The kit for 0.3 goes on with these, or cancels them.
   "text-message-id": untilDone,
@@ -58,7 +63,8 @@ export function createCompatibilityAgent({
     const { messageId, requestId, signal } = context;
     const told = scenarioOf(messageId);
     const begun = scenarioOf(requestId) ?? scenarioOf(task.text);
-    const isAnswered = task.answers.length > 0 && told === undefined && scenarios[begun ?? ""] !== untilDone;
+    const isAnswered =
+      task.answers.length > 0 && told === undefined && scenarios[begun ?? ""] !== untilDone;
     const steps = isAnswered ? undefined : scenarios[told ?? begun ?? ""]?.(task, context);
     for (const step of steps ?? [answer(echoOf(task))]) {
       if (step.type === "wait") await sleep({ ms: step.ms, signal });
@@ -79,7 +85,9 @@ function echoOf({ text, answers }: AgentTask): string {
 
 function untilDone({ answers }: AgentTask): Step[] {
   const isDone = /^\s*done\b/i.test(answers.at(-1)?.text ?? "");
-  return isDone ? [answer("Nothing more is needed")] : [{ type: "question", prompt: "More, or done?" }];
+  return isDone
+    ? [answer("Nothing more is needed")]
+    : [{ type: "question", prompt: "More, or done?" }];
 }
 
 function answer(text: string): TaskUpdate {

@@ -9,5 +9,8 @@ export const agent: Agent = async function* greet(task, { signal }) {
     yield { type: "failure", reason: "plan_error" };
     return;
   }
-  yield { type: "answer", text: `Hello! You wrote ${words === 1 ? "one word" : `${words} words`}.` };
+  yield {
+    type: "answer",
+    text: `Hello! You wrote ${words === 1 ? "one word" : `${words} words`}.`,
+  };
 };

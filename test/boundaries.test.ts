@@ -21,25 +21,65 @@ const sources = readSources({
 
 /** What breaks a rule, by the first words of its name. */
 const broken: readonly (readonly [rule: string, path: string, text: string])[] = [
-  ["contracts import", "contracts/a.ts", 'import { readFileSync } from "node:fs";\nreadFileSync("a");'],
+  [
+    "contracts import",
+    "contracts/a.ts",
+    'import { readFileSync } from "node:fs";\nreadFileSync("a");',
+  ],
   ["contracts import", "contracts/a.ts", 'import type { Log } from "../lambdas/shared/log.ts";'],
   ["contracts import", "contracts/a.ts", "export const a = Buffer.from('a');"],
   ["contracts import", "contracts/a.ts", 'const fs = await import("node:fs");'],
-  ["the Verification zone", "lambdas/verification/a.ts", 'import { host } from "../execution/host/host.ts";'],
-  ["the Verification zone", "lambdas/verification/a/b.ts", 'import type { Host } from "../../execution/host/host.ts";'],
-  ["the Verification zone", "lambdas/verification/a.ts", 'await import("../execution/host/host.ts");'],
-  ["the Verification zone", "lambdas/verification/a.ts", 'import {\n  a,\n  b,\n} from "../../bin/a.ts";'],
+  [
+    "the Verification zone",
+    "lambdas/verification/a.ts",
+    'import { host } from "../execution/host/host.ts";',
+  ],
+  [
+    "the Verification zone",
+    "lambdas/verification/a/b.ts",
+    'import type { Host } from "../../execution/host/host.ts";',
+  ],
+  [
+    "the Verification zone",
+    "lambdas/verification/a.ts",
+    'await import("../execution/host/host.ts");',
+  ],
+  [
+    "the Verification zone",
+    "lambdas/verification/a.ts",
+    'import {\n  a,\n  b,\n} from "../../bin/a.ts";',
+  ],
   ["the Verification zone", "lambdas/verification/a.ts", 'import "../execution/host/host.ts";'],
-  ["the Execution zone", "lambdas/execution/a.ts", 'import { next } from "../verification/task/machine.ts";'],
-  ["the Execution zone", "lambdas/execution/a.ts", 'type M = import("../verification/task/machine.ts").M;'],
-  ["what both zones share", "lambdas/shared/a.ts", 'import { next } from "../verification/task/machine.ts";'],
+  [
+    "the Execution zone",
+    "lambdas/execution/a.ts",
+    'import { next } from "../verification/task/machine.ts";',
+  ],
+  [
+    "the Execution zone",
+    "lambdas/execution/a.ts",
+    'type M = import("../verification/task/machine.ts").M;',
+  ],
+  [
+    "what both zones share",
+    "lambdas/shared/a.ts",
+    'import { next } from "../verification/task/machine.ts";',
+  ],
   [
     "what both zones share",
     "lambdas/shared/engine/a.ts",
     'import type { Agent } from "../../execution/agents/agent.ts";',
   ],
-  ["the Verification zone", "lambdas/verification/a.ts", 'import { formatRoleName } from "../../lib/names.ts";'],
-  ["the stacks know", "lib/cdk/a.ts", 'import type { Host } from "../../lambdas/execution/host.ts";'],
+  [
+    "the Verification zone",
+    "lambdas/verification/a.ts",
+    'import { formatRoleName } from "../../lib/names.ts";',
+  ],
+  [
+    "the stacks know",
+    "lib/cdk/a.ts",
+    'import type { Host } from "../../lambdas/execution/host.ts";',
+  ],
   [
     "the stacks know",
     "lib/cdk/constructs/a.ts",
@@ -48,50 +88,121 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
   ["the stacks know", "lib/cdk/a.ts", 'import { createLog } from "../../lambdas/shared/log.ts";'],
   ["the stacks know", "lib/cdk/a.ts", 'import { main } from "../../bin/app.ts";'],
   ["the stacks know", "lib/cdk/a.ts", 'import { runSmoke } from "../cli/smoke/run-smoke.ts";'],
-  ["the stacks know", "lib/cdk/constructs/a.ts", 'import type { Engine } from "../../local/engine.ts";'],
+  [
+    "the stacks know",
+    "lib/cdk/constructs/a.ts",
+    'import type { Engine } from "../../local/engine.ts";',
+  ],
   ["what commands do", "lib/cli/a.ts", 'import { start } from "../../bin/commands/start.ts";'],
-  ["the conformance run", "lib/cli/conformance/a.ts", 'import { UsageError } from "../command.ts";'],
+  [
+    "the conformance run",
+    "lib/cli/conformance/a.ts",
+    'import { UsageError } from "../command.ts";',
+  ],
   [
     "the conformance run",
     "lib/cli/conformance/cases/a.ts",
     'import { redact } from "../../../../lambdas/verification/a.ts";',
   ],
-  ["the task machine", "lambdas/verification/task/a.ts", 'import type { SlackApi } from "../slack/api/slack.ts";'],
-  ["the task machine", "lambdas/verification/task/a.ts", 'import type { Log } from "../../shared/log.ts";'],
+  [
+    "the task machine",
+    "lambdas/verification/task/a.ts",
+    'import type { SlackApi } from "../slack/api/slack.ts";',
+  ],
+  [
+    "the task machine",
+    "lambdas/verification/task/a.ts",
+    'import type { Log } from "../../shared/log.ts";',
+  ],
   ["the task machine", "lambdas/verification/task/a.ts", 'import type { Socket } from "node:net";'],
-  [layerRule, "lambdas/verification/slack/api/a.ts", 'import type { Files } from "../../files/files.ts";'],
-  [layerRule, "lambdas/verification/gate/a.ts", 'import { abortable } from "../transport/transport.ts";'],
-  [layerRule, "lambdas/verification/worker/a.ts", 'import { requestId } from "../ingress/request-id.ts";'],
-  [layerRule, "lambdas/verification/destinations.ts", 'import type { Worker } from "./worker/worker.ts";'],
+  [
+    layerRule,
+    "lambdas/verification/slack/api/a.ts",
+    'import type { Files } from "../../files/files.ts";',
+  ],
+  [
+    layerRule,
+    "lambdas/verification/gate/a.ts",
+    'import { abortable } from "../transport/transport.ts";',
+  ],
+  [
+    layerRule,
+    "lambdas/verification/worker/a.ts",
+    'import { requestId } from "../ingress/request-id.ts";',
+  ],
+  [
+    layerRule,
+    "lambdas/verification/destinations.ts",
+    'import type { Worker } from "./worker/worker.ts";',
+  ],
   [layerRule, "lambdas/verification/new/a.ts", "export const a = 1;"],
   [cycleRule, "lambdas/shared/a.ts", 'import type { A } from "./a.ts";'],
   ["the environment", "lib/a.ts", "export const region = process.env.AWS_REGION;"],
   ["the environment", "lambdas/execution/http/server.ts", "export const port = process.env.PORT;"],
   ["the environment", "bin/a.ts", "const { env } = process;\nexport const port = env.PORT;"],
   ["the environment", "bin/a.mjs", 'console.log(process["env"].PORT);'],
-  ["the environment", "lambdas/shared/a.ts", 'import { env } from "node:process";\nexport const port = env.PORT;'],
-  ["zod is imported whole", "contracts/a.ts", 'import { z } from "zod";\nexport const a = z.string();'],
+  [
+    "the environment",
+    "lambdas/shared/a.ts",
+    'import { env } from "node:process";\nexport const port = env.PORT;',
+  ],
+  [
+    "zod is imported whole",
+    "contracts/a.ts",
+    'import { z } from "zod";\nexport const a = z.string();',
+  ],
   ["zod is imported whole", "contracts/a.ts", 'import z from "zod";\nexport const a = z.string();'],
-  ["zod is imported whole", "bin/a.ts", 'import { z } from "zod/v4";\nexport const a = z.string();'],
-  ["zod is imported whole", "bin/a.ts", 'import { string } from "zod/mini";\nexport const a = string();'],
-  ["each client of the AWS SDK", "lib/a.ts", 'const client = new SSMClient({ region: "eu-central-1" });'],
+  [
+    "zod is imported whole",
+    "bin/a.ts",
+    'import { z } from "zod/v4";\nexport const a = z.string();',
+  ],
+  [
+    "zod is imported whole",
+    "bin/a.ts",
+    'import { string } from "zod/mini";\nexport const a = string();',
+  ],
+  [
+    "each client of the AWS SDK",
+    "lib/a.ts",
+    'const client = new SSMClient({ region: "eu-central-1" });',
+  ],
   ["each client of the AWS SDK", "lib/a.ts", "const client = new sdk.SSMClient({ region });"],
   ["nothing is exported as default", "bin/a.ts", "export default function run() {}"],
   ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
   ["no file hands on", "lambdas/shared/index.ts", 'export * from "./log.ts";'],
   ["no file hands on", "lambdas/shared/index.ts", 'export { createLog } from "./log.ts";'],
   ["a test draws no seed", "test/a/b.test.ts", "const seed = Math.floor(Math.random() * 1000);"],
-  ["a test draws no seed", "test/a.test.ts", 'import fc from "../node_modules/fast-check/lib/fast-check.js";'],
-  ["what the simulation runs", "test/faults/a.test.ts", "const today = Math.floor(Date.now() / 86_400_000);"],
-  ["no file is longer", "bin/a.ts", "// a line\n".repeat(401)],
+  [
+    "a test draws no seed",
+    "test/a.test.ts",
+    'import fc from "../node_modules/fast-check/lib/fast-check.js";',
+  ],
+  [
+    "what the simulation runs",
+    "test/faults/a.test.ts",
+    "const today = Math.floor(Date.now() / 86_400_000);",
+  ],
   ["pure code", "lambdas/verification/task/a.ts", "export const at = Date.now();"],
   ["pure code", "lambdas/verification/task/a.ts", "export const at = new Date().toISOString();"],
   ["pure code", "lambdas/verification/gate/a.ts", "export const at = performance.now();"],
   ["pure code", "lambdas/verification/task/a.ts", "export const a = Math.random();"],
-  ["pure code", "lambdas/verification/task/a.ts", 'import { randomUUID } from "node:crypto";\nrandomUUID();'],
-  ["pure code", "lambdas/verification/task/a.ts", 'import { WebClient } from "@slack/web-api";\nnew WebClient();'],
+  [
+    "pure code",
+    "lambdas/verification/task/a.ts",
+    'import { randomUUID } from "node:crypto";\nrandomUUID();',
+  ],
+  [
+    "pure code",
+    "lambdas/verification/task/a.ts",
+    'import { WebClient } from "@slack/web-api";\nnew WebClient();',
+  ],
   ["pure code", "lambdas/verification/task/a.ts", "setTimeout(() => {}, 1);"],
-  ["pure code", "lambdas/verification/slack/messages/outcome-text.ts", "export const at = Date.now();"],
+  [
+    "pure code",
+    "lambdas/verification/slack/messages/outcome-text.ts",
+    "export const at = Date.now();",
+  ],
 ];
 
 const innocent: readonly (readonly [why: string, path: string, text: string])[] = [
@@ -136,15 +247,31 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
     "bin/a.ts",
     'import "../lambdas/execution/a.ts";\nimport "../lambdas/verification/a.ts";',
   ],
-  ["zod is imported as it should be", "lambdas/shared/a.ts", 'import * as z from "zod";\nexport const a = z.string();'],
-  ["its small version is, too", "lambdas/shared/a.ts", 'import * as z from "zod/mini";\nexport const a = z.string();'],
-  ["four hundred lines are allowed", "bin/a.ts", "// a line\n".repeat(400)],
+  [
+    "zod is imported as it should be",
+    "lambdas/shared/a.ts",
+    'import * as z from "zod";\nexport const a = z.string();',
+  ],
+  [
+    "its small version is, too",
+    "lambdas/shared/a.ts",
+    'import * as z from "zod/mini";\nexport const a = z.string();',
+  ],
 ];
 
 describe("the boundaries", () => {
   it("are kept by every source file", () => {
     expect(sources.length).toBeGreaterThan(20);
     expect(violations(sources)).toEqual([]);
+  });
+
+  it("allow no further function above 80 lines", () => {
+    // A number that only falls: whoever cuts one of these functions removes its comment and lowers it.
+    const listed = sources.filter(({ path }) => !path.startsWith("test/"));
+    const suppressions = listed.flatMap(
+      ({ text }) => text.match(/noExcessiveLinesPerFunction/g) ?? [],
+    );
+    expect(suppressions).toHaveLength(33);
   });
 
   it.each(broken)("%s: would be seen broken in %s by %j", (rule, path, text) => {
@@ -165,11 +292,14 @@ describe("the boundaries", () => {
   it("name files that exist", () => {
     const paths = sources.map(({ path }) => path);
     expect([...pureFiles, ...environmentFiles].filter((path) => !paths.includes(path))).toEqual([]);
-    expect(pureFolders.filter((folder) => !paths.some((path) => path.startsWith(folder)))).toEqual([]);
+    expect(pureFolders.filter((folder) => !paths.some((path) => path.startsWith(folder)))).toEqual(
+      [],
+    );
   });
 
   it("name layers that exist, all of the zone", () => {
-    const below = (one: string) => sources.filter(({ path }) => path.startsWith(`lambdas/verification/${one}`));
+    const below = (one: string) =>
+      sources.filter(({ path }) => path.startsWith(`lambdas/verification/${one}`));
     expect(verificationLayers.flat().filter((one) => below(one).length === 0)).toEqual([]);
     expect(below("").length).toBe(verificationLayers.flat().flatMap(below).length);
   });
@@ -188,20 +318,30 @@ describe("the boundaries", () => {
 
   it("list only files that read the environment", () => {
     const listed = sources.filter(({ path }) => environmentFiles.has(path));
-    expect(listed.filter(({ code }) => !/\bprocess\b/.test(code)).map(({ path }) => path)).toEqual([]);
+    expect(listed.filter(({ code }) => !/\bprocess\b/.test(code)).map(({ path }) => path)).toEqual(
+      [],
+    );
   });
 
   it("keep at least as much of the code pure as before", () => {
     const code = sources.filter(({ path }) => /^(contracts|lambdas)\//.test(path));
     const pure = purePaths(sources);
     const size = (some: typeof code) => some.reduce((sum, source) => sum + source.code.length, 0);
-    expect(size(code.filter(({ path }) => pure.has(path))) / size(code)).toBeGreaterThanOrEqual(leastPureShare);
+    expect(size(code.filter(({ path }) => pure.has(path))) / size(code)).toBeGreaterThanOrEqual(
+      leastPureShare,
+    );
   });
 
   it("reach through what a pure file loads", () => {
     const files = [
-      ["lambdas/verification/gate/machine.ts", 'import { later } from "../../shared/later.ts";\nlater();'],
-      ["lambdas/shared/later.ts", 'import { now } from "./now.ts";\nexport const later = () => now() + 1;'],
+      [
+        "lambdas/verification/gate/machine.ts",
+        'import { later } from "../../shared/later.ts";\nlater();',
+      ],
+      [
+        "lambdas/shared/later.ts",
+        'import { now } from "./now.ts";\nexport const later = () => now() + 1;',
+      ],
       ["lambdas/shared/now.ts", "export const now = () => Date.now();"],
     ].map(([path = "", text = ""]) => parseSource({ path, text }));
     expect(violations(files)).toEqual([`lambdas/shared/now.ts: ${pureRule.name}: Date.now`]);

@@ -42,7 +42,12 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "session id of a reply",
-    sessionIdOf({ appId: "A1", conversation: { channel: "C1", threadTs: "1.000100" }, perTask: undefined, zoneSecret }),
+    sessionIdOf({
+      appId: "A1",
+      conversation: { channel: "C1", threadTs: "1.000100" },
+      perTask: undefined,
+      zoneSecret,
+    }),
     "s-b17417f6d8e6880fce0e2fdab8825fe99e699eb2f7457519cb661dc441a3aa2d",
   ],
   [
@@ -63,16 +68,26 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   [
     "button that answers",
     encodeButton({ requestId, button: { type: "answer", question: 1, option: 2 } }),
-    { action_id: "sekisho_answer_2", value: '{"r":"0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d","q":1,"o":2}' },
+    {
+      action_id: "sekisho_answer_2",
+      value: '{"r":"0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d","q":1,"o":2}',
+    },
   ],
   [
     "metadata of a post",
     createMetadata({ requestId, part: 2 }),
-    { event_payload: { part: 2, request_id: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" }, event_type: "sekisho_message" },
+    {
+      event_payload: { part: 2, request_id: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" },
+      event_type: "sekisho_message",
+    },
   ],
   ["stored key of a thread", threadIdOf(sampleTask()), "thread:C1/1760000000.000100"],
   ["stored key of a task", sampleTask().id, "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
-  ["stored key of a day's entry", createHistoryId(requestId), "history:0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
+  [
+    "stored key of a day's entry",
+    createHistoryId(requestId),
+    "history:0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d",
+  ],
   ["stored state of a day's entry", createHistoryState("2026-11-22"), "history/2026-11-22"],
   ["shard of an open task", toShardKey({ id: requestId, state: "waiting" }), "open#12"],
   ["shard of a task that is over", toShardKey({ id: requestId, state: "done" }), "done#12"],
@@ -111,7 +126,11 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
     "001760000000000.0000000003.0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d",
   ],
   ["stored key of the allowlist", storedRulesId, "allowlist"],
-  ["task id of a request", deriveTaskId({ principal: "p", requestId }), "d65da7db-668e-8cc6-9b84-a6941969eb53"],
+  [
+    "task id of a request",
+    deriveTaskId({ principal: "p", requestId }),
+    "d65da7db-668e-8cc6-9b84-a6941969eb53",
+  ],
   [
     "task id of an A2A message",
     deriveMessageTaskId({ principal: "p", messageId: "m" }),
@@ -119,7 +138,13 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "fingerprint of a request",
-    createFingerprint({ channel: "C1", text: "a", thread_ts: "1.1", user_id: "U1", attachments: [] }),
+    createFingerprint({
+      channel: "C1",
+      text: "a",
+      thread_ts: "1.1",
+      user_id: "U1",
+      attachments: [],
+    }),
     "d651ae3153f3080a5dd2d0f49fa7e52138dfb0ed9e957a14a8109d26e7beb1cb",
   ],
   ["id of a caller", deriveCallerId("p"), "e9324264-c2f8-8390-ad7f-d0804b9b3712"],

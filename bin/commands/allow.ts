@@ -15,7 +15,14 @@ import {
   ruleFor,
 } from "../../lib/cli/allow/rule-text.ts";
 import { changeRules, readRules, withRuleZone } from "../../lib/cli/allow/rule-zone.ts";
-import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
+import {
+  awsExits,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { formatTable } from "../../lib/cli/table.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
 
@@ -31,10 +38,15 @@ configuration. A message is allowed if it fits every field of at least one rule.
       const { where, store, configured, configName, ofConfiguration } = zone;
       const isIdle = ({ team }: AllowlistRule) => zone.hasManyWorkspaces && team === undefined;
       const stored = (await readRules({ store }))?.rules ?? [];
-      const added = stored.map(({ addedAtMs, ...one }) => ({ ...one, addedAt: new Date(addedAtMs).toISOString() }));
+      const added = stored.map(({ addedAtMs, ...one }) => ({
+        ...one,
+        addedAt: new Date(addedAtMs).toISOString(),
+      }));
       const lines = run.values.json
         ? [
-            ...added.map(({ rule, ...one }) => JSON.stringify({ source: "added", ...one, ...rule })),
+            ...added.map(({ rule, ...one }) =>
+              JSON.stringify({ source: "added", ...one, ...rule }),
+            ),
             ...configured.map((rule) => JSON.stringify({ source: "configuration", ...rule })),
           ]
         : formatTable([
@@ -71,7 +83,11 @@ With slack.install, --team is required: a rule counts only in the workspaces tha
 
 --group needs the scope usergroups:read. A new member of the group is allowed within 15 seconds. A removed member stays
 allowed for up to five minutes.`,
-  options: { ...fieldOptions, label: option("TEXT", "a note that says what the rule is for"), ...zoneOptions },
+  options: {
+    ...fieldOptions,
+    label: option("TEXT", "a note that says what the rule is for"),
+    ...zoneOptions,
+  },
   exits: awsExits("it cannot be added"),
   async run(run) {
     const { team, channel, user, group, bot, external, label } = run.values;
@@ -79,10 +95,16 @@ allowed for up to five minutes.`,
     return withRuleZone(run, run.values, async (zone) => {
       const { where, store, sinceWhen, configured, configName } = zone;
       requireWorkspace(rule, zone);
-      const added = await changeRules({ store, decide: (stored) => withRule({ stored, rule, nowMs: Date.now() }) });
+      const added = await changeRules({
+        store,
+        decide: (stored) => withRule({ stored, rule, nowMs: Date.now() }),
+      });
       const text = `rule ${added.rule.number} ${where}: ${formatRule(added.rule.rule)}`;
-      run.print(added.isNew ? `Added ${text}\nIt takes effect ${sinceWhen}.` : `Already there: ${text}`);
-      if (configured.some((one) => isSame(one, rule))) run.note(`Note: ${configName} has the same rule.`);
+      run.print(
+        added.isNew ? `Added ${text}\nIt takes effect ${sinceWhen}.` : `Already there: ${text}`,
+      );
+      if (configured.some((one) => isSame(one, rule)))
+        run.note(`Note: ${configName} has the same rule.`);
       return exitCodes.success;
     });
   },
@@ -98,17 +120,24 @@ To remove a rule of the configuration, edit the file.`,
   options: { ...fieldOptions, ...zoneOptions },
   exits: awsExits("there is no such rule"),
   async run(run) {
-    const reference = readRuleReference({ positionals: run.positionals, fields: readRuleFields(run.values) });
+    const reference = readRuleReference({
+      positionals: run.positionals,
+      fields: readRuleFields(run.values),
+    });
     return withRuleZone(run, run.values, async (zone) => {
       const { where, store, configured, configName } = zone;
-      const { rule } = await changeRules({ store, decide: (stored) => withoutRule({ stored, reference }) });
+      const { rule } = await changeRules({
+        store,
+        decide: (stored) => withoutRule({ stored, reference }),
+      });
       if (rule !== undefined) {
         run.print(
           `Removed rule ${rule.number} ${where}: ${formatRule(rule.rule)}\nThis takes effect ${zone.sinceWhen}.`,
         );
         return exitCodes.success;
       }
-      const isConfigured = typeof reference !== "number" && configured.some((one) => isSame(one, reference));
+      const isConfigured =
+        typeof reference !== "number" && configured.some((one) => isSame(one, reference));
       const name = typeof reference === "number" ? `number ${reference}` : formatRule(reference);
       run.note(
         isConfigured
@@ -122,10 +151,15 @@ To remove a rule of the configuration, edit the file.`,
 
 type RuleArgs = { positionals: string[]; fields: RuleFields };
 
-function readRuleReference({ positionals: [number, ...more], fields }: RuleArgs): number | RuleFields {
+function readRuleReference({
+  positionals: [number, ...more],
+  fields,
+}: RuleArgs): number | RuleFields {
   const hasFields = Object.keys(fields).length > 0;
   if (more.length > 0 || (number === undefined) === !hasFields) {
-    throw new UsageError("Name one rule, either by its number or by the fields that it was added with.");
+    throw new UsageError(
+      "Name one rule, either by its number or by the fields that it was added with.",
+    );
   }
   return number === undefined ? fields : readRuleNumber(number);
 }
@@ -160,13 +194,20 @@ or configuration; 3 AWS not reachable.`,
       const where = `in ${requester.channel} of ${requester.team}${sharedText(requester)}`;
       if (rule !== undefined) {
         run.print(`${requester.user} may ask ${where}, by ${formatNamed(rule)}`);
-        if (rule.name.endsWith(configName)) run.note(`The rules of ${configName} apply ${zone.ofConfiguration}.`);
+        if (rule.name.endsWith(configName))
+          run.note(`The rules of ${configName} apply ${zone.ofConfiguration}.`);
         return exitCodes.success;
       }
       const none = `No rule ${zone.where} or in ${configName} lets ${requester.user} ask ${where}`;
       const groups = byGroup.map((one) => `\n  ${formatNamed(one)}`).join("");
-      run.print(groups === "" ? `${none}.` : `${none}, unless they are in the user group of one of these:${groups}`);
-      const organizations = rules.flatMap(({ team: named }) => (named?.startsWith("E") ? [named] : []));
+      run.print(
+        groups === ""
+          ? `${none}.`
+          : `${none}, unless they are in the user group of one of these:${groups}`,
+      );
+      const organizations = rules.flatMap(({ team: named }) =>
+        named?.startsWith("E") ? [named] : [],
+      );
       for (const enterprise of new Set(organizations)) {
         const { rule: byOrganization } = match({ enterprise });
         if (byOrganization !== undefined)

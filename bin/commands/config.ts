@@ -30,17 +30,23 @@ depends on a wrong value is left out until that value is right.`,
     const config = checkConfig(location);
     print(sourceOf(location));
     const destinations = Object.keys(config.destinations).join(", ") || "none";
-    const routes = config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";
+    const routes =
+      config.routes.map(({ destination }) => destination.join(" or ")).join(", ") || "nowhere";
     print(`The configuration is valid: destinations ${destinations}; routes to ${routes}.`);
-    print(`Agent: ${agentText(config.execution.agent)}${isAgentUsed(config) ? "" : ", to which no route leads"}.`);
+    print(
+      `Agent: ${agentText(config.execution.agent)}${isAgentUsed(config) ? "" : ", to which no route leads"}.`,
+    );
     const stages = Object.entries(config.stages);
     for (const [name, stage] of stages) print(`Stage ${name}: ${stageText(stage)}.`);
     for (const [name, stage] of stages) {
       if (stageText(stage).includes(exampleAccount))
-        note(`Note: stage ${name} has the example account ${exampleAccount}. Write your own account into it.`);
+        note(
+          `Note: stage ${name} has the example account ${exampleAccount}. Write your own account into it.`,
+        );
     }
     for (const [name, { alarmEmail }] of stages) {
-      if (!alarmEmail) note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail in the stage.`);
+      if (!alarmEmail)
+        note(`Note: the alarms of stage ${name} notify nobody. Set alarmEmail in the stage.`);
     }
     const cut = config.routes.flatMap(({ word, keepsWord }) =>
       word !== undefined && keepsWord === undefined ? [word] : [],
@@ -51,9 +57,13 @@ depends on a wrong value is left out until that value is right.`,
       );
     if (config.routes.length === 0) note(noRouteText);
     if (config.allowlist.length === 0)
-      note("The allowlist is empty. In a real workspace nobody may ask until you run sekisho allow add.");
+      note(
+        "The allowlist is empty. In a real workspace nobody may ask until you run sekisho allow add.",
+      );
     for (const secret of unsetSecrets(config))
-      note(`Note: the environment variable ${formatSecretName(secret)} is not set here.${whenNeeded(config, secret)}`);
+      note(
+        `Note: the environment variable ${formatSecretName(secret)} is not set here.${whenNeeded(config, secret)}`,
+      );
     return exitCodes.success;
   },
 });
@@ -75,7 +85,9 @@ function agentText(agent: AgentConfig): string {
 function isAgentUsed({ destinations, routes, stages }: Config): boolean {
   if (routes.length === 0 || Object.keys(stages).length > 0) return true;
   const routed = routes.flatMap(({ destination }) => destination.map((name) => destinations[name]));
-  return routed.some((one) => one !== undefined && (one.transport === "in-process" || isOwnExecution(one)));
+  return routed.some(
+    (one) => one !== undefined && (one.transport === "in-process" || isOwnExecution(one)),
+  );
 }
 
 function stageText(stage: Stage): string {
@@ -91,7 +103,9 @@ function whenNeeded({ slack }: Config, secret: SecretReference): string {
 
 /** Lists the secrets that are missing here. The configuration may be used elsewhere, so a missing secret is only a note. */
 function unsetSecrets(config: Config): SecretReference[] {
-  return [...neededSecrets(config.slack), ...listNonSlackSecrets(config)].filter((secret) => !hasSecret(secret));
+  return [...neededSecrets(config.slack), ...listNonSlackSecrets(config)].filter(
+    (secret) => !hasSecret(secret),
+  );
 }
 
 export const configPush = defineCommand({

@@ -1,7 +1,10 @@
 /** `sekisho conformance`: checks whether an Execution endpoint in any language keeps the contract. */
 import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { type AuthorizerConfig, listAuthorizerSecrets } from "../../lambdas/shared/config/authorizer-schema.ts";
+import {
+  type AuthorizerConfig,
+  listAuthorizerSecrets,
+} from "../../lambdas/shared/config/authorizer-schema.ts";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
@@ -18,7 +21,11 @@ import {
 } from "../../lib/cli/command.ts";
 import { runConformance } from "../../lib/cli/conformance/conformance.ts";
 import { OptionError, readRunOptions, runOptions } from "../../lib/cli/conformance/options.ts";
-import { formatJsonReport, formatJunitReport, formatTextReport } from "../../lib/cli/conformance/reports.ts";
+import {
+  formatJsonReport,
+  formatJunitReport,
+  formatTextReport,
+} from "../../lib/cli/conformance/reports.ts";
 import { findEndpoint, parseAnotherAuth } from "../../lib/cli/find-endpoint.ts";
 import { openSender } from "../../lib/cli/open-sender.ts";
 
@@ -34,10 +41,16 @@ endpoint runs about fifty times.`,
       "AUTH",
       "how calls to the URL authenticate: none (loopback only), bearer:ENV_NAME, sigv4:SERVICE:REGION, web-identity:AUDIENCE",
     ),
-    "other-auth": option("AUTH", "the same of a second caller, who must not see the tasks of the first"),
+    "other-auth": option(
+      "AUTH",
+      "the same of a second caller, who must not see the tasks of the first",
+    ),
     dialect: option("D", "the dialect of the endpoint's error numbers (zone)"),
     idempotent: flag("the endpoint at the URL is declared to deduplicate by request id"),
-    destination: option("NAME", "a destination of the configuration, with its url and authorizer, instead of a URL"),
+    destination: option(
+      "NAME",
+      "a destination of the configuration, with its url and authorizer, instead of a URL",
+    ),
     config: configOption,
     ...runOptions,
   },
@@ -51,19 +64,29 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
     if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
     const location = { directory: run.directory, file: values.config };
     const { auth, dialect, destination: name } = values;
-    const endpoint = findEndpoint({ url: positionals[0], auth, dialect, destination: name, location });
+    const endpoint = findEndpoint({
+      url: positionals[0],
+      auth,
+      dialect,
+      destination: name,
+      location,
+    });
     if (name !== undefined && values.idempotent) {
       throw new UsageError("--idempotent needs a URL. A destination says so in the configuration.");
     }
     const { destination } = endpoint;
-    const another = values["other-auth"] === undefined ? undefined : parseAnotherAuth(values["other-auth"]);
+    const another =
+      values["other-auth"] === undefined ? undefined : parseAnotherAuth(values["other-auth"]);
     requireSecrets([...listDestinationSecrets(destination), ...listSecretsOf(another)]);
     const options = {
-      ...toUsageError(() => readRunOptions(values, destination.transport === "agentcore" ? "agentcore" : "https")),
+      ...toUsageError(() =>
+        readRunOptions(values, destination.transport === "agentcore" ? "agentcore" : "https"),
+      ),
       dialect: destination.dialect,
       isIdempotent: values.idempotent || destination.idempotent,
     };
-    const junit = values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
+    const junit =
+      values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
     const { executionPort, logLevel } = readEnvironment();
     const directory = configDirectory(location);
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
@@ -94,7 +117,9 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
 });
 
 function listSecretsOf(authorizer: AuthorizerConfig | undefined) {
-  return authorizer === undefined ? [] : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
+  return authorizer === undefined
+    ? []
+    : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
 }
 
 function toUsageError<T>(read: () => T): T {
@@ -108,7 +133,8 @@ function toUsageError<T>(read: () => T): T {
 /** Checks before the cases that the file can be written. Leaves no file behind. */
 function resolveJunit(path: string, directory: string): string {
   const file = resolve(directory, path);
-  if (!existsSync(dirname(file))) throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
+  if (!existsSync(dirname(file)))
+    throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
   try {
     const wasThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
     closeSync(openSync(file, "a"));

@@ -2,7 +2,10 @@
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { defaultIdleSeconds, type PlatformVersionName } from "../../lambdas/shared/config/stage-schema.ts";
+import {
+  defaultIdleSeconds,
+  type PlatformVersionName,
+} from "../../lambdas/shared/config/stage-schema.ts";
 import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
 import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/task-cost.ts";
@@ -24,7 +27,10 @@ lines of a task. Assumptions and prices are printed with the result.`,
     ),
     tasks: { ...option("N", "tasks per month (100000)"), default: "100000" },
     seconds: { ...option("N", "seconds for which the agent works on a task (30)"), default: "30" },
-    kind: option("KIND", `kind of Execution zone in the first line: ${kinds.join(", ")} (agentcore)`),
+    kind: option(
+      "KIND",
+      `kind of Execution zone in the first line: ${kinds.join(", ")} (agentcore)`,
+    ),
     "idle-seconds": option(
       "N",
       `seconds for which an AgentCore session idles after its last call (${defaultIdleSeconds}); 0 for stopAfterResult`,
@@ -34,10 +40,14 @@ lines of a task. Assumptions and prices are printed with the result.`,
   },
   async run({ directory, print, values }) {
     const { json, markdown } = values;
-    const stage = values.stage === undefined ? defaults : stageDefaults(loadConfig({ directory }), values.stage);
+    const stage =
+      values.stage === undefined
+        ? defaults
+        : stageDefaults(loadConfig({ directory }), values.stage);
     const kindName = values.kind ?? stage.kind;
     const kind = kinds.find((each) => each === kindName);
-    if (kind === undefined) throw new UsageError(`--kind: "${kindName}" is not one of ${kinds.join(", ")}.`);
+    if (kind === undefined)
+      throw new UsageError(`--kind: "${kindName}" is not one of ${kinds.join(", ")}.`);
     if (json && markdown) throw new UsageError("Give --json or --markdown, not both.");
     const result = estimate({
       kind,
@@ -49,13 +59,19 @@ lines of a task. Assumptions and prices are printed with the result.`,
       measured: readMeasuredCalls(),
     });
     if (json) print(JSON.stringify(result, null, 2));
-    else if (markdown) print(`Written to ${writeSection({ directory, table: costTable(result) })}.`);
+    else if (markdown)
+      print(`Written to ${writeSection({ directory, table: costTable(result) })}.`);
     else print(costTable(result));
     return exitCodes.success;
   },
 });
 
-type StageDefaults = { kind: string; idleSeconds: number; syncBudgetMs: number; platformVersion: PlatformVersionName };
+type StageDefaults = {
+  kind: string;
+  idleSeconds: number;
+  syncBudgetMs: number;
+  platformVersion: PlatformVersionName;
+};
 const defaults: StageDefaults = {
   kind: "agentcore",
   idleSeconds: defaultIdleSeconds,

@@ -16,9 +16,20 @@ import { cancelAll } from "../../lib/cli/data/cancel-all.ts";
 import { createExecutionRecords } from "../../lib/cli/data/execution-records.ts";
 import { findPerson, type PersonRecords } from "../../lib/cli/data/find-person.ts";
 import { readLeftOver, writeLeftOver } from "../../lib/cli/data/left-over.ts";
-import { type Person, personOptions, type RecordZone, readPerson, withRecordZone } from "../../lib/cli/data/person.ts";
+import {
+  type Person,
+  personOptions,
+  type RecordZone,
+  readPerson,
+  withRecordZone,
+} from "../../lib/cli/data/person.ts";
 import { countAll, eraseAll } from "../../lib/cli/data/person-data.ts";
-import { type Counts, formatCounts, formatRuleNumbers, remainingDataText } from "../../lib/cli/data/text.ts";
+import {
+  type Counts,
+  formatCounts,
+  formatRuleNumbers,
+  remainingDataText,
+} from "../../lib/cli/data/text.ts";
 import { type ZoneValues, zoneOptions } from "../../lib/cli/zone/zone.ts";
 
 export const dataShow = defineCommand({
@@ -55,7 +66,9 @@ deletes what is left.`,
     ...personOptions,
     "dry-run": flag("only counts the data"),
     yes: flag("deletes without asking"),
-    cancel: flag("cancels running tasks and waits until they end; without it, running tasks prevent the deletion"),
+    cancel: flag(
+      "cancels running tasks and waits until they end; without it, running tasks prevent the deletion",
+    ),
     rules: flag("also removes the rules of `sekisho allow` that name the person"),
     "request-ids": option(
       "FILE",
@@ -70,12 +83,17 @@ deletes what is left.`,
     if (file !== undefined) return deleteLeftOver(run, { ...values, file });
     const person = readPerson(values);
     try {
-      return await withRecordZone(run, values, (zone) => deletePerson(run, { ...values, zone, person }));
+      return await withRecordZone(run, values, (zone) =>
+        deletePerson(run, { ...values, zone, person }),
+      );
     } catch (cause) {
       if (!run.signal.aborted) throw cause;
-      throw new Error("Interrupted. Some data may be deleted already. Run the command again to delete the rest.", {
-        cause,
-      });
+      throw new Error(
+        "Interrupted. Some data may be deleted already. Run the command again to delete the rest.",
+        {
+          cause,
+        },
+      );
     }
   },
 });
@@ -89,7 +107,10 @@ type Deletion = ZoneValues & {
   rules: boolean;
 };
 
-async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }: Deletion): Promise<number> {
+async function deletePerson(
+  run: CommandRun,
+  { zone, person, config, ...wanted }: Deletion,
+): Promise<number> {
   const { directory, signal, print, note } = run;
   const nowMs = Date.now();
   const find = () => findPerson({ store: zone.store, person, nowMs: Date.now(), signal });
@@ -111,7 +132,9 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
   const underWay = found.tasks.flatMap((task) => (task.isUnderWay ? [task.id] : []));
   if (underWay.length > 0 && !wanted.cancel) {
     note(`These tasks are running, or ended within the last minutes: ${listIds(underWay)}`);
-    note("Nothing was deleted. Run the command again with --cancel, which cancels them and waits until they end.");
+    note(
+      "Nothing was deleted. Run the command again with --cancel, which cancels them and waits until they end.",
+    );
     return exitCodes.failed;
   }
   if (!wanted.yes && !(await confirmDeletion({ person, signal }))) {
@@ -121,7 +144,8 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
   if (underWay.length > 0) {
     note("Canceling the tasks and waiting until they end. This takes a few minutes at most.");
     const isOver = await cancelAll({ zone, ids: underWay, team: person.team, signal });
-    if (!isOver) throw new Error("Some tasks are still running. Does the zone run? Nothing was deleted.");
+    if (!isOver)
+      throw new Error("Some tasks are still running. Does the zone run? Nothing was deleted.");
     found = await find();
   }
   let isExecutionLeft = false;
@@ -131,7 +155,8 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
     async leftOver(ids, why) {
       if (!("stageName" in zone.at)) throw why;
       isExecutionLeft = true;
-      for (const line of await writeLeftOver({ directory, config, ids, named: zone.at, nowMs })) note(line);
+      for (const line of await writeLeftOver({ directory, config, ids, named: zone.at, nowMs }))
+        note(line);
     },
   });
   print("");
@@ -146,7 +171,8 @@ async function deletePerson(run: CommandRun, { zone, person, config, ...wanted }
       `Deleted, except ${isExecutionLeft ? "the Execution zone's records" : "answers in running tasks of others"}.`,
     );
   else print(isNothing(counts) ? `No data of ${personKeyOf(person)} was found.` : "Deleted.");
-  for (const line of [...listRemaining({ zone, found, counts, ...wanted }), ...remainingDataText]) print(line);
+  for (const line of [...listRemaining({ zone, found, counts, ...wanted }), ...remainingDataText])
+    print(line);
   return isLeft ? exitCodes.failed : exitCodes.success;
 }
 
@@ -154,7 +180,8 @@ function printCounts(
   { print }: CommandRun,
   { zone, person, counts }: { zone: RecordZone; person: Person; counts: Counts },
 ): void {
-  for (const line of [`${personKeyOf(person)} ${zone.where}:`, ...formatCounts(counts)]) print(line);
+  for (const line of [`${personKeyOf(person)} ${zone.where}:`, ...formatCounts(counts)])
+    print(line);
 }
 
 function noteOtherTeams({ note }: CommandRun, { otherTeams }: PersonRecords): void {
@@ -172,28 +199,51 @@ function isNothing({ tasks, history, answered, quotas, rules }: Counts): boolean
   return tasks + history + answered + quotas + rules.length === 0;
 }
 
-async function confirmDeletion({ person, signal }: { person: Person; signal: AbortSignal }): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new UsageError("There is no terminal for the confirmation. Give --yes to delete.");
-  return confirm({ question: `Type ${person.user} to delete all of this: `, word: person.user, signal });
+async function confirmDeletion({
+  person,
+  signal,
+}: {
+  person: Person;
+  signal: AbortSignal;
+}): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new UsageError("There is no terminal for the confirmation. Give --yes to delete.");
+  return confirm({
+    question: `Type ${person.user} to delete all of this: `,
+    word: person.user,
+    signal,
+  });
 }
 
 type RemainingData = { zone: RecordZone; found: PersonRecords; counts: Counts; rules: boolean };
 
 /** Lists the data that the command does not delete: data of agents elsewhere, and rules. */
-function listRemaining({ zone, found, counts: { rules: numbers, configuration }, rules: withRules }: RemainingData) {
+function listRemaining({
+  zone,
+  found,
+  counts: { rules: numbers, configuration },
+  rules: withRules,
+}: RemainingData) {
   const { destinations } = zone.config();
   const used = new Set(found.tasks.flatMap(({ destination }) => destination ?? []));
   const foreign = [...used].filter((name) => {
     const destination = Object.hasOwn(destinations, name) ? destinations[name] : undefined;
-    return destination === undefined || !(destination.transport === "in-process" || isOwnExecution(destination));
+    return (
+      destination === undefined ||
+      !(destination.transport === "in-process" || isOwnExecution(destination))
+    );
   });
   return [
     ...(foreign.length === 0
       ? []
-      : [`Other destinations may have stored data too. Ask the people who run them: ${foreign.join(", ")}.`]),
+      : [
+          `Other destinations may have stored data too. Ask the people who run them: ${foreign.join(", ")}.`,
+        ]),
     ...(numbers.length === 0 || withRules
       ? []
-      : [`Rules that name the person are left: ${formatRuleNumbers(numbers)}. --rules removes them.`]),
+      : [
+          `Rules that name the person are left: ${formatRuleNumbers(numbers)}. --rules removes them.`,
+        ]),
     ...(configuration.length === 0
       ? []
       : [`The configuration names the person. Edit it: ${configuration.join(", ")}.`]),

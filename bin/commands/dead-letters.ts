@@ -1,7 +1,15 @@
 /** `sekisho dead-letters`: lists the messages that a stage's workers gave up on, and sends them again. */
 import type { QueueMessage } from "../../lambdas/verification/task/messages.ts";
-import { type ParsedDeadLetter, parseDeadLetter, withDeadLetters } from "../../lib/cli/aws/dead-letters/archive.ts";
-import { createReadTaskState, createSend, redrive } from "../../lib/cli/aws/dead-letters/redrive.ts";
+import {
+  type ParsedDeadLetter,
+  parseDeadLetter,
+  withDeadLetters,
+} from "../../lib/cli/aws/dead-letters/archive.ts";
+import {
+  createReadTaskState,
+  createSend,
+  redrive,
+} from "../../lib/cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../lib/cli/aws/stack-outputs.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { awsExits, defineCommand, exitCodes, flag, UsageError } from "../../lib/cli/command.ts";
@@ -24,7 +32,9 @@ On one machine there is no such list: a dead letter there fails its task at once
       const rows: Row[] = [];
       for (const deadLetter of deadLetters.map(parseDeadLetter)) {
         const requestId = deadLetter.message?.requestId;
-        rows.push(rowOf(deadLetter, requestId === undefined ? undefined : await stateOfTask({ requestId })));
+        rows.push(
+          rowOf(deadLetter, requestId === undefined ? undefined : await stateOfTask({ requestId })),
+        );
       }
       rows.sort((a, b) => (a.archivedAt < b.archivedAt ? -1 : 1));
       if (values.json) print(JSON.stringify(rows, null, 2));
@@ -44,7 +54,10 @@ type Row = {
   task: string;
 };
 
-function rowOf({ messageId, archivedAtMs, message }: ParsedDeadLetter, state: string | undefined): Row {
+function rowOf(
+  { messageId, archivedAtMs, message }: ParsedDeadLetter,
+  state: string | undefined,
+): Row {
   return {
     messageId,
     archivedAt: new Date(archivedAtMs).toISOString(),
@@ -73,35 +86,48 @@ delivered again, and no agent runs twice. A dead letter leaves the archive once 
   exits: awsExits("a request id is not in the archive"),
   async run(run) {
     const { signal, print, note, values, positionals } = run;
-    if (values.all && positionals.length > 0) throw new UsageError("Give --all or request ids, not both.");
+    if (values.all && positionals.length > 0)
+      throw new UsageError("Give --all or request ids, not both.");
     if (!values.all && positionals.length === 0 && !values.discard) {
       throw new UsageError("Give request ids or --all.");
     }
     const { stageName, stage } = readStage(run, values).named;
-    const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ stageName, stage, signal });
+    const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({
+      stageName,
+      stage,
+      signal,
+    });
     const { region } = stage.verification;
     const wanted = new Set(positionals.map((id) => id.toLowerCase()));
-    await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (deadLetters, remove) => {
-      const read = deadLetters.map(parseDeadLetter);
-      const chosen = read.filter(({ message }) => values.all || (message && wanted.has(message.requestId)));
-      await redrive({
-        deadLetters: chosen,
-        stateOfTask: createReadTaskState({ tableName, region, signal }),
-        send: createSend({ queueUrl, region, signal }),
-        remove,
-        done({ requestId, state }) {
-          wanted.delete(requestId);
-          const what = state === "done" ? "its answer is delivered again unless it is in the thread" : "sent again";
-          print(`${requestId}: ${what} (task: ${state ?? "none"})`);
-        },
-      });
-      const unreadable = read.filter(({ message }) => message === undefined);
-      if (values.discard) for (const deadLetter of unreadable) await remove(deadLetter);
-      if (unreadable.length > 0) {
-        const done = values.discard ? "They were deleted." : "--discard deletes them.";
-        note(`Unreadable dead letters: ${unreadable.length}. ${done}`);
-      }
-    });
+    await withDeadLetters(
+      { queueUrl: deadLettersUrl, region, signal },
+      async (deadLetters, remove) => {
+        const read = deadLetters.map(parseDeadLetter);
+        const chosen = read.filter(
+          ({ message }) => values.all || (message && wanted.has(message.requestId)),
+        );
+        await redrive({
+          deadLetters: chosen,
+          stateOfTask: createReadTaskState({ tableName, region, signal }),
+          send: createSend({ queueUrl, region, signal }),
+          remove,
+          done({ requestId, state }) {
+            wanted.delete(requestId);
+            const what =
+              state === "done"
+                ? "its answer is delivered again unless it is in the thread"
+                : "sent again";
+            print(`${requestId}: ${what} (task: ${state ?? "none"})`);
+          },
+        });
+        const unreadable = read.filter(({ message }) => message === undefined);
+        if (values.discard) for (const deadLetter of unreadable) await remove(deadLetter);
+        if (unreadable.length > 0) {
+          const done = values.discard ? "They were deleted." : "--discard deletes them.";
+          note(`Unreadable dead letters: ${unreadable.length}. ${done}`);
+        }
+      },
+    );
     for (const id of wanted) note(`${id} is not among the dead letters of stage ${stageName}.`);
     return wanted.size > 0 ? exitCodes.failed : exitCodes.success;
   },

@@ -6,9 +6,22 @@ import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config
 import { readTextFile } from "../../lambdas/shared/text-file.ts";
 import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
-import { awsExits, configOption, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
+import {
+  awsExits,
+  configOption,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
-import { formatRouteKey, isOverlapping, orderText, type RouteKey } from "../../lib/cli/destinations/route-key.ts";
+import {
+  formatRouteKey,
+  isOverlapping,
+  orderText,
+  type RouteKey,
+} from "../../lib/cli/destinations/route-key.ts";
 import { type RouteChange, setRoute } from "../../lib/cli/destinations/set-route.ts";
 import { unknownDestination } from "../../lib/cli/find-endpoint.ts";
 
@@ -57,7 +70,9 @@ where they are. A change that sekisho config check would refuse is not written.`
     print(changes ? changeText({ change, key, destination }) : `${path} already has this route.`);
     for (const [index, route] of config.routes.slice(0, change.position - 1).entries()) {
       if (isOverlapping(route, key))
-        note(`Note: route ${index + 1}, ${formatRouteKey(route)}, comes first and keeps the messages that fit it.`);
+        note(
+          `Note: route ${index + 1}, ${formatRouteKey(route)}, comes first and keeps the messages that fit it.`,
+        );
     }
     const replacement = changes && !dryRun ? openReplacement({ path }) : undefined;
     let pushed = false;
@@ -68,7 +83,8 @@ where they are. A change that sekisho config check would refuse is not written.`
       pushed = push !== undefined;
       replacement.write({ before: text, after: change.text });
     } catch (thrown) {
-      if (pushed) note(`Stage ${named?.stageName} was changed, but ${path} was not. Run the command again.`);
+      if (pushed)
+        note(`Stage ${named?.stageName} was changed, but ${path} was not. Run the command again.`);
       throw thrown;
     } finally {
       replacement?.close();
@@ -83,7 +99,9 @@ function namesIn(positionals: string[]): string[] {
   const [text = "", ...more] = positionals;
   const names = text.split(",").map((name) => name.trim());
   if (more.length > 0 || names.some((name) => name === "")) {
-    throw new UsageError("Give one destination, or several separated by commas: sekisho destinations set far,near");
+    throw new UsageError(
+      "Give one destination, or several separated by commas: sekisho destinations set far,near",
+    );
   }
   return names;
 }
@@ -97,7 +115,8 @@ function changeText({ change: { position, before }, key, destination }: ShownCha
 }
 
 function restartText(stages: string[]): string {
-  const local = "On this machine the change takes effect with a restart. Running tasks stay where they are.";
+  const local =
+    "On this machine the change takes effect with a restart. Running tasks stay where they are.";
   return stages.length === 0
     ? local
     : `${local}\nTo change a stage (${stages.join(", ")}), give --stage or run ${sekisho} config push.`;

@@ -20,9 +20,16 @@ import {
 } from "../../lib/cli/command.ts";
 import { checkFromHere } from "../../lib/cli/destinations/check.ts";
 import { checkInStage, stageDestinations } from "../../lib/cli/destinations/check-in-stage.ts";
-import { describeOwnExecution, formatDestinationRow, toDestinationRow } from "../../lib/cli/destinations/describe.ts";
+import {
+  describeOwnExecution,
+  formatDestinationRow,
+  toDestinationRow,
+} from "../../lib/cli/destinations/describe.ts";
 import { outdatedText, readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
-import { type KnownMessage, listPossibleRoutes } from "../../lib/cli/destinations/possible-routes.ts";
+import {
+  type KnownMessage,
+  listPossibleRoutes,
+} from "../../lib/cli/destinations/possible-routes.ts";
 import { formatRouteKey, noRouteText, orderText } from "../../lib/cli/destinations/route-key.ts";
 import { unknownDestination } from "../../lib/cli/find-endpoint.ts";
 
@@ -35,17 +42,27 @@ names, the first is used, and a task fails over to the next only if it certainly
     channel: option("C", "also shows where a message in that channel goes"),
     team: option("T", "also shows where a message in that workspace goes"),
     text: option("TEXT", "also shows where a message with that text goes"),
-    stage: option("NAME", "shows the settings in effect in that stage: as deployed, with later pushes"),
+    stage: option(
+      "NAME",
+      "shows the settings in effect in that stage: as deployed, with later pushes",
+    ),
     config: configOption,
     json: flag("prints one JSON object"),
   },
   exits: awsExits(),
   async run({ directory, signal, print, note, values }) {
     const { channel, team, text, stage } = values;
-    const effective = await readEffectiveConfig({ location: { directory, file: values.config }, stage, signal });
+    const effective = await readEffectiveConfig({
+      location: { directory, file: values.config },
+      stage,
+      signal,
+    });
     const { config, named, notDeployed, routesFromFile, outdated } = effective;
     const { routes } = config;
-    const own = describeOwnExecution({ isStage: named !== undefined, port: readEnvironment().executionPort });
+    const own = describeOwnExecution({
+      isStage: named !== undefined,
+      port: readEnvironment().executionPort,
+    });
     const rows = Object.entries(config.destinations).map(([name, destination]) =>
       toDestinationRow({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
     );
@@ -57,9 +74,12 @@ names, the first is used, and a task fails over to the next only if it certainly
         "No routes were pushed to the stage yet, so the routes of the last deploy are in effect. The list shows the file's.",
       );
     }
-    if (outdated.length > 0) note(`Note: ${outdatedText(outdated)} To push them again: ${sekisho} config push.`);
+    if (outdated.length > 0)
+      note(`Note: ${outdatedText(outdated)} To push them again: ${sekisho} config push.`);
     if (values.json) {
-      print(JSON.stringify({ stage: named?.stageName, destinations: rows, routes, possible, outdated }));
+      print(
+        JSON.stringify({ stage: named?.stageName, destinations: rows, routes, possible, outdated }),
+      );
       return exitCodes.success;
     }
     print([...rows.map(formatDestinationRow), "", routesText(routes)].join("\n"));
@@ -83,7 +103,10 @@ type PossibleRoutes = {
 };
 
 function possibleText({ routes, known, possible }: PossibleRoutes): string {
-  const of = [known.team && `team ${known.team}`, known.channel && `channel ${known.channel}`].filter(Boolean);
+  const of = [
+    known.team && `team ${known.team}`,
+    known.channel && `channel ${known.channel}`,
+  ].filter(Boolean);
   const message = [
     "A message",
     of.length > 0 && `of ${of.join(", ")}`,
@@ -91,7 +114,9 @@ function possibleText({ routes, known, possible }: PossibleRoutes): string {
     "goes to",
   ];
   const lines = possible.map(({ position, destination, certain }) => {
-    const when = certain ? "" : `if ${formatRouteKey(describeUnknown(routes[position - 1], known))}: `;
+    const when = certain
+      ? ""
+      : `if ${formatRouteKey(describeUnknown(routes[position - 1], known))}: `;
     return `  ${when}${orderText(destination)} (route ${position})`;
   });
   if (!possible.some(({ certain }) => certain))
@@ -100,7 +125,10 @@ function possibleText({ routes, known, possible }: PossibleRoutes): string {
 }
 
 /** Returns the conditions of the route that the known part of a message leaves open. */
-function describeUnknown(route: Config["routes"][number] | undefined, { team, channel, text }: KnownMessage) {
+function describeUnknown(
+  route: Config["routes"][number] | undefined,
+  { team, channel, text }: KnownMessage,
+) {
   return {
     ...(team === undefined && { team: route?.team }),
     ...(channel === undefined && { channel: route?.channel }),
@@ -145,30 +173,65 @@ type Request = { config: Config; names: readonly string[] } & Pick<CommandRun, "
 
 type HereCheck = Request & { location: ConfigLocation };
 
-async function checkFromThisMachine({ config, names, location, signal, note }: HereCheck): Promise<DestinationCheck[]> {
+async function checkFromThisMachine({
+  config,
+  names,
+  location,
+  signal,
+  note,
+}: HereCheck): Promise<DestinationCheck[]> {
   refuseUnknown({ names, known: Object.keys(config.destinations) });
-  const wanted = Object.entries(config.destinations).filter(([name]) => names.length === 0 || names.includes(name));
+  const wanted = Object.entries(config.destinations).filter(
+    ([name]) => names.length === 0 || names.includes(name),
+  );
   if (wanted.some(([, destination]) => usesAws(destination))) note(await callerText({ signal }));
   return Promise.all(
-    wanted.map(([name, destination]) => checkFromHere({ config, location, name, destination, signal })),
+    wanted.map(([name, destination]) =>
+      checkFromHere({ config, location, name, destination, signal }),
+    ),
   );
 }
 
 type StageCheck = Request & NamedStage;
 
-async function checkFromStage({ config, names, signal, note, ...named }: StageCheck): Promise<DestinationCheck[]> {
+async function checkFromStage({
+  config,
+  names,
+  signal,
+  note,
+  ...named
+}: StageCheck): Promise<DestinationCheck[]> {
   const outputs = await readStackOutputs({ ...named, signal });
-  const { deployed, missing, changed } = stageDestinations({ config, stageName: named.stageName, outputs });
+  const { deployed, missing, changed } = stageDestinations({
+    config,
+    stageName: named.stageName,
+    outputs,
+  });
   refuseUnknown({ names, known: [...deployed, ...missing] });
   const isWanted = (name: string) => names.length === 0 || names.includes(name);
   for (const name of changed.filter(isWanted)) {
-    note(`Note: ${name} is checked as deployed. The file has other settings for it, which need a deploy.`);
+    note(
+      `Note: ${name} is checked as deployed. The file has other settings for it, which need a deploy.`,
+    );
   }
-  if (names.length === 0) for (const name of missing) note(`Note: ${name} is not deployed, so it is not checked.`);
-  return checkInStage({ ...named, config, outputs, names: names.length === 0 ? undefined : names, signal });
+  if (names.length === 0)
+    for (const name of missing) note(`Note: ${name} is not deployed, so it is not checked.`);
+  return checkInStage({
+    ...named,
+    config,
+    outputs,
+    names: names.length === 0 ? undefined : names,
+    signal,
+  });
 }
 
-function refuseUnknown({ names, known }: { names: readonly string[]; known: readonly string[] }): void {
+function refuseUnknown({
+  names,
+  known,
+}: {
+  names: readonly string[];
+  known: readonly string[];
+}): void {
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) throw unknownDestination(unknown, known);
 }
@@ -180,17 +243,28 @@ function usesAws(destination: Destination): boolean {
 
 async function callerText({ signal }: { signal: AbortSignal }): Promise<string> {
   return callerIdentity({ region: "us-east-1", signal }).then(
-    ({ arn }) => `Calls with AWS credentials are made as ${arn}. A stage's worker may have other permissions.`,
+    ({ arn }) =>
+      `Calls with AWS credentials are made as ${arn}. A stage's worker may have other permissions.`,
     (thrown: Error) => `Could not find out whose AWS credentials these are. ${thrown.message}`,
   );
 }
 
 function exitCodeOf(checked: readonly DestinationCheck[]): number {
   if (checked.every(({ health }) => health === "healthy")) return exitCodes.success;
-  return checked.every(({ health }) => health === "unreachable") ? exitCodes.notReachable : exitCodes.failed;
+  return checked.every(({ health }) => health === "unreachable")
+    ? exitCodes.notReachable
+    : exitCodes.failed;
 }
 
-function formatCheck({ name, address, health, summary, methods, firstMs, secondMs }: DestinationCheck): string {
+function formatCheck({
+  name,
+  address,
+  health,
+  summary,
+  methods,
+  firstMs,
+  secondMs,
+}: DestinationCheck): string {
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const known = methods === undefined ? "" : `\n  methods: ${methods.join(", ")}`;
   return `${name}: ${health}${times}\n  ${address}\n  ${summary}${known}`;

@@ -35,7 +35,10 @@ Exit code: 0 no check failed; 1 a check failed; 2 bad usage.`,
     const stage = given.problem === undefined ? values.stage : undefined;
     const closes: CloseSteps = [];
     try {
-      const found = await runChecks({ groups: await createGroups({ given, stage, location, closes, signal }), signal });
+      const found = await runChecks({
+        groups: await createGroups({ given, stage, location, closes, signal }),
+        signal,
+      });
       if (signal.aborted) {
         note("Interrupted. Some checks did not run.");
         return exitCodes.interrupted;
@@ -66,7 +69,13 @@ type GroupsRequest = {
   signal: AbortSignal;
 };
 
-async function createGroups({ given, stage, location, closes, signal }: GroupsRequest): Promise<CheckGroup[]> {
+async function createGroups({
+  given,
+  stage,
+  location,
+  closes,
+  signal,
+}: GroupsRequest): Promise<CheckGroup[]> {
   function readConfig() {
     if (given.problem !== undefined) throw given.problem.thrown;
     return given.config;
@@ -83,7 +92,8 @@ async function createGroups({ given, stage, location, closes, signal }: GroupsRe
     return [first, { group: "Everything else", checks: [{ name: "other checks", run }] }];
   }
   const { config, environment } = given;
-  if (stage === undefined) return [first, ...createLocalGroups({ config, environment, location, closes, signal })];
+  if (stage === undefined)
+    return [first, ...createLocalGroups({ config, environment, location, closes, signal })];
   const named = chooseStage(config, stage);
   // The AWS clients take long to load, so they are loaded only for a stage.
   const { createStageGroups } = await import("../../lib/cli/doctor/stage.ts");

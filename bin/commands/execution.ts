@@ -2,9 +2,16 @@
 
 import { join, resolve } from "node:path";
 import { agentCardPath } from "../../contracts/a2a/card.ts";
-import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
+import {
+  listAuthenticatorSecrets,
+  listCardSecrets,
+} from "../../lambdas/execution/config/execution-secrets.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { configDirectory, loadExecutionConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
+import {
+  configDirectory,
+  loadExecutionConfig,
+  parseConfig,
+} from "../../lambdas/shared/config/load.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { bundle, bundleBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
@@ -36,7 +43,10 @@ export const execution = defineCommand({
 Runs the Execution zone on 127.0.0.1 until Ctrl-C. It serves the Verification zone, and other clients as an A2A agent.`,
   options: {
     port: option("N", "instead of SEKISHO_EXECUTION_PORT (8080); 0 chooses a free port"),
-    agent: option("AGENT", '"echo" or the path of your agent file, instead of the configuration\'s agent'),
+    agent: option(
+      "AGENT",
+      '"echo" or the path of your agent file, instead of the configuration\'s agent',
+    ),
     store: option("FILE", "stores the tasks there, instead of in .sekisho/execution.db"),
     config: configOption,
     watch: flag(
@@ -61,7 +71,14 @@ Variables that are not set are taken from .env in the working directory, except 
       const port = values.port === "0" ? ["--port", String(await freePort())] : [];
       const file = values.agent === undefined ? configured.agent : agentOf(values.agent);
       const base = values.agent === undefined ? configDirectory(location) : directory;
-      await watchCommand({ run, name: "execution", more: port, agent: file, base, config: values.config });
+      await watchCommand({
+        run,
+        name: "execution",
+        more: port,
+        agent: file,
+        base,
+        config: values.config,
+      });
       return exitCodes.success;
     }
     requireTokens(listAuthenticatorSecrets(configured.authenticator));
@@ -70,10 +87,16 @@ Variables that are not set are taken from .env in the working directory, except 
     const logs = toLogSettings({ environment, config: telemetryConfig.logs });
     const log = createLocalLog({ service: "execution", ...logs });
     handleAgentErrors({ log });
-    const telemetry = openZoneTelemetry({ config: telemetryConfig, service: "execution", region, log });
+    const telemetry = openZoneTelemetry({
+      config: telemetryConfig,
+      service: "execution",
+      region,
+      log,
+    });
     const zone = await startExecutionZone({
       config: { ...configured, agent },
-      openEngine: () => openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
+      openEngine: () =>
+        openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
       // A path on the command line is relative to the working directory.
       directory: values.agent === undefined ? configDirectory(location) : directory,
       port: values.port === undefined ? executionPort : parsePort(values.port),
@@ -108,7 +131,10 @@ Writes the Execution zone as three files that need only Node 24: ${fileName}, ${
 with the sections execution and telemetry of the configuration. ${agentFileName}.map beside them has the lines of your own agent,
 for log lines. The files must stay in one folder. ${noticesFileName}
 beside them has the licenses of the packages in them. The Dockerfile makes an image of the files.`,
-  options: { out: option("DIR", "the folder, which is created if it does not exist; required"), config: configOption },
+  options: {
+    out: option("DIR", "the folder, which is created if it does not exist; required"),
+    config: configOption,
+  },
   exits: `
 ${fileName} reads these environment variables at its start:
 
@@ -126,7 +152,11 @@ node ${fileName} --healthcheck.`,
     if (values.out === undefined) throw new UsageError("--out is missing: the folder to write to.");
     const location = { directory, file: values.config };
     const config = loadExecutionConfig(location);
-    const { files } = bundle({ name: "container", config, configDirectory: configDirectory(location) });
+    const { files } = bundle({
+      name: "container",
+      config,
+      configDirectory: configDirectory(location),
+    });
     const [file] = writeFiles({ files, folder: resolve(directory, values.out) });
     if (config.execution.authenticator.type === "none") note(loopbackOnly);
     print(`${file}   (${files.size} files, ${Math.ceil(bundleBytes({ files }) / 1000)} KB)`);

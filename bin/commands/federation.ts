@@ -1,9 +1,20 @@
 /** `sekisho federation`: lets another cloud trust the Verification role of a stage. */
 import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { requireVerificationAccount } from "../../lib/cli/aws/account.ts";
-import { enableFederation, federationReport, printReport, readIssuer } from "../../lib/cli/aws/federation.ts";
+import {
+  enableFederation,
+  federationReport,
+  printReport,
+  readIssuer,
+} from "../../lib/cli/aws/federation.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { awsExits, type CommandRun, defineCommand, exitCodes, flag } from "../../lib/cli/command.ts";
+import {
+  awsExits,
+  type CommandRun,
+  defineCommand,
+  exitCodes,
+  flag,
+} from "../../lib/cli/command.ts";
 
 const options = { ...stageOptions, json: flag("prints one JSON object") };
 
@@ -18,13 +29,20 @@ the command prints the same as sekisho federation show.`,
   exits: awsExits(),
   async run({ values, ...run }) {
     const { config, named } = await openAccount(run, values);
-    const { issuer, changed } = await enableFederation({ region: named.stage.verification.region, signal: run.signal });
+    const { issuer, changed } = await enableFederation({
+      region: named.stage.verification.region,
+      signal: run.signal,
+    });
     run.note(
       changed
         ? "The account now issues tokens for other clouds."
         : "The account already issued tokens for other clouds. Nothing changed.",
     );
-    printReport({ report: federationReport({ ...named, config, issuer }), json: values.json, print: run.print });
+    printReport({
+      report: federationReport({ ...named, config, issuer }),
+      json: values.json,
+      print: run.print,
+    });
     return exitCodes.success;
   },
 });
@@ -39,13 +57,20 @@ configuration and commands to paste. Nothing of this is secret.`,
   exits: awsExits("the account issues no tokens yet"),
   async run({ values, ...run }) {
     const { config, named } = await openAccount(run, values);
-    const issuer = await readIssuer({ region: named.stage.verification.region, signal: run.signal });
+    const issuer = await readIssuer({
+      region: named.stage.verification.region,
+      signal: run.signal,
+    });
     if (issuer === undefined) {
       const enable = `${sekisho} federation enable --stage ${named.stageName}`;
       run.note(`The account does not issue tokens for other clouds yet. Run ${enable}`);
       return exitCodes.failed;
     }
-    printReport({ report: federationReport({ ...named, config, issuer }), json: values.json, print: run.print });
+    printReport({
+      report: federationReport({ ...named, config, issuer }),
+      json: values.json,
+      print: run.print,
+    });
     return exitCodes.success;
   },
 });
@@ -54,6 +79,8 @@ configuration and commands to paste. Nothing of this is secret.`,
 async function openAccount(run: CommandRun, values: Parameters<typeof readStage>[1]) {
   const { config, named } = readStage(run, values);
   await requireVerificationAccount({ ...named, signal: run.signal });
-  run.note(`Account ${named.stage.verification.account}, which has the Verification zone of stage ${named.stageName}.`);
+  run.note(
+    `Account ${named.stage.verification.account}, which has the Verification zone of stage ${named.stageName}.`,
+  );
   return { config, named };
 }

@@ -10,7 +10,8 @@ import { packageName } from "../../lib/package/name.ts";
 
 const ignoreFile = ".gitignore";
 /** The command line of CDK and its library have the versions with which the templates are tested. */
-const cdkPackages = "aws-cdk@2.1148.1 aws-cdk-lib@2.276.0 constructs esbuild typescript @types/node";
+const cdkPackages =
+  "aws-cdk@2.1148.1 aws-cdk-lib@2.276.0 constructs esbuild typescript @types/node";
 
 export const init = defineCommand({
   name: "init",
@@ -20,15 +21,26 @@ Writes the files of a new project into FOLDER, or into this folder: the configur
 and a workflow that deploys from GitHub without a stored key. If one of these files is there already, nothing is written; a
 .gitignore or package.json gets what it lacks.`,
   options: {
-    account: option("ID", `the AWS account of the stages dev and prod (${exampleAccount}, to be replaced)`),
+    account: option(
+      "ID",
+      `the AWS account of the stages dev and prod (${exampleAccount}, to be replaced)`,
+    ),
     region: option("REGION", "the AWS region of the stages (eu-central-1)"),
   },
-  exits: "Exit code: 0 the files are written; 1 they cannot be written; 2 bad usage, or a file is there already.",
-  async run({ directory, print, positionals, values: { account = exampleAccount, region = "eu-central-1" } }) {
+  exits:
+    "Exit code: 0 the files are written; 1 they cannot be written; 2 bad usage, or a file is there already.",
+  async run({
+    directory,
+    print,
+    positionals,
+    values: { account = exampleAccount, region = "eu-central-1" },
+  }) {
     const [folderName = ".", ...more] = positionals;
     if (more.length > 0) throw new UsageError("Give one FOLDER.");
-    if (!/^\d{12}$/.test(account)) throw new UsageError(`--account: "${account}" is not 12 digits.`);
-    if (!regionSchema.safeParse(region).success) throw new UsageError(`--region: "${region}" is not an AWS region.`);
+    if (!/^\d{12}$/.test(account))
+      throw new UsageError(`--account: "${account}" is not 12 digits.`);
+    if (!regionSchema.safeParse(region).success)
+      throw new UsageError(`--region: "${region}" is not an AWS region.`);
     const folder = resolve(directory, folderName);
     const { [ignoreFile]: ignored = "", ...fresh } = projectFiles({ account, region });
     const files = Object.entries(fresh);
@@ -41,7 +53,9 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     const manifest = readManifest(folder);
     if (manifest.type === "commonjs") {
       const remedy = "Run npm pkg set type=module there, or choose another FOLDER.";
-      throw new UsageError(`Nothing is written, because package.json says "type": "commonjs". ${remedy}`);
+      throw new UsageError(
+        `Nothing is written, because package.json says "type": "commonjs". ${remedy}`,
+      );
     }
     for (const [path, text] of files) {
       const file = join(folder, path);
@@ -52,7 +66,10 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     if (ignoreFiles(folder, ignored)) print(`  ${ignoreFile}`);
     if (manifest.type === undefined) {
       // Node then reads the files as ES modules without a warning.
-      writeFileSync(join(folder, "package.json"), `${JSON.stringify({ ...manifest, type: "module" }, null, 2)}\n`);
+      writeFileSync(
+        join(folder, "package.json"),
+        `${JSON.stringify({ ...manifest, type: "module" }, null, 2)}\n`,
+      );
       print('  package.json ("type": "module")');
     }
     const isInstalled = existsSync(join(folder, "node_modules", packageName));
@@ -75,7 +92,9 @@ Before step 3, write your AWS account into the stages of sekisho.config.json, an
 function ignoreFiles(folder: string, lines: string): boolean {
   const file = join(folder, ignoreFile);
   const present = existsSync(file) ? readFileSync(file, "utf8") : "";
-  const missing = lines.split("\n").filter((line) => line !== "" && !present.split(/\r?\n/).includes(line));
+  const missing = lines
+    .split("\n")
+    .filter((line) => line !== "" && !present.split(/\r?\n/).includes(line));
   const start = present === "" || present.endsWith("\n") ? present : `${present}\n`;
   if (missing.length > 0) writeFileSync(file, `${start}${missing.join("\n")}\n`);
   return missing.length > 0;

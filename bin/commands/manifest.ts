@@ -3,7 +3,14 @@ import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
 import { AwsFailure, lacksCredentials } from "../../lib/cli/aws/aws-failure.ts";
 import { chooseStage, type NamedStage, stageOptions } from "../../lib/cli/aws/stage.ts";
-import { type CommandRun, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
+import {
+  type CommandRun,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 
 const placeholderUrl = "https://YOUR-TUNNEL.example";
 
@@ -15,7 +22,9 @@ manifest". The manifest requests only the scopes that the configuration uses. Wh
 again and paste it under "App Manifest" of the app. It holds the address of a deployed stage, or a placeholder if the
 configuration has no stages.`,
   options: {
-    socket: flag("for Socket Mode (sekisho start with SLACK_APP_TOKEN), which needs no public address"),
+    socket: flag(
+      "for Socket Mode (sekisho start with SLACK_APP_TOKEN), which needs no public address",
+    ),
     ...stageOptions,
     url: option(
       "URL",
@@ -29,8 +38,10 @@ configuration has no stages.`,
     if (url !== undefined && URL.parse(url)?.protocol !== "https:") {
       throw new UsageError(`--url: "${url}" is not an https address.`);
     }
-    if (url !== undefined && stage !== undefined) throw new UsageError("Give --stage or --url, not both.");
-    if (name.length < 1 || name.length > 35) throw new UsageError("--name must have 1 to 35 characters.");
+    if (url !== undefined && stage !== undefined)
+      throw new UsageError("Give --stage or --url, not both.");
+    if (name.length < 1 || name.length > 35)
+      throw new UsageError("--name must have 1 to 35 characters.");
     const config = loadConfig({ directory: run.directory, file: values.config });
     // Socket Mode needs no address, so no stage is looked up.
     const hasStages = Object.keys(config.stages).length > 0;

@@ -41,8 +41,14 @@ ids, states and times, never a text. With a bot token it shows people and channe
 On 127.0.0.1 the page needs the printed address, which holds a new token at each start. On other addresses it asks for a
 token, which operators.authenticator of the configuration verifies. Put a proxy with TLS in front of it.`,
   options: {
-    port: { ...option("N", `instead of ${defaultPort}; 0 chooses a free port`), default: defaultPort },
-    hostname: { ...option("H", `the address to listen on, instead of ${loopback}`), default: loopback },
+    port: {
+      ...option("N", `instead of ${defaultPort}; 0 chooses a free port`),
+      default: defaultPort,
+    },
+    hostname: {
+      ...option("H", `the address to listen on, instead of ${loopback}`),
+      default: loopback,
+    },
     authenticate: flag("asks for a token on loopback too, for a proxy on this machine"),
     "public-host": option(
       "NAME",
@@ -53,8 +59,16 @@ token, which operators.authenticator of the configuration verifies. Put a proxy 
   exits: awsExits("the port is in use, there is no such file"),
   async run(run) {
     const { values } = run;
-    const { hostname, authenticate, "public-host": publicHost, stage, store, config: file } = values;
-    if (stage !== undefined && store !== undefined) throw new UsageError("Give --stage or --store, not both.");
+    const {
+      hostname,
+      authenticate,
+      "public-host": publicHost,
+      stage,
+      store,
+      config: file,
+    } = values;
+    if (stage !== undefined && store !== undefined)
+      throw new UsageError("Give --stage or --store, not both.");
     const port = parsePort(values.port);
     const location = { directory: run.directory, file };
     const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "info" });
@@ -62,7 +76,9 @@ token, which operators.authenticator of the configuration verifies. Put a proxy 
     if (isOpen && publicHost !== undefined)
       throw new UsageError("--public-host is for use with a proxy, and needs --authenticate.");
     const door = createDoor();
-    const admission = isOpen ? door : await authenticated({ config: loadConfig(location), hostname, publicHost, log });
+    const admission = isOpen
+      ? door
+      : await authenticated({ config: loadConfig(location), hostname, publicHost, log });
     const { signal } = run;
     const source =
       stage === undefined
@@ -75,7 +91,10 @@ token, which operators.authenticator of the configuration verifies. Put a proxy 
         const address = `${server.url}/operate/`;
         run.print(`Operators' page, ${source.name}: ${isOpen ? door.address(address) : address}`);
         if (isOpen) run.print("Anyone with this address can use the page until the command stops.");
-        else run.print("The page asks for a token. Put a proxy with TLS in front that passes Host on unchanged.");
+        else
+          run.print(
+            "The page asks for a token. Put a proxy with TLS in front that passes Host on unchanged.",
+          );
         run.print("Ctrl-C stops it.");
       });
       return exitCodes.success;
@@ -87,7 +106,12 @@ token, which operators.authenticator of the configuration verifies. Put a proxy 
 
 type PublicPage = { config: Config; hostname: string; publicHost: string | undefined; log: Log };
 
-async function authenticated({ config, hostname, publicHost, log }: PublicPage): Promise<Admission> {
+async function authenticated({
+  config,
+  hostname,
+  publicHost,
+  log,
+}: PublicPage): Promise<Admission> {
   const { authenticator } = config.operators;
   if (authenticator.type === "none") {
     throw new UsageError(
@@ -115,7 +139,13 @@ or leave out --hostname and --authenticate, and use a tunnel to this machine: ss
 }
 
 /** The authenticator `platform` trusts every request, so only the proxy that authenticates people may reach the page. */
-function refuseOpenPlatform({ hostname, publicHost }: { hostname: string; publicHost: string | undefined }): void {
+function refuseOpenPlatform({
+  hostname,
+  publicHost,
+}: {
+  hostname: string;
+  publicHost: string | undefined;
+}): void {
   if (!loopbackHostnames.includes(hostname)) {
     throw new UsageError(
       `With the authenticator "platform" the page must listen on ${loopback}. On ${hostname} other people could bypass the proxy that authenticates them.`,

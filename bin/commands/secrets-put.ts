@@ -6,7 +6,14 @@ import { readSecretState, writeSecret } from "../../lib/cli/aws/secret-store.ts"
 import { readSecretValues, type SecretWithState } from "../../lib/cli/aws/secret-values.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { listStageSecrets, type StageSecret } from "../../lib/cli/aws/stage-secrets.ts";
-import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
+import {
+  awsExits,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 
 export const secretsPut = defineCommand({
   name: "secrets put",
@@ -30,10 +37,15 @@ credentials (AWS_PROFILE) belong to, and lists the others. Run it again with a p
     const { values, positionals } = run;
     // The error does not repeat the argument, because it may be a secret.
     if (positionals.length > 0)
-      throw new UsageError("A secret cannot be given as an argument. Set its environment variable instead.");
+      throw new UsageError(
+        "A secret cannot be given as an argument. Set its environment variable instead.",
+      );
     const { config, named } = readStage(run, values);
     const secrets = selectSecrets(listStageSecrets({ config, ...named }), values.only);
-    const { account } = await callerIdentity({ region: named.stage.verification.region, signal: run.signal });
+    const { account } = await callerIdentity({
+      region: named.stage.verification.region,
+      signal: run.signal,
+    });
     const ours = secrets.filter((secret) => secret.account === account);
     const others = secrets.filter((secret) => secret.account !== account).map(describeOther);
     if (ours.length === 0) {
@@ -42,7 +54,10 @@ credentials (AWS_PROFILE) belong to, and lists the others. Run it again with a p
     }
     for (const text of others) run.note(text);
     const looked = await Promise.all(
-      ours.map(async (secret) => ({ secret, state: await readSecretState({ ...secret, signal: run.signal }) })),
+      ours.map(async (secret) => ({
+        secret,
+        state: await readSecretState({ ...secret, signal: run.signal }),
+      })),
     );
     const chosen = looked.filter((one) => mayWrite(one, values.overwrite));
     const given = await readSecretValues(run, { chosen, force: values.force });
@@ -90,7 +105,9 @@ function stateText({ secret, state }: SecretWithState): string {
   const { env, id } = secret;
   switch (state) {
     case "present":
-      return env === undefined ? "exists" : "exists and was not changed (--overwrite writes a new value)";
+      return env === undefined
+        ? "exists"
+        : "exists and was not changed (--overwrite writes a new value)";
     case "deleted":
       return `is scheduled for deletion; restore it first: aws secretsmanager restore-secret --secret-id ${id}`;
     case "empty":

@@ -14,7 +14,11 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { escapeActiveCharacters, sanitizeLine, sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
+import {
+  escapeActiveCharacters,
+  sanitizeLine,
+  sanitizeLines,
+} from "../../lambdas/shared/untrusted-input.ts";
 import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
 import type { ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
 import {
@@ -48,7 +52,10 @@ destination is not reachable, so nothing was sent.`,
   async run(run) {
     const { values, positionals } = run;
     const [text] = positionals;
-    if (text === "-") throw new UsageError('This command reads no stdin. Give the text: sekisho send "$(cat FILE)"');
+    if (text === "-")
+      throw new UsageError(
+        'This command reads no stdin. Give the text: sekisho send "$(cat FILE)"',
+      );
     if (text === undefined || text === "" || positionals.length > 1) {
       throw new UsageError('Give one text in quotes: sekisho send "What is a sekisho?"');
     }
@@ -62,13 +69,30 @@ destination is not reachable, so nothing was sent.`,
     requireSecrets(listDestinationSecrets(configured));
     const { executionPort, logLevel } = readEnvironment();
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
-    const opened = await openDestination({ config, name, directory: configDirectory(location), executionPort, log });
+    const opened = await openDestination({
+      config,
+      name,
+      directory: configDirectory(location),
+      executionPort,
+      log,
+    });
     try {
       const { deadlineMs } = configured;
       const { json } = values;
       const address = toAddress(configured) ?? `http://127.0.0.1:${executionPort}/`;
-      const peer = { name, address, authorizer: authorizerOf(configured), isOwn: isOwnExecution(configured) };
-      return await sendAndShow(run, { destination: opened.destination, deadlineMs, peer, text, json });
+      const peer = {
+        name,
+        address,
+        authorizer: authorizerOf(configured),
+        isOwn: isOwnExecution(configured),
+      };
+      return await sendAndShow(run, {
+        destination: opened.destination,
+        deadlineMs,
+        peer,
+        text,
+        json,
+      });
     } finally {
       await opened.close();
     }
@@ -76,7 +100,13 @@ destination is not reachable, so nothing was sent.`,
 });
 
 type Peer = Omit<FailedTask, "error" | "requestId" | "taskId">;
-type Sending = { destination: WorkerDestination; deadlineMs: number; peer: Peer; text: string; json: boolean };
+type Sending = {
+  destination: WorkerDestination;
+  deadlineMs: number;
+  peer: Peer;
+  text: string;
+  json: boolean;
+};
 
 async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
   const { destination, deadlineMs, peer, text, json } = sending;
@@ -104,7 +134,8 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
       return exitCodes.interrupted;
     }
     const { reason, details, explanation } = error;
-    if (json) run.print(toJson({ error: { reason, ...details, ...(explanation && { explanation }) } }));
+    if (json)
+      run.print(toJson({ error: { reason, ...details, ...(explanation && { explanation }) } }));
     const failure = sendFailure({ ...peer, error, requestId, taskId });
     note(failure.text);
     return failure.isUnreachable ? exitCodes.notReachable : exitCodes.failed;
@@ -112,7 +143,10 @@ async function sendAndShow(run: CommandRun, sending: Sending): Promise<number> {
 }
 
 /** Says what would answer the question, because this command does not answer questions. */
-function describeQuestion({ options = [], fields = [] }: Extract<TaskResult, { status: "input_required" }>): string {
+function describeQuestion({
+  options = [],
+  fields = [],
+}: Extract<TaskResult, { status: "input_required" }>): string {
   const lines = [
     ...options.map(({ id, label }) => `  ${id}: ${label}`),
     ...fields.map((field) => {
@@ -120,8 +154,10 @@ function describeQuestion({ options = [], fields = [] }: Extract<TaskResult, { s
       return `  ${field.id} (${field.type}${field.required ? ", required" : ""})${choices}`;
     }),
   ];
-  const text = "The agent asks a question, and this command does not answer questions. Use the page of sekisho start.";
-  const what = fields.length > 0 ? "An answer has these fields:" : "An answer is a text or one of these:";
+  const text =
+    "The agent asks a question, and this command does not answer questions. Use the page of sekisho start.";
+  const what =
+    fields.length > 0 ? "An answer has these fields:" : "An answer is a text or one of these:";
   return lines.length === 0 ? text : [`${text} ${what}`, ...lines.map(sanitizeLine)].join("\n");
 }
 
@@ -169,7 +205,13 @@ export async function complete({
   const tooLate = AbortSignal.timeout(deadlineMs + graceMs);
   const signal = AbortSignal.any([interrupt, tooLate]);
   const call = { requestId, sessionId, timeoutMs: callTimeoutMs, trace: createTrace() };
-  const params = { channel: "cli", text, correlation_id: requestId, session_id: sessionId, timeout_ms: deadlineMs };
+  const params = {
+    channel: "cli",
+    text,
+    correlation_id: requestId,
+    session_id: sessionId,
+    timeout_ms: deadlineMs,
+  };
   const wait_ms = Math.floor(Math.min(longestWaitMs, callTimeoutMs / 2));
 
   const pause = (ms: number) => wait(ms, undefined, { signal });
@@ -177,7 +219,11 @@ export async function complete({
   /** After a send whose outcome is unknown, the host may know the task. It is never sent under another id. */
   async function lookUp(error: SekishoError): Promise<TaskResult> {
     if (error.reason !== "ambiguous" || signal.aborted) throw error;
-    const look = { method: "get_task", params: { request_id: requestId }, id: randomUUID() } as const;
+    const look = {
+      method: "get_task",
+      params: { request_id: requestId },
+      id: randomUUID(),
+    } as const;
     return client.call({ ...look, signal, ...call }).catch((thrown: unknown) => {
       const found = SekishoError.from(thrown);
       throw isOutcome(found) ? found : error;
@@ -192,7 +238,8 @@ export async function complete({
       } catch (thrown) {
         const error = SekishoError.from(thrown);
         if (signal.aborted || !(error.reason === "ambiguous" || error.retryable)) throw error;
-        if (attempt === 0) note("The destination cannot be reached at the moment. Trying again until the deadline.");
+        if (attempt === 0)
+          note("The destination cannot be reached at the moment. Trying again until the deadline.");
         const askedMs = Math.min(error.details.retry_after_ms ?? 0, mostObeyedMs);
         await pause(Math.max(askedMs, backoffMs({ ...pollPause, attempt, random: Math.random })));
       }
@@ -224,10 +271,16 @@ export async function complete({
     return result;
   } catch (thrown) {
     if (signal.aborted) {
-      const cancel = { method: "cancel_task", params: { request_id: requestId }, id: randomUUID() } as const;
+      const cancel = {
+        method: "cancel_task",
+        params: { request_id: requestId },
+        id: randomUUID(),
+      } as const;
       await client.call({ ...cancel, ...call, timeoutMs: cancelTimeoutMs }).catch(() => {});
     }
-    throw tooLate.aborted && !interrupt.aborted ? new SekishoError("timeout", { cause: thrown }) : thrown;
+    throw tooLate.aborted && !interrupt.aborted
+      ? new SekishoError("timeout", { cause: thrown })
+      : thrown;
   }
 }
 
@@ -236,7 +289,13 @@ function isOutcome({ reason, endsTask }: SekishoError): boolean {
   return endsTask || outcomes.includes(reason);
 }
 
-const outcomes: readonly ClientReason[] = ["execution_failed", "timeout", "canceled", "plan_error", "budget_exceeded"];
+const outcomes: readonly ClientReason[] = [
+  "execution_failed",
+  "timeout",
+  "canceled",
+  "plan_error",
+  "budget_exceeded",
+];
 
 /** A peer's text may hold characters that a terminal acts upon, and that JSON leaves as they are. */
 function toJson(value: object): string {

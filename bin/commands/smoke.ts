@@ -29,6 +29,7 @@ import { openStageZone } from "../../lib/cli/zone/stage-zone.ts";
 export const smoke = createSmoke(defaultSettings);
 
 /** `settings` are shorter in a rehearsal. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createSmoke(settings: SmokeSettings): Command {
   const { wakes, longTaskMs } = settings;
   return defineCommand({
@@ -71,7 +72,11 @@ sqs:SendMessage with kms:GenerateDataKey on the queue.`,
       requireEcho(config, named);
 
       const outputs = await readStackOutputs({ ...named, signal });
-      const { config: effective } = await readEffectiveConfig({ location, stage: named.stageName, signal });
+      const { config: effective } = await readEffectiveConfig({
+        location,
+        stage: named.stageName,
+        signal,
+      });
       const { slack } = createStageConfig({ config, stageName: named.stageName });
       const readSecret = createReadStageSecret(named.stage.verification);
       const [signingSecret, token] = await Promise.all([
@@ -80,7 +85,13 @@ sqs:SendMessage with kms:GenerateDataKey on the queue.`,
       ]);
       const thread = openSlackThread({ slack, token, channel, signal });
       const texts = storyTexts(settings);
-      const elsewhere = routeElsewhere({ config, routes: effective.routes, team: await thread.team(), channel, texts });
+      const elsewhere = routeElsewhere({
+        config,
+        routes: effective.routes,
+        team: await thread.team(),
+        channel,
+        texts,
+      });
       if (elsewhere !== undefined) throw new UsageError(elsewhere);
       const word = named.stageName;
       const question = `This sends five tasks and posts five messages in ${channel}. Type the stage's name (${word}) to begin: `;
@@ -105,11 +116,18 @@ sqs:SendMessage with kms:GenerateDataKey on the queue.`,
           settings,
           executionProfile: values["execution-profile"],
           runDoctor: async () =>
-            runChecks({ groups: await createStageGroups({ config, named, location, signal }), signal }),
+            runChecks({
+              groups: await createStageGroups({ config, named, location, signal }),
+              signal,
+            }),
           note,
           signal,
         });
-        print(values.json ? JSON.stringify(report, null, 2) : formatSmokeReport(report, named.stageName));
+        print(
+          values.json
+            ? JSON.stringify(report, null, 2)
+            : formatSmokeReport(report, named.stageName),
+        );
         return report.ok ? exitCodes.success : exitCodes.failed;
       } finally {
         await tasks.close();
@@ -120,7 +138,9 @@ sqs:SendMessage with kms:GenerateDataKey on the queue.`,
 
 function requireId(option: string, value: string | undefined, pattern: RegExp): string {
   if (value !== undefined && pattern.test(value)) return value;
-  throw new UsageError(`Give ${option}, a Slack id such as ${option === "--user" ? "U" : "C"}012AB3CD.`);
+  throw new UsageError(
+    `Give ${option}, a Slack id such as ${option === "--user" ? "U" : "C"}012AB3CD.`,
+  );
 }
 
 function requireEcho({ execution: { agent } }: Config, { stageName, stage }: NamedStage): void {

@@ -2,9 +2,16 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { listAuthenticatorSecrets, listCardSecrets } from "../../lambdas/execution/config/execution-secrets.ts";
+import {
+  listAuthenticatorSecrets,
+  listCardSecrets,
+} from "../../lambdas/execution/config/execution-secrets.ts";
 import { type Environment, readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import { type ConfigLocation, configDirectory, loadConfig } from "../../lambdas/shared/config/load.ts";
+import {
+  type ConfigLocation,
+  configDirectory,
+  loadConfig,
+} from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
@@ -75,7 +82,13 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
     if (values.watch === true) {
       if (values.once !== undefined) throw new UsageError("Give either --once or --watch.");
       const { agent } = config.execution;
-      await watchCommand({ run, name: "start", agent, base: given.directory, config: values.config });
+      await watchCommand({
+        run,
+        name: "start",
+        agent,
+        base: given.directory,
+        config: values.config,
+      });
       return exitCodes.success;
     }
     requireTokens(listAuthenticatorSecrets(config.execution.authenticator));
@@ -109,7 +122,9 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
     file: join(storeFolderOf(run), "fake-slack.json"),
   });
   const secrets = [slack.signingSecret, slack.botToken].filter((read) => read !== undefined);
-  const stepRecorder = createStepRecorder({ secrets: await Promise.all(secrets.map((read) => read())) });
+  const stepRecorder = createStepRecorder({
+    secrets: await Promise.all(secrets.map((read) => read())),
+  });
   const door = createDoor({ shared: given.sharedPage });
   const page = createPage({ fakeSlack, stepRecorder, door });
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
@@ -117,7 +132,14 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
     let operators: PageBesideRun | undefined;
     const pages: Page = async (...exchange) =>
       (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false;
-    const zones = await startBothZones({ ...common(run, given), slack, log, page: pages, observe, tap });
+    const zones = await startBothZones({
+      ...common(run, given),
+      slack,
+      log,
+      page: pages,
+      observe,
+      tap,
+    });
     const close = async () => {
       page.close();
       await operators?.close();
@@ -137,7 +159,9 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
       run.print(`Execution zone:    ${zones.executionUrl}`);
       if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
       run.print("Open these pages in a browser. Anyone with these addresses can use them:");
-      run.print(`Local page:        ${door.address(`${zones.verificationUrl}/`)}   (in place of Slack)`);
+      run.print(
+        `Local page:        ${door.address(`${zones.verificationUrl}/`)}   (in place of Slack)`,
+      );
       run.print(`Operators' page:   ${door.address(`${zones.verificationUrl}/operate/`)}`);
       run.print("Ctrl-C stops everything.");
     });
@@ -153,7 +177,9 @@ async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
   const slack = { apiUrl: config.slack.apiUrl, ...access, extraRules: [] };
   const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given) });
   await closeWhenStopped(run, zones.close, () => {
-    run.print(`Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`);
+    run.print(
+      `Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`,
+    );
     run.print(`Execution zone:    ${zones.executionUrl}`);
     if (zones.metricsUrl !== undefined) run.print(`Metrics:           ${zones.metricsUrl}`);
     run.print(text({ port: zones.verificationPort }));
@@ -187,12 +213,17 @@ async function once(
       observe,
     });
     try {
-      const { message } = fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
+      const { message } = fakeSlack.ask({
+        eventsUrl: `${zones.verificationUrl}/slack/events`,
+        text,
+      });
       const task = await Promise.race([over.promise, waitForAbort(run.signal)]);
       const [, ...answer] = fakeSlack.thread(message);
       if (task?.question !== undefined && task.state === "asking") {
         run.print(sanitizeLines(task.question.prompt));
-        run.note("The agent asks a question, which nobody can answer with --once. Leave out --once.");
+        run.note(
+          "The agent asks a question, which nobody can answer with --once. Leave out --once.",
+        );
       } else if (task !== undefined)
         run.print(sanitizeLines(answer.map((part) => unescapeMrkdwn(part.text)).join("\n")));
       if (task === undefined) return exitCodes.interrupted;
@@ -206,7 +237,10 @@ async function once(
   }
 }
 
-function common(run: CommandRun, { config, directory, environment: { port, executionPort, metricsPort } }: Given) {
+function common(
+  run: CommandRun,
+  { config, directory, environment: { port, executionPort, metricsPort } }: Given,
+) {
   return { config, directory, storeFolder: storeFolderOf(run), port, executionPort, metricsPort };
 }
 
@@ -216,5 +250,6 @@ function storeFolderOf({ directory }: CommandRun): string {
 
 function logsOf({ environment, config }: Pick<Given, "environment" | "config">) {
   const settings = toLogSettings({ environment, config: config.telemetry.logs, level: "warn" });
-  return (service: "verification" | "execution" | "sekisho") => createLocalLog({ service, ...settings });
+  return (service: "verification" | "execution" | "sekisho") =>
+    createLocalLog({ service, ...settings });
 }

@@ -61,9 +61,11 @@ channels). Without a token or a scope, and if Slack does not answer within 3 sec
       const shown = tasks.slice(0, limit);
       const names = await zone.names.find(namesWantedBy(shown));
       const rows = shown.map((task) => toListedTask({ task, nowMs: Date.now(), names }));
-      for (const line of values.json ? rows.map((row) => JSON.stringify(row)) : formatList(rows)) run.print(line);
+      for (const line of values.json ? rows.map((row) => JSON.stringify(row)) : formatList(rows))
+        run.print(line);
       if (tasks.length > limit) note(`There are more tasks. Use --limit ${limit * 2} to see more.`);
-      if (rows.length === 0) note(`There are no such tasks ${zone.where}. Tasks of sekisho send are not stored here.`);
+      if (rows.length === 0)
+        note(`There are no such tasks ${zone.where}. Tasks of sekisho send are not stored here.`);
       return signal.aborted ? exitCodes.interrupted : exitCodes.success;
     });
   },
@@ -72,11 +74,23 @@ channels). Without a token or a scope, and if Slack does not answer within 3 sec
 type State = Task["state"];
 type ListedTask = ReturnType<typeof toListedTask>;
 
-type Selection = { zone: TaskZone; state: State | undefined; thread: string | undefined; signal: AbortSignal };
+type Selection = {
+  zone: TaskZone;
+  state: State | undefined;
+  thread: string | undefined;
+  signal: AbortSignal;
+};
 
-async function* select({ zone: { store, openTasks }, state, thread, signal }: Selection): AsyncGenerator<Task> {
+async function* select({
+  zone: { store, openTasks },
+  state,
+  thread,
+  signal,
+}: Selection): AsyncGenerator<Task> {
   if (thread !== undefined) {
-    for await (const task of mergeOldestFirst([listItems({ store, index: "thread", key: thread, signal })])) {
+    for await (const task of mergeOldestFirst([
+      listItems({ store, index: "thread", key: thread, signal }),
+    ])) {
       if (state === undefined || task.state === state) yield task;
     }
   } else if (state === undefined) yield* openTasks();
@@ -111,7 +125,9 @@ function formatList(rows: readonly ListedTask[]): string[] {
 
 function toCells(row: ListedTask): string[] {
   const { requestId, state, ageMs, destination, channel, user, attempts, polls, next } = row;
-  const counts = [polls > 0 && `polls: ${polls}`, attempts > 0 && `attempts: ${attempts}`].filter(Boolean).join(" ");
+  const counts = [polls > 0 && `polls: ${polls}`, attempts > 0 && `attempts: ${attempts}`]
+    .filter(Boolean)
+    .join(" ");
   const [place, person] = [formatNamed(channel, row.channelName), formatNamed(user, row.userName)];
   return [
     requestId.slice(0, 8),
@@ -142,7 +158,9 @@ is found faster.`,
       const names = await zone.names.find(namesWantedBy([task]));
       const given = { task, nowMs: Date.now(), names };
       const record = { ...toTaskView(given), ...namesOf(given) };
-      run.print(run.values.json ? JSON.stringify(record, null, 2) : formatTaskSummary(given).join("\n"));
+      run.print(
+        run.values.json ? JSON.stringify(record, null, 2) : formatTaskSummary(given).join("\n"),
+      );
       return exitCodes.success;
     }),
 });
@@ -182,7 +200,10 @@ was canceled. If the result comes first, it becomes the answer. ID is the reques
       const changed = ({ state }: Task) => note(`State: ${state}.`);
       const ended = await waitForEnd({ zone, task, timeoutMs: waitMs, signal, changed });
       const outcome = describeOutcome(ended);
-      if (values.json) run.print(JSON.stringify({ requestId: ended.id, state: ended.state, outcome: outcome ?? null }));
+      if (values.json)
+        run.print(
+          JSON.stringify({ requestId: ended.id, state: ended.state, outcome: outcome ?? null }),
+        );
       else run.print(`${ended.id}: ${outcome ?? `has not ended yet (${ended.state})`}`);
       return ended.state === "done" ? exitCodes.success : exitCodes.failed;
     }),
@@ -206,7 +227,11 @@ make only one task. ID is the request id or its beginning.`,
       }
       const { requestId, retryOf } = await sendRetry({ zone, task });
       noteDelay(run, zone);
-      run.print(run.values.json ? JSON.stringify({ requestId, retryOf }) : `${requestId}: retries ${retryOf}`);
+      run.print(
+        run.values.json
+          ? JSON.stringify({ requestId, retryOf })
+          : `${requestId}: retries ${retryOf}`,
+      );
       return exitCodes.success;
     }),
 });
@@ -214,7 +239,10 @@ make only one task. ID is the request id or its beginning.`,
 type TaskRun = CommandRun & { values: Parameters<typeof withTaskZone>[1]; positionals: string[] };
 
 /** Runs `work` on the task that the arguments name. */
-async function withTask(run: TaskRun, work: (found: { zone: NamedTaskZone; task: Task }) => Promise<number>) {
+async function withTask(
+  run: TaskRun,
+  work: (found: { zone: NamedTaskZone; task: Task }) => Promise<number>,
+) {
   const id = readTaskId(run.positionals);
   return withTaskZone(run, run.values, async (zone) =>
     work({ zone, task: await findTask({ zone, id, note: run.note }) }),

@@ -40,7 +40,10 @@ a task id or a trace id.`,
     const { values } = run;
     const { id, files } = parsePositionals(run);
     const lines = files.length === 0 ? undefined : await readLines(run, files);
-    const picture = createPicture({ ...(await readSources(run, { id, values, lines })), nowMs: Date.now() });
+    const picture = createPicture({
+      ...(await readSources(run, { id, values, lines })),
+      nowMs: Date.now(),
+    });
     if (picture === undefined) throw new Error(`No task ${id} was found.`);
     const color = process.stdout.isTTY === true && process.stdout.hasColors();
     if (values.json) run.print(JSON.stringify(picture, null, 2));
@@ -54,12 +57,15 @@ type TraceArgs = { positionals: string[]; values: { logs?: string[] } };
 /** A shell that expands `--logs *.log` leaves the files after the first one among the positionals. */
 function parsePositionals({ positionals, values: { logs = [] } }: TraceArgs) {
   const [id, ...more] = positionals;
-  if (id === undefined) throw new UsageError("Give a request id, or at least its first four characters.");
+  if (id === undefined)
+    throw new UsageError("Give a request id, or at least its first four characters.");
   if (more.length > 0 && logs.length === 0)
     throw new UsageError("Give only one id. Name files of log lines with --logs.");
-  if (!/^[\w.:-]{4,128}$/.test(id)) throw new UsageError(`"${id}" is not an id, or not its first four characters.`);
+  if (!/^[\w.:-]{4,128}$/.test(id))
+    throw new UsageError(`"${id}" is not an id, or not its first four characters.`);
   const files = [...logs, ...more];
-  if (files.filter((file) => file === "-").length > 1) throw new UsageError("--logs - can be given only once.");
+  if (files.filter((file) => file === "-").length > 1)
+    throw new UsageError("--logs - can be given only once.");
   return { id, files };
 }
 

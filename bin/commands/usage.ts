@@ -1,7 +1,14 @@
 /** `sekisho usage`: reports finished tasks. */
 import { resolve } from "node:path";
 import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
-import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../../lib/cli/command.ts";
+import {
+  awsExits,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  UsageError,
+} from "../../lib/cli/command.ts";
 import { withRecordZone } from "../../lib/cli/data/person.ts";
 import { csvLine } from "../../lib/cli/usage/csv.ts";
 import { listDays, readEntries, writeLines } from "../../lib/cli/usage/entries.ts";
@@ -15,7 +22,10 @@ export const usage = defineCommand({
 Counts the finished tasks by destination and outcome, adds up the tokens that agents report and the votes on the answers, and
 lists the people with the most tasks. --csv and --json list every task. They hold texts only if the configuration stores them (usageHistory.texts).`,
   options: {
-    from: option("DAY", "the first day on which a task ended, in UTC, such as 2026-11-01 (29 days ago)"),
+    from: option(
+      "DAY",
+      "the first day on which a task ended, in UTC, such as 2026-11-01 (29 days ago)",
+    ),
     to: option("DAY", "the last day (today)"),
     team: option("T", "only tasks of the workspace with that id"),
     user: option("U", "only tasks of the person with that id"),
@@ -48,7 +58,8 @@ lists the people with the most tasks. --csv and --json list every task. They hol
         const written = await writeLines({ file, lines });
         run.note(`${formatTasks(csv ? written - 1 : written)} written to ${file}.`);
       }
-      if (unreadable > 0) run.note(`Not counted: ${formatTasks(unreadable)} written by another version of Sekisho.`);
+      if (unreadable > 0)
+        run.note(`Not counted: ${formatTasks(unreadable)} written by another version of Sekisho.`);
       return exitCodes.success;
     });
   },

@@ -56,7 +56,12 @@ JSON elsewhere. Variables that are not set are taken from .env in the working di
     const { apiUrl } = config.slack;
     const { botToken, ...access } = slack.access;
     const installation = openSlackInstallation({ config, dataFolder, botToken, apiUrl, log });
-    const telemetry = openZoneTelemetry({ config: config.telemetry, service: "verification", region, log });
+    const telemetry = openZoneTelemetry({
+      config: config.telemetry,
+      service: "verification",
+      region,
+      log,
+    });
     const executionUrl = `http://127.0.0.1:${executionPort}/`;
     const destinations = createDestinations({
       config,
@@ -71,7 +76,8 @@ JSON elsewhere. Variables that are not set are taken from .env in the working di
     });
     const zone = await startVerificationZone({
       config,
-      openEngine: () => openSqliteEngine({ file: values.store ?? join(dataFolder, "verification.db") }),
+      openEngine: () =>
+        openSqliteEngine({ file: values.store ?? join(dataFolder, "verification.db") }),
       dataFolder,
       port: values.port === undefined ? port : parsePort(values.port),
       metricsPort,
@@ -102,5 +108,7 @@ function refuseInProcess({ routes, destinations }: Config): void {
   const used = routes.flatMap(({ destination }) => destination);
   const name = used.find((each) => destinations[each]?.transport === "in-process");
   if (name === undefined) return;
-  throw new UsageError(`The route to "${name}" needs the Execution zone in the same process. Use sekisho start.`);
+  throw new UsageError(
+    `The route to "${name}" needs the Execution zone in the same process. Use sekisho start.`,
+  );
 }

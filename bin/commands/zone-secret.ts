@@ -26,14 +26,19 @@ the former one, and so keep their sessions, until sekisho zone-secret drop-forme
   async run(run) {
     return atZone(run, run.values, async (zone) => {
       const { former } = await changeSecret(zone, (item) => {
-        if (item.former === undefined) return withNewSecret(item, { value: newZoneSecret(), nowMs: Date.now() });
+        if (item.former === undefined)
+          return withNewSecret(item, { value: newZoneSecret(), nowMs: Date.now() });
         throw new Error(
           `The secret ${zone.where} was replaced already, for threads since ${formatTime(item.former.beforeMs)}. Nothing was written. Drop the former value first: sekisho zone-secret drop-former.`,
         );
       });
       const since = former === undefined ? "now on" : formatTime(former.beforeMs);
-      run.print(`Replaced the secret ${zone.where}. Threads that begin from ${since} use the new one.`);
-      run.note("Earlier threads and direct messages keep their sessions until sekisho zone-secret drop-former.");
+      run.print(
+        `Replaced the secret ${zone.where}. Threads that begin from ${since} use the new one.`,
+      );
+      run.note(
+        "Earlier threads and direct messages keep their sessions until sekisho zone-secret drop-former.",
+      );
       return exitCodes.success;
     });
   },
@@ -64,19 +69,25 @@ ${keepMinutes} minutes.`,
   },
 });
 
-function changeSecret(zone: OpenZone, change: (item: ZoneSecret) => ZoneSecret): Promise<ZoneSecret> {
+function changeSecret(
+  zone: OpenZone,
+  change: (item: ZoneSecret) => ZoneSecret,
+): Promise<ZoneSecret> {
   const doing = { read: "read the zone's secret", write: "write the zone's secret" };
   return changeRecord({
     store: zone.store({ parse: parseZoneSecret, doing }),
     id: zoneSecretId,
     none() {
-      throw new Error(`There is no secret ${zone.where} yet: the worker makes it for its first message.`);
+      throw new Error(
+        `There is no secret ${zone.where} yet: the worker makes it for its first message.`,
+      );
     },
     decide(before) {
       const item = change(before);
       return { item, result: item };
     },
-    exhausted: () => new Error("Other people keep changing the secret. Nothing was written. Try again."),
+    exhausted: () =>
+      new Error("Other people keep changing the secret. Nothing was written. Try again."),
   });
 }
 

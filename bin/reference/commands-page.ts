@@ -13,7 +13,13 @@ export async function commandsPart(): Promise<string> {
   return [formatTable(["command", "what it does"], rows), ...sections].join("\n\n");
 }
 
-function formatSection({ name, help: { usage, about, options, exits } }: { name: string; help: CommandHelp }): string {
+function formatSection({
+  name,
+  help: { usage, about, options, exits },
+}: {
+  name: string;
+  help: CommandHelp;
+}): string {
   const rows = options.map(({ name, help }) => [`\`${name}\``, escapeProse(help)]);
   const parts = [`## ${name}`, asText(usage), formatHelpText(about)];
   if (rows.length > 0) parts.push(formatTable(["option", "meaning"], rows));

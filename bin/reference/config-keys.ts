@@ -29,12 +29,19 @@ function addSections({ found, name, level, schema }: Adding): void {
   const variants = variantsOf(elementOf(schema));
   const kind = kindOf(elementOf(schema));
   found.push({ name, level, description: schema.description ?? "", kind, variants });
-  const inner = variants.flatMap((variant) => keysOf(variant.schema)).filter((key) => key.union !== undefined);
+  const inner = variants
+    .flatMap((variant) => keysOf(variant.schema))
+    .filter((key) => key.union !== undefined);
   for (const { path, union } of inner) {
     if (union === undefined) continue;
     const shared = sharedTypes.get(union);
     const text = shared ?? { name: `${name}.${path}`, description: union.description ?? "" };
-    addSections({ found, name: text.name, level: 3, schema: { ...union, description: text.description } });
+    addSections({
+      found,
+      name: text.name,
+      level: 3,
+      schema: { ...union, description: text.description },
+    });
   }
 }
 
@@ -58,7 +65,9 @@ function variantsOf(schema: JsonSchema): Variant[] {
 /** The key that tells the objects of a union apart; undefined if the schema is none. */
 function kindOf(schema: JsonSchema): string | undefined {
   const [first] = unionOf(schema);
-  return Object.entries(first?.properties ?? {}).find(([, { const: value }]) => value !== undefined)?.[0];
+  return Object.entries(first?.properties ?? {}).find(
+    ([, { const: value }]) => value !== undefined,
+  )?.[0];
 }
 
 /** The members of a discriminated union, which may itself be one of several choices. */
@@ -74,7 +83,12 @@ function keysOf(schema: JsonSchema, prefix = ""): Key[] {
   return Object.entries(properties).flatMap(([name, property]) => {
     const path = `${prefix}${name}`;
     const isUnion = kindOf(property) !== undefined;
-    const key = { path, schema: property, isRequired: required.includes(name), union: isUnion ? property : undefined };
+    const key = {
+      path,
+      schema: property,
+      isRequired: required.includes(name),
+      union: isUnion ? property : undefined,
+    };
     return isUnion || sharedTypes.has(property) ? [key] : [key, ...innerKeys(property, path)];
   });
 }
@@ -82,7 +96,8 @@ function keysOf(schema: JsonSchema, prefix = ""): Key[] {
 function innerKeys(schema: JsonSchema, path: string): Key[] {
   const { items, additionalProperties, anyOf } = schema;
   if (items !== undefined) return sharedTypes.has(items) ? [] : innerKeys(items, `${path}[]`);
-  if (typeof additionalProperties === "object") return innerKeys(additionalProperties, `${path}.NAME`);
+  if (typeof additionalProperties === "object")
+    return innerKeys(additionalProperties, `${path}.NAME`);
   if (anyOf !== undefined && !sharedTypes.has(schema)) {
     const inner = anyOf.flatMap((member) => innerKeys(member, path));
     // With several objects to choose from, none of their keys is always required.
@@ -115,8 +130,10 @@ export function keyRows({ name, kind, variants }: Section): string[][] {
 function cellsOf({ key, section }: { key: Key; section: string }): string[] {
   const { path, schema, isRequired, union } = key;
   const { description = "" } = schema;
-  const [, meaning = "", stated] = /^([\s\S]*?)(?:\s*\bDefault: ([\s\S]*?)\.?)?$/.exec(description) ?? [];
-  const unionName = union === undefined ? undefined : (sharedTypes.get(union)?.name ?? `${section}.${path}`);
+  const [, meaning = "", stated] =
+    /^([\s\S]*?)(?:\s*\bDefault: ([\s\S]*?)\.?)?$/.exec(description) ?? [];
+  const unionName =
+    union === undefined ? undefined : (sharedTypes.get(union)?.name ?? `${section}.${path}`);
   const fallback = isRequired ? "required" : (formatDefault({ path, schema }) ?? stated ?? "none");
   return [formatType(schema, unionName), escapeProse(fallback), escapeProse(meaning)];
 }

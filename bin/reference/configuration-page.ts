@@ -8,7 +8,8 @@ import { escapeProse, formatTable } from "./markdown.ts";
 /** Pages that explain what a section is for. */
 const further: Record<string, string> = {
   slack: "[slack.md](slack.md) explains what each of these does for people.",
-  execution: "[agent.md](../how-to/agent.md) explains how to write an agent, and [a2a.md](a2a.md) what `a2a` is for.",
+  execution:
+    "[agent.md](../how-to/agent.md) explains how to write an agent, and [a2a.md](a2a.md) what `a2a` is for.",
   telemetry: "[logs-and-metrics.md](logs-and-metrics.md) explains what they produce.",
   usageHistory: "[personal-data.md](../how-to/personal-data.md) explains what it is for.",
   routes: "In a stage, `sekisho config push` changes them without a deploy.",
@@ -38,7 +39,13 @@ function formatSection(section: Section): string {
     const cells = variants.map((one) => [`\`${one.name}\``, escapeProse(one.description)]);
     parts.push(formatTable([`\`${kind}\``, "what it does"], cells));
   }
-  const head = ["key", ...(kind === undefined ? [] : [`for \`${kind}\``]), "type", "default", "meaning"];
+  const head = [
+    "key",
+    ...(kind === undefined ? [] : [`for \`${kind}\``]),
+    "type",
+    "default",
+    "meaning",
+  ];
   if (rows.length > 0) parts.push(formatTable(head, rows));
   return parts.filter(Boolean).join("\n\n");
 }

@@ -37,7 +37,8 @@ const shared: readonly (readonly [schema: string, type: SharedType])[] = [
     shapeOf(toJson(authenticatorSchema)),
     {
       name: "authenticator",
-      description: "How `execution` authenticates its callers, and `operators` the users of the operators' page.",
+      description:
+        "How `execution` authenticates its callers, and `operators` the users of the operators' page.",
     },
   ],
 ];
@@ -63,7 +64,8 @@ export function formatType(schema: JsonSchema, unionName?: string): string {
   if (sharedTypes.get(schema)?.name === "secret") return "[secret](#secrets)";
   if (schema.const !== undefined) return code(schema.const);
   if (schema.enum !== undefined) return joinOr(schema.enum.map(code));
-  if (schema.anyOf !== undefined) return joinOr([...new Set(schema.anyOf.map((member) => formatType(member)))]);
+  if (schema.anyOf !== undefined)
+    return joinOr([...new Set(schema.anyOf.map((member) => formatType(member)))]);
   switch (schema.type) {
     case "array":
       return `list of ${formatPlural(schema.items ?? {})}${range(schema.minItems, schema.maxItems, "entries")}`;
@@ -106,10 +108,15 @@ function range(least = 0, most: number = Number.MAX_SAFE_INTEGER, unit = ""): st
   const after = unit === "" ? "" : ` ${unit}`;
   if (most < Number.MAX_SAFE_INTEGER)
     return `, ${least === 0 && unit !== "" ? "at most" : `${least} to`} ${most}${after}`;
-  return least === 0 ? "" : `, at least ${least}${least === 1 ? after.replace(/ies$/, "y").replace(/s$/, "") : after}`;
+  return least === 0
+    ? ""
+    : `, at least ${least}${least === 1 ? after.replace(/ies$/, "y").replace(/s$/, "") : after}`;
 }
 
-const units: readonly (readonly [ending: RegExp, sizes: readonly (readonly [size: number, unit: string])[]])[] = [
+const units: readonly (readonly [
+  ending: RegExp,
+  sizes: readonly (readonly [size: number, unit: string])[],
+])[] = [
   [
     /Ms$/,
     [
@@ -129,7 +136,13 @@ const units: readonly (readonly [ending: RegExp, sizes: readonly (readonly [size
 ];
 
 /** Undefined without a default. A default object is left out, because its keys say what holds without them. */
-export function formatDefault({ path, schema }: { path: string; schema: JsonSchema }): string | undefined {
+export function formatDefault({
+  path,
+  schema,
+}: {
+  path: string;
+  schema: JsonSchema;
+}): string | undefined {
   const { default: value, properties, anyOf } = schema;
   if (value === undefined) return undefined;
   if (typeof value === "object" && value !== null && Object.keys(value).length === 0) {

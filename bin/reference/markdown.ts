@@ -19,7 +19,9 @@ export function escapeProse(text: string): string {
 }
 
 export function formatTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.map(escapeCell).join(" | ")} |`);
+  const lines = [head, head.map(() => "---"), ...rows].map(
+    (cells) => `| ${cells.map(escapeCell).join(" | ")} |`,
+  );
   return lines.join("\n");
 }
 

@@ -47,7 +47,9 @@ export function listOpenCalls(parts: readonly Part[]): ToolCall[] {
   const calls = parts.filter(isToolCall);
   // ADK does not mark a call for which it asks again.
   const marked = calls.filter(({ metadata }) => metadata?.[longRunningKey] === true);
-  return (marked.length > 0 ? marked : calls).flatMap(({ data }) => callSchema.safeParse(data).data ?? []);
+  return (marked.length > 0 ? marked : calls).flatMap(
+    ({ data }) => callSchema.safeParse(data).data ?? [],
+  );
 }
 
 export function asksForCredentials({ name }: ToolCall): boolean {
@@ -57,8 +59,11 @@ export function asksForCredentials({ name }: ToolCall): boolean {
 const confirmationName = "adk_request_confirmation";
 
 /** The choices of a single request for approval. Each id names the call, because the reply must, and nothing else remembers it. */
-export function createApprovalOptions([call, ...others]: readonly ToolCall[]): QuestionOption[] | undefined {
-  if (call?.name !== confirmationName || call.id === undefined || others.length > 0) return undefined;
+export function createApprovalOptions([call, ...others]: readonly ToolCall[]):
+  | QuestionOption[]
+  | undefined {
+  if (call?.name !== confirmationName || call.id === undefined || others.length > 0)
+    return undefined;
   return [
     { id: `adk-approve:${call.id}`, label: "Approve", style: "primary" },
     { id: `adk-deny:${call.id}`, label: "Deny", style: "danger" },
@@ -70,7 +75,10 @@ export function createApprovalPart(optionId: string): Part | undefined {
   const [, verdict, id] = /^adk-(approve|deny):(.+)$/.exec(optionId) ?? [];
   if (verdict === undefined) return undefined;
   const response = { confirmed: verdict === "approve" };
-  return { data: { id, name: confirmationName, response }, metadata: { [typeKey]: "function_response" } };
+  return {
+    data: { id, name: confirmationName, response },
+    metadata: { [typeKey]: "function_response" },
+  };
 }
 
 const confirmationSchema = z.object({
@@ -91,7 +99,8 @@ export function describeCall(call: ToolCall): string {
     const { hint = "" } = data?.toolConfirmation ?? {};
     // The hint of an agent that has none of its own tells a program how to reply.
     const shownHint = hint.includes("FunctionResponse") ? "" : hint;
-    if (data !== undefined) return `${describeTool(data.originalFunctionCall)}\n\n${shownHint}`.trim();
+    if (data !== undefined)
+      return `${describeTool(data.originalFunctionCall)}\n\n${shownHint}`.trim();
   }
   return describeTool(call);
 }

@@ -18,7 +18,10 @@ export const sendConfigurationSchema = z.object({
 
 const sendMessageParams = z.object({
   tenant,
-  message: messageSchema.refine(({ role }) => role === "ROLE_USER", { path: ["role"], message: "must be ROLE_USER" }),
+  message: messageSchema.refine(({ role }) => role === "ROLE_USER", {
+    path: ["role"],
+    message: "must be ROLE_USER",
+  }),
   configuration: optionalValue(sendConfigurationSchema),
   metadata: structSchema,
 });
@@ -88,7 +91,10 @@ const legacyNames: Partial<Record<OperationName, string>> = {
 export type A2aVersion = "1.0" | "0.3";
 
 /** Undefined if the version does not have the operation. */
-export function toA2aMethod(request: { operation: OperationName; version: A2aVersion }): string | undefined {
+export function toA2aMethod(request: {
+  operation: OperationName;
+  version: A2aVersion;
+}): string | undefined {
   const { operation, version } = request;
   return version === "1.0" ? operation : legacyNames[operation];
 }
@@ -97,10 +103,12 @@ type NamedOperation = { operation: OperationName; version: A2aVersion };
 
 const byMethod: ReadonlyMap<string, NamedOperation> = new Map(
   (["1.0", "0.3"] as const).flatMap((version) =>
-    (Object.keys(operations) as OperationName[]).flatMap((operation): [string, NamedOperation][] => {
-      const method = toA2aMethod({ operation, version });
-      return method === undefined ? [] : [[method, { operation, version }]];
-    }),
+    (Object.keys(operations) as OperationName[]).flatMap(
+      (operation): [string, NamedOperation][] => {
+        const method = toA2aMethod({ operation, version });
+        return method === undefined ? [] : [[method, { operation, version }]];
+      },
+    ),
   ),
 );
 

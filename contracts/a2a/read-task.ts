@@ -5,7 +5,14 @@ import { adkKeys, isThought } from "./adk-part.ts";
 import { questionKey, taskKey } from "./extension.ts";
 import { contentNames, type Part, partSchema, roleSchema, wrappedKey } from "./part.ts";
 import { a2aStateSchema } from "./task.ts";
-import { bytesSchema, idSchema, maxReadable, optionalText, optionalValue, readableList } from "./values.ts";
+import {
+  bytesSchema,
+  idSchema,
+  maxReadable,
+  optionalText,
+  optionalValue,
+  readableList,
+} from "./values.ts";
 
 /** Drops malformed fields that only describe a part. Keeps bytes that are no base64, so that the person reads that a file is left out. */
 const readPartSchema = partSchema.safeExtend({
@@ -18,7 +25,9 @@ const readPartSchema = partSchema.safeExtend({
 /** Reads only the members of `metadata` with our keys, because a peer may send any number of others. */
 function readMetadata(keys: readonly string[]) {
   const shape = Object.fromEntries(keys.map((key) => [key, z.unknown().optional()]));
-  const known = z.object(shape).transform((read) => (Object.keys(read).length === 0 ? undefined : read));
+  const known = z
+    .object(shape)
+    .transform((read) => (Object.keys(read).length === 0 ? undefined : read));
   return optionalValue(known).catch(undefined);
 }
 
@@ -46,7 +55,12 @@ const entry = z.unknown().transform((value, context): Part[] => {
   const { data } = readPartSchema.safeParse(part);
   if (data !== undefined) return isThought(data) ? [] : [data];
   if ((Object(part).text ?? undefined) !== undefined) {
-    context.issues.push({ code: "custom", path: ["text"], message: "a text that cannot be read", input: value });
+    context.issues.push({
+      code: "custom",
+      path: ["text"],
+      message: "a text that cannot be read",
+      input: value,
+    });
   }
   return [];
 });
@@ -78,10 +92,16 @@ const answer = message.extend({
  */
 function toCurrentPart(value: unknown): unknown {
   if (!isObject(value)) return value;
-  const members = isObject(value.root) && !contentNames.some((name) => name in value) ? value.root : value;
+  const members =
+    isObject(value.root) && !contentNames.some((name) => name in value) ? value.root : value;
   const { kind, file, text, data, metadata } = members;
   if (isObject(file)) {
-    const { bytes: raw = file.fileWithBytes, uri: url = file.fileWithUri, mimeType: mediaType, name: filename } = file;
+    const {
+      bytes: raw = file.fileWithBytes,
+      uri: url = file.fileWithUri,
+      mimeType: mediaType,
+      name: filename,
+    } = file;
     return { text, data, raw, url, mediaType, filename, metadata };
   }
   const isWrapped = kind === "data" && isObject(metadata) && metadata[wrappedKey] === true;
@@ -110,7 +130,10 @@ export function hasTooManyEntries(answer: unknown): boolean {
     ...listOf(task, "history").slice(-maxReadable),
   ];
   const holders = [...messages, task, ...artifacts];
-  const parts = holders.reduce((total: number, holder) => total + listOf(holder, "parts").length, 0);
+  const parts = holders.reduce(
+    (total: number, holder) => total + listOf(holder, "parts").length,
+    0,
+  );
   return artifacts.length + parts > maxEntries;
 }
 
@@ -163,7 +186,9 @@ function guessKind(result: Members): string | undefined {
  */
 export const readAnswerSchema = z.unknown().transform((result, context): ReadAnswer => {
   const members: Members = isObject(result) ? result : {};
-  const held = answerTypes.find(({ kind, member }) => members.kind !== kind && isObject(members[member]));
+  const held = answerTypes.find(
+    ({ kind, member }) => members.kind !== kind && isObject(members[member]),
+  );
   const bareKind = typeof members.kind === "string" ? members.kind : guessKind(members);
   const type = held ?? answerTypes.find(({ kind }) => kind === bareKind);
   if (type === undefined) {
@@ -171,13 +196,24 @@ export const readAnswerSchema = z.unknown().transform((result, context): ReadAns
     return z.NEVER;
   }
   const path = held === undefined ? [] : [held.member];
-  return readAt({ schema: type.schema, value: held === undefined ? members : members[held.member], path, context });
+  return readAt({
+    schema: type.schema,
+    value: held === undefined ? members : members[held.member],
+    path,
+    context,
+  });
 });
 
 /** A task, also in the member that holds it in the answer to a message. */
 export const readTaskSchema = z.unknown().transform((result, context): ReadTask => {
-  const held = isObject(result) && !("status" in result) && isObject(result.task) ? result.task : undefined;
-  return readAt({ schema: task, value: held ?? result, path: held === undefined ? [] : ["task"], context });
+  const held =
+    isObject(result) && !("status" in result) && isObject(result.task) ? result.task : undefined;
+  return readAt({
+    schema: task,
+    value: held ?? result,
+    path: held === undefined ? [] : ["task"],
+    context,
+  });
 });
 
 /** True if the result says that the task is completed, whatever else is wrong with it. */

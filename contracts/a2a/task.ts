@@ -62,7 +62,10 @@ type ArtifactUpdate = z.infer<typeof artifactUpdateSchema>;
 export type SendResult = { task: A2aTask } | { message: Message };
 
 /** One event of a stream, and the body of a push notification (A2A 1.0: StreamResponse). */
-export type StreamEvent = SendResult | { statusUpdate: StatusUpdate } | { artifactUpdate: ArtifactUpdate };
+export type StreamEvent =
+  | SendResult
+  | { statusUpdate: StatusUpdate }
+  | { artifactUpdate: ArtifactUpdate };
 
 const a2aStates: Record<TaskState, A2aState> = {
   submitted: "TASK_STATE_SUBMITTED",
@@ -75,13 +78,23 @@ const a2aStates: Record<TaskState, A2aState> = {
 };
 
 /** A2A has a state of its own for a task that waits for credentials (`kind`). */
-export function toA2aState({ state, kind }: { state: TaskState; kind?: "auth" | undefined }): A2aState {
-  return state === "input_required" && kind === "auth" ? "TASK_STATE_AUTH_REQUIRED" : a2aStates[state];
+export function toA2aState({
+  state,
+  kind,
+}: {
+  state: TaskState;
+  kind?: "auth" | undefined;
+}): A2aState {
+  return state === "input_required" && kind === "auth"
+    ? "TASK_STATE_AUTH_REQUIRED"
+    : a2aStates[state];
 }
 
 export function fromA2aState(a2aState: A2aState): { state: TaskState; kind?: "auth" } {
   if (a2aState === "TASK_STATE_AUTH_REQUIRED") return { state: "input_required", kind: "auth" };
-  const state = (Object.keys(a2aStates) as TaskState[]).find((name) => a2aStates[name] === a2aState);
+  const state = (Object.keys(a2aStates) as TaskState[]).find(
+    (name) => a2aStates[name] === a2aState,
+  );
   // The table has every other state; `submitted` satisfies the type.
   return { state: state ?? "submitted" };
 }

@@ -47,7 +47,10 @@ export const maxReadable = 1000;
 export const bytesSchema = z
   .string()
   .transform((text) => text.replaceAll(/[\r\n]/g, ""))
-  .refine((text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/={1,2}$/, "").length % 4 !== 1, "must be base64")
+  .refine(
+    (text) => /^[\w+/-]*={0,2}$/.test(text) && text.replace(/={1,2}$/, "").length % 4 !== 1,
+    "must be base64",
+  )
   .transform((text) =>
     padded(
       text
@@ -65,14 +68,19 @@ function padded(text: string): string {
 const maxDepth = 100;
 
 /** `google.protobuf.Value`: any JSON, including `null`. A deeper value could be read but not written again. */
-export const valueSchema = z.unknown().refine((value) => isWithin({ value, depth: maxDepth }), "nested too deeply");
+export const valueSchema = z
+  .unknown()
+  .refine((value) => isWithin({ value, depth: maxDepth }), "nested too deeply");
 
 /** `google.protobuf.Struct`. */
 export const structSchema = optionalValue(z.record(z.string(), valueSchema));
 
 function isWithin({ value, depth }: { value: unknown; depth: number }): boolean {
   if (typeof value !== "object" || value === null) return true;
-  return depth > 0 && Object.values(value).every((member) => isWithin({ value: member, depth: depth - 1 }));
+  return (
+    depth > 0 &&
+    Object.values(value).every((member) => isWithin({ value: member, depth: depth - 1 }))
+  );
 }
 
 /** The id of a task, a context or a message, with the length of a task id between the zones. */

@@ -14,7 +14,9 @@ import {
 import type { Agent, AgentTask, TaskUpdate } from "@sekisho/sekisho/agent";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 
-const system = [{ text: "You help a team in Slack. Be brief. Use the tool if you need to know the time." }];
+const system = [
+  { text: "You help a team in Slack. Be brief. Use the tool if you need to know the time." },
+];
 /** Each round is one call of the model. Bedrock wants the tools in each, so a model that never stops using them fails the task. */
 const maxRounds = 5;
 /** The time of one call. The time of the whole task is limited by its signal. */
@@ -36,7 +38,9 @@ const toolConfig: ToolConfiguration = {
         inputSchema: {
           json: {
             type: "object",
-            properties: { time_zone: { type: "string", description: "an IANA name, such as Europe/Berlin" } },
+            properties: {
+              time_zone: { type: "string", description: "an IANA name, such as Europe/Berlin" },
+            },
             required: ["time_zone"],
           },
         },
@@ -47,7 +51,8 @@ const toolConfig: ToolConfiguration = {
 
 export const agent: Agent = async function* bedrock(task, { signal }) {
   const modelId = process.env.BEDROCK_MODEL_ID;
-  if (modelId === undefined) throw new Error("Set BEDROCK_MODEL_ID to a model or an inference profile.");
+  if (modelId === undefined)
+    throw new Error("Set BEDROCK_MODEL_ID to a model or an inference profile.");
   const messages = toMessages(task);
   const usage = { input_tokens: 0, output_tokens: 0 };
   for (let round = 1; round <= maxRounds; round += 1) {
@@ -64,14 +69,21 @@ export const agent: Agent = async function* bedrock(task, { signal }) {
       return;
     }
     if (reply.stopReason !== "tool_use") {
-      yield { type: "answer", text: reply.content.map((block) => block.text ?? "").join(""), usage };
+      yield {
+        type: "answer",
+        text: reply.content.map((block) => block.text ?? "").join(""),
+        usage,
+      };
       return;
     }
     yield { type: "progress", text: "Looking at the clock" };
     const results = reply.content.flatMap(({ toolUse }) =>
       toolUse === undefined ? [] : [{ toolResult: callTool(toolUse) }],
     );
-    messages.push({ role: "assistant", content: reply.content }, { role: "user", content: results });
+    messages.push(
+      { role: "assistant", content: reply.content },
+      { role: "user", content: results },
+    );
   }
   yield { type: "failure", reason: "budget_exceeded" };
 };
@@ -79,18 +91,35 @@ export const agent: Agent = async function* bedrock(task, { signal }) {
 type Reply = { content: ContentBlock[]; stopReason: string; usage: TokenUsage | undefined };
 
 /** Yields the text as far as it is written, and returns the whole message. Throws if the stream ends before the message does. */
-async function* readReply(stream: AsyncIterable<ConverseStreamOutput>): AsyncGenerator<TaskUpdate, Reply> {
-  const blocks = new Map<number | undefined, { text: string; toolUse?: ToolUseBlockStart; input: string }>();
+async function* readReply(
+  stream: AsyncIterable<ConverseStreamOutput>,
+): AsyncGenerator<TaskUpdate, Reply> {
+  const blocks = new Map<
+    number | undefined,
+    { text: string; toolUse?: ToolUseBlockStart; input: string }
+  >();
   let [stopReason, usage]: [string?, TokenUsage?] = [];
-  for await (const { contentBlockStart: start, contentBlockDelta: delta, messageStop, metadata } of stream) {
+  for await (const {
+    contentBlockStart: start,
+    contentBlockDelta: delta,
+    messageStop,
+    metadata,
+  } of stream) {
     if (start?.start?.toolUse)
       blocks.set(start.contentBlockIndex, { text: "", input: "", toolUse: start.start.toolUse });
     if (delta !== undefined) {
       const known = blocks.get(delta.contentBlockIndex) ?? { text: "", input: "" };
       const text = known.text + (delta.delta?.text ?? "");
-      blocks.set(delta.contentBlockIndex, { ...known, text, input: known.input + (delta.delta?.toolUse?.input ?? "") });
+      blocks.set(delta.contentBlockIndex, {
+        ...known,
+        text,
+        input: known.input + (delta.delta?.toolUse?.input ?? ""),
+      });
       if (delta.delta?.text)
-        yield { type: "progress", partial: [...blocks.values()].map((block) => block.text).join("") };
+        yield {
+          type: "progress",
+          partial: [...blocks.values()].map((block) => block.text).join(""),
+        };
     }
     stopReason = messageStop?.stopReason ?? stopReason;
     usage = metadata?.usage ?? usage;

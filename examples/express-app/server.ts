@@ -3,10 +3,20 @@ import { createExecutionZone } from "@sekisho/sekisho/execution";
 import express from "express";
 import { agent } from "./agent.ts";
 
-const { AGENT_TOKEN = "", TASKS_FILE = ":memory:", PORT = "8080", HOST = "127.0.0.1" } = process.env;
+const {
+  AGENT_TOKEN = "",
+  TASKS_FILE = ":memory:",
+  PORT = "8080",
+  HOST = "127.0.0.1",
+} = process.env;
 // Without a file the tasks are in memory, and a restart forgets them. Throws if the token is shorter than 20 characters.
 // A first call waits a second for its task, so that people see early that it is under way.
-const zone = createExecutionZone({ agent, tokens: [AGENT_TOKEN], syncBudgetMs: 1000, file: TASKS_FILE });
+const zone = createExecutionZone({
+  agent,
+  tokens: [AGENT_TOKEN],
+  syncBudgetMs: 1000,
+  file: TASKS_FILE,
+});
 
 const app = express();
 app.disable("x-powered-by");

@@ -4,11 +4,22 @@ import { createExecutionZone } from "@sekisho/sekisho/execution";
 import { Hono } from "hono";
 import { agent } from "./agent.ts";
 
-const { AGENT_TOKEN = "", TASKS_FILE = ":memory:", PORT = "8080", HOST = "127.0.0.1" } = process.env;
+const {
+  AGENT_TOKEN = "",
+  TASKS_FILE = ":memory:",
+  PORT = "8080",
+  HOST = "127.0.0.1",
+} = process.env;
 const path = "/agents/sekisho";
 // Without a file the tasks are in memory, and a restart forgets them. Throws if the token is shorter than 20 characters.
 // A first call waits a second for its task, so that people see early that it is under way.
-const zone = createExecutionZone({ agent, tokens: [AGENT_TOKEN], syncBudgetMs: 1000, path, file: TASKS_FILE });
+const zone = createExecutionZone({
+  agent,
+  tokens: [AGENT_TOKEN],
+  syncBudgetMs: 1000,
+  path,
+  file: TASKS_FILE,
+});
 
 const app = new Hono();
 // Above middleware that reads bodies: the zone checks the token before it reads the body, and reads the body itself.

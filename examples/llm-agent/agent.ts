@@ -25,13 +25,19 @@ export const agent: Agent = async function* llm(task, { signal }) {
     messages.push({ role: "assistant", content: reply.text || null, tool_calls: reply.toolCalls });
     for (const { id, function: call } of reply.toolCalls) {
       yield { type: "progress", text: `Using ${call.name}` };
-      messages.push({ role: "tool", tool_call_id: id, content: await callTool({ ...call, signal }) });
+      messages.push({
+        role: "tool",
+        tool_call_id: id,
+        content: await callTool({ ...call, signal }),
+      });
     }
   }
   yield { type: "failure", reason: "budget_exceeded" };
 };
 
 function toMessages({ text, history = [] }: AgentTask): Message[] {
-  const earlier = history.map((message): Message => ({ role: message.role, content: message.text }));
+  const earlier = history.map(
+    (message): Message => ({ role: message.role, content: message.text }),
+  );
   return [{ role: "system", content: system }, ...earlier, { role: "user", content: text }];
 }

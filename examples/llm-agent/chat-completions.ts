@@ -1,12 +1,20 @@
 /** A client of chat completions with streaming and tools (https://platform.openai.com/docs/api-reference/chat-streaming). */
 import type { TaskUpdate } from "@sekisho/sekisho/agent";
 
-export type ToolCall = { id: string; type: "function"; function: { name: string; arguments: string } };
+export type ToolCall = {
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+};
 export type Message =
   | { role: "system" | "user"; content: string }
   | { role: "assistant"; content: string | null; tool_calls?: readonly ToolCall[] }
   | { role: "tool"; tool_call_id: string; content: string };
-type Completion = { text: string; toolCalls: ToolCall[]; usage: { input_tokens: number; output_tokens: number } };
+type Completion = {
+  text: string;
+  toolCalls: ToolCall[];
+  usage: { input_tokens: number; output_tokens: number };
+};
 
 /** The time of one call. The time of the whole task is limited by its signal. */
 const callTimeoutMs = 120_000;
@@ -23,7 +31,11 @@ export async function* streamCompletion(request: {
   signal: AbortSignal;
 }): AsyncGenerator<TaskUpdate, Completion> {
   const { messages, tools, toolChoice, signal } = request;
-  const { MODEL_BASE_URL = "http://127.0.0.1:11434/v1", MODEL_NAME = "llama3.2", MODEL_API_KEY } = process.env;
+  const {
+    MODEL_BASE_URL = "http://127.0.0.1:11434/v1",
+    MODEL_NAME = "llama3.2",
+    MODEL_API_KEY,
+  } = process.env;
   const response = await fetch(`${MODEL_BASE_URL}/chat/completions`, {
     method: "POST",
     redirect: "error",
@@ -41,13 +53,21 @@ export async function* streamCompletion(request: {
     await response.body?.cancel();
     throw new Error(`The model's endpoint answered with the status ${response.status}.`);
   }
-  const completion: Completion = { text: "", toolCalls: [], usage: { input_tokens: 0, output_tokens: 0 } };
+  const completion: Completion = {
+    text: "",
+    toolCalls: [],
+    usage: { input_tokens: 0, output_tokens: 0 },
+  };
   let isFinished = false;
   for await (const data of readEvents(response.body)) {
     if (data === "[DONE]") break;
     const { error, choices, usage }: Chunk = JSON.parse(data);
     if (error) throw new Error("The model's endpoint reported an error.");
-    if (usage) completion.usage = { input_tokens: usage.prompt_tokens, output_tokens: usage.completion_tokens };
+    if (usage)
+      completion.usage = {
+        input_tokens: usage.prompt_tokens,
+        output_tokens: usage.completion_tokens,
+      };
     const [{ delta = {}, finish_reason: finishReason } = {}] = choices ?? [];
     isFinished ||= typeof finishReason === "string";
     for (const piece of delta.tool_calls ?? []) addToolCall(completion.toolCalls, piece);
@@ -60,15 +80,25 @@ export async function* streamCompletion(request: {
   return completion;
 }
 
-type ToolCallPiece = { index?: number; id?: string; function?: { name?: string; arguments?: string } };
+type ToolCallPiece = {
+  index?: number;
+  id?: string;
+  function?: { name?: string; arguments?: string };
+};
 type Chunk = {
   error?: unknown;
-  choices?: { delta?: { content?: string | null; tool_calls?: ToolCallPiece[] }; finish_reason?: string | null }[];
+  choices?: {
+    delta?: { content?: string | null; tool_calls?: ToolCallPiece[] };
+    finish_reason?: string | null;
+  }[];
   usage?: { prompt_tokens: number; completion_tokens: number } | null;
 };
 
 /** The first piece of a call has its id and its name. Its arguments come bit by bit. */
-function addToolCall(calls: ToolCall[], { index = calls.length, id = "", function: piece = {} }: ToolCallPiece): void {
+function addToolCall(
+  calls: ToolCall[],
+  { index = calls.length, id = "", function: piece = {} }: ToolCallPiece,
+): void {
   const { name = "", arguments: text = "" } = piece;
   const call = calls[index];
   if (call === undefined) calls.push({ id, type: "function", function: { name, arguments: text } });

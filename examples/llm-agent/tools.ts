@@ -20,7 +20,9 @@ const byName: Readonly<Record<string, Tool>> = {
     description: "Returns the current date and time in a time zone.",
     parameters: {
       type: "object",
-      properties: { time_zone: { type: "string", description: "an IANA name, such as Europe/Berlin" } },
+      properties: {
+        time_zone: { type: "string", description: "an IANA name, such as Europe/Berlin" },
+      },
       required: ["time_zone"],
       additionalProperties: false,
     },
@@ -42,7 +44,9 @@ const byName: Readonly<Record<string, Tool>> = {
       additionalProperties: false,
     },
     async run({ topic }) {
-      return Object.hasOwn(handbook, String(topic)) ? handbook[String(topic)] : "There is no such topic.";
+      return Object.hasOwn(handbook, String(topic))
+        ? handbook[String(topic)]
+        : "There is no such topic.";
     },
   },
 };
@@ -53,7 +57,11 @@ export const tools = Object.entries(byName).map(([name, { description, parameter
 });
 
 /** Resolves to a text for the model. A mistake of the model is told to it, so that it can try again. Rejects only when the task is over. */
-export async function callTool(call: { name: string; arguments: string; signal: AbortSignal }): Promise<string> {
+export async function callTool(call: {
+  name: string;
+  arguments: string;
+  signal: AbortSignal;
+}): Promise<string> {
   const { name, signal } = call;
   signal.throwIfAborted();
   const tool = Object.hasOwn(byName, name) ? byName[name] : undefined;

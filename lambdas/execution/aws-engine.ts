@@ -8,13 +8,25 @@ import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
 import { type ExecutionTask, parseExecutionTask } from "./tasks/execution-task.ts";
 import { deriveCallerGroup } from "./tasks/task-message.ts";
 
-export function openTaskStore({ table, aws }: { table: string; aws: AwsDependencies }): TaskStore<ExecutionTask> {
+export function openTaskStore({
+  table,
+  aws,
+}: {
+  table: string;
+  aws: AwsDependencies;
+}): TaskStore<ExecutionTask> {
   const client = openDynamoDb(aws);
   // The table has this index only if its zone serves A2A. Only A2A clients list tasks, so no other zone uses the index.
   return createDynamoTaskStore({ client, table, parse: parseExecutionTask, hasPrincipals: true });
 }
 
-export function openTaskQueue({ queueUrl, aws }: { queueUrl: string; aws: AwsDependencies }): TaskQueue {
+export function openTaskQueue({
+  queueUrl,
+  aws,
+}: {
+  queueUrl: string;
+  aws: AwsDependencies;
+}): TaskQueue {
   return createSqsQueue({ client: openSqs(aws), queueUrl });
 }
 
@@ -29,11 +41,20 @@ export function createCallerQueue(queues: {
   principal: string;
 }): TaskQueue {
   const ownGroup = deriveCallerGroup({ principal: queues.principal });
-  return { send: (message) => (message.group === ownGroup ? queues.verification : queues.clients).send(message) };
+  return {
+    send: (message) =>
+      (message.group === ownGroup ? queues.verification : queues.clients).send(message),
+  };
 }
 
 /** The queue's address names its region, which may differ from the zone's own. */
-export function openCompletionQueue({ queueUrl, aws }: { queueUrl: string; aws: AwsDependencies }): TaskQueue {
+export function openCompletionQueue({
+  queueUrl,
+  aws,
+}: {
+  queueUrl: string;
+  aws: AwsDependencies;
+}): TaskQueue {
   const [, region = aws.region] = /^https:\/\/sqs\.([a-z0-9-]+)\./.exec(queueUrl) ?? [];
   return createSqsQueue({ client: openSqs(inRegion({ aws, region })), queueUrl });
 }

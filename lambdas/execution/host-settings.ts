@@ -21,7 +21,13 @@ type Defaults = RunTimes & {
 export function withDefaults<T extends Partial<Defaults>>(options: T): Defaults & T {
   const tools = { now: Date.now, newId: createId, random: Math.random };
   const { leaseMs = runDefaults.leaseMs } = options;
-  const defaults = { ...runDefaults, renewMs: leaseMs / 2, agentName: "agent", log: silentLog, telemetry: noTelemetry };
+  const defaults = {
+    ...runDefaults,
+    renewMs: leaseMs / 2,
+    agentName: "agent",
+    log: silentLog,
+    telemetry: noTelemetry,
+  };
   return { ...defaults, ...tools, ...options };
 }
 
@@ -37,14 +43,27 @@ export const pushedTimes = { pushedPollAfterMs: 10_000 };
 /** Absent on one machine and in a container. AgentCore ends a process `maxLifetimeMs` after its start. */
 type Platform = { kind: "lambda" } | { kind: "agentcore"; maxLifetimeMs: number };
 
-export function createHostSettings({ execution, platform }: { execution: Config["execution"]; platform?: Platform }) {
+export function createHostSettings({
+  execution,
+  platform,
+}: {
+  execution: Config["execution"];
+  platform?: Platform;
+}) {
   const { dialects, limits } = execution;
-  const maxTaskMs = resolveMaxTaskMs({ config: { execution }, ...(platform && { kind: platform.kind }) });
+  const maxTaskMs = resolveMaxTaskMs({
+    config: { execution },
+    ...(platform && { kind: platform.kind }),
+  });
   const times = platform === undefined ? promptTimes : pushedTimes;
   const settings = { ...workerSettings({ execution }), ...times, dialects, limits, maxTaskMs };
   if (platform?.kind !== "agentcore") return settings;
   // AgentCore forwards only calls to its own path.
-  return { ...settings, dialects: {}, maxTaskMs: Math.min(maxTaskMs, longestTaskMs(platform.maxLifetimeMs)) };
+  return {
+    ...settings,
+    dialects: {},
+    maxTaskMs: Math.min(maxTaskMs, longestTaskMs(platform.maxLifetimeMs)),
+  };
 }
 
 /** A worker needs the same times as the host that queues its tasks. */

@@ -20,7 +20,13 @@ import {
 import { createRoutes, createWebHandler } from "./http/routes.ts";
 import { createDispatch, createMethods } from "./methods/methods.ts";
 import { createPassVote, createQueueVote } from "./runs/feedback.ts";
-import { createAdvanceIfDue, createLifetime, createQueuedRuns, createRuns, endlessLifetime } from "./runs/runs.ts";
+import {
+  createAdvanceIfDue,
+  createLifetime,
+  createQueuedRuns,
+  createRuns,
+  endlessLifetime,
+} from "./runs/runs.ts";
 import { createTimeLimit } from "./runs/time-limit.ts";
 import type { ExecutionTask, RunTimes } from "./tasks/execution-task.ts";
 import { createTasks } from "./tasks/tasks.ts";
@@ -81,16 +87,32 @@ export type Host = {
 /** Stores the outcome of a canceled, expired or stopped task at once. The agent is stopped through its signal. */
 export function createHost(options: HostOptions): Host {
   const settings = withDefaults(options);
-  const { authenticator, a2a, dialects = {}, processLeftMs, maxTaskMs = 8 * 3600_000, storeTimeoutMs } = settings;
-  const { limits: { runsPerCaller, openCallsPerCaller } = { runsPerCaller: 1000, openCallsPerCaller: 1000 } } =
+  const {
+    authenticator,
+    a2a,
+    dialects = {},
+    processLeftMs,
+    maxTaskMs = 8 * 3600_000,
+    storeTimeoutMs,
+  } = settings;
+  const {
+    limits: { runsPerCaller, openCallsPerCaller } = {
+      runsPerCaller: 1000,
+      openCallsPerCaller: 1000,
+    },
+  } = settings;
+  const { maxRequestBytes = contractMaxRequestBytes, maxHeldBytes = defaultMaxHeldBytes } =
     settings;
-  const { maxRequestBytes = contractMaxRequestBytes, maxHeldBytes = defaultMaxHeldBytes } = settings;
   const { bodyTimeoutMs = 10_000, telemetry, now, random, log } = settings;
   const { metrics, spans, exposition } = telemetry;
   let isStopping = false;
   let isStopped = false;
-  const { guarded, changeSignal, push, outbox, changeTask } = openTaskChanges({ ...settings, ...a2a });
-  const lifetime = processLeftMs === undefined ? endlessLifetime : createLifetime({ processLeftMs, now });
+  const { guarded, changeSignal, push, outbox, changeTask } = openTaskChanges({
+    ...settings,
+    ...a2a,
+  });
+  const lifetime =
+    processLeftMs === undefined ? endlessLifetime : createLifetime({ processLeftMs, now });
   const callerLimits = {
     runs: createRunSlots({ max: runsPerCaller }),
     calls: createRunSlots({ max: openCallsPerCaller }),
@@ -118,7 +140,17 @@ export function createHost(options: HostOptions): Host {
     admit: createAdmitCaller({ authenticator, now, log }),
     bodyTime: createTimeLimit({ ms: bodyTimeoutMs, reason: "unavailable" }),
     bodyBudget: createBodyBudget({ maxBytes: maxHeldBytes }),
-    ...{ dialects, activity: runs.activity, maxRequestBytes, metrics, spans, exposition, now, random, log },
+    ...{
+      dialects,
+      activity: runs.activity,
+      maxRequestBytes,
+      metrics,
+      spans,
+      exposition,
+      now,
+      random,
+      log,
+    },
   });
   return {
     handle: createWebHandler(exchange),

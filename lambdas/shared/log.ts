@@ -79,7 +79,11 @@ export function createLog({
     const fields = { ...bound, ...added };
     const { request_id: requestId } = fields;
     const isWanted = ranks[lineLevel] >= ranks[level];
-    if (!isWanted && !(typeof requestId === "string" && isDebugged({ requestId, ratio: debugRatio }))) return;
+    if (
+      !isWanted &&
+      !(typeof requestId === "string" && isDebugged({ requestId, ratio: debugRatio }))
+    )
+      return;
     const timestamp = new Date(now()).toISOString();
     const line = { level: lineLevel, message, timestamp, service, ...pick(fields) };
     write(`${escapeActiveCharacters(JSON.stringify(line))}\n`);
@@ -89,11 +93,18 @@ export function createLog({
     info: (message, fields) => emit("info", message, fields),
     warn: (message, fields) => emit("warn", message, fields),
     error: (message, fields) => emit("error", message, fields),
-    with: (fields) => createLog({ service, level, debugRatio, fields: { ...bound, ...fields }, write, now }),
+    with: (fields) =>
+      createLog({ service, level, debugRatio, fields: { ...bound, ...fields }, write, now }),
   };
 }
 
-export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {}, with: () => silentLog };
+export const silentLog: Log = {
+  debug() {},
+  info() {},
+  warn() {},
+  error() {},
+  with: () => silentLog,
+};
 
 /** True if the name is an allowed field. */
 export function isLogField(name: string): boolean {

@@ -22,7 +22,9 @@ const webToken = /\beyJ[\w-]+(?:\.[\w-]+)?(?:\.[\w-]*)?/g;
 
 /** Masks known tokens and the credentials of HTTP's `authorization` in a text. */
 export function maskTokens(text: string): string {
-  return maskKnown(text).replaceAll(authorization, `$1 ${mask}`).replaceAll(letterToken, `$1 ${mask}`);
+  return maskKnown(text)
+    .replaceAll(authorization, `$1 ${mask}`)
+    .replaceAll(letterToken, `$1 ${mask}`);
 }
 
 function maskKnown(text: string): string {
@@ -42,7 +44,9 @@ export function redact(value: unknown): unknown {
   if (typeof value === "string") return maskKnown(value);
   if (Array.isArray(value)) return value.map(redact);
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, redactMember({ name, member })]));
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, redactMember({ name, member })]),
+  );
 }
 
 function redactMember({ name, member }: { name: string; member: unknown }): unknown {

@@ -78,7 +78,9 @@ export function* findRepeatedKeys(json: string): Generator<JsonPath, void, undef
       at = end;
     } else if (unit === openBrace || unit === openBracket) {
       awaitsKey = unit === openBrace;
-      inner = awaitsKey ? { kind: "object", keys: new Set(), key: "" } : { kind: "array", index: 0 };
+      inner = awaitsKey
+        ? { kind: "object", keys: new Set(), key: "" }
+        : { kind: "array", index: 0 };
       open.push(inner);
     } else if (unit === closeBrace || unit === closeBracket) {
       open.pop();

@@ -15,8 +15,12 @@ export function stackFrames(stack: string): Place[] {
   return stack.split("\n").flatMap((line) => {
     if (line.length > maxFrameLength) return [];
     const [, name, file, row, column] =
-      /^ {4}at (?:async )?(?:(.+) \()?((?:file:\/\/|\/|[A-Za-z]:\\).+?):(\d+):(\d+)\)?$/.exec(line) ?? [];
-    return file === undefined ? [] : [{ file: toPath(file), line: Number(row), column: Number(column), name }];
+      /^ {4}at (?:async )?(?:(.+) \()?((?:file:\/\/|\/|[A-Za-z]:\\).+?):(\d+):(\d+)\)?$/.exec(
+        line,
+      ) ?? [];
+    return file === undefined
+      ? []
+      : [{ file: toPath(file), line: Number(row), column: Number(column), name }];
   });
 }
 
@@ -24,8 +28,13 @@ export function stackFrames(stack: string): Place[] {
 export function toSourcePlace(place: Place): Place {
   const map = `${place.file}.map`;
   if (!existsSync(map)) return place;
-  const origin = new SourceMap(JSON.parse(readFileSync(map, "utf8"))).findOrigin(place.line, place.column);
-  return "fileName" in origin ? { file: origin.fileName, line: origin.lineNumber, column: origin.columnNumber } : place;
+  const origin = new SourceMap(JSON.parse(readFileSync(map, "utf8"))).findOrigin(
+    place.line,
+    place.column,
+  );
+  return "fileName" in origin
+    ? { file: origin.fileName, line: origin.lineNumber, column: origin.columnNumber }
+    : place;
 }
 
 /** A module may have been imported with a query. */

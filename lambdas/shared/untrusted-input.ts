@@ -26,20 +26,25 @@ export function pickMembers(
   value: Readonly<Record<string, unknown>>,
   names: readonly string[],
 ): Record<string, unknown> {
-  return Object.fromEntries(names.flatMap((name) => (Object.hasOwn(value, name) ? [[name, value[name]]] : [])));
+  return Object.fromEntries(
+    names.flatMap((name) => (Object.hasOwn(value, name) ? [[name, value[name]]] : [])),
+  );
 }
 
 /** Half a surrogate pair as JSON writes it. The same letters after a backslash that is text also match, which does no harm. */
 const halfCharacter = /\\u[dD][89a-fA-F]/;
 /** A pair as two escapes, half a pair, or any other escape. Matches each escape as a whole, so that none begins within another one. */
-const escapes = /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
+const escapes =
+  /\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u[dD][89a-fA-F][\da-fA-F]{2}|.)/gs;
 const halfLength = "\\ud800".length;
 
 /** Replaces halves of surrogate pairs in JSON text by U+FFFD, in texts and keys, so that the parsed value need not be walked. */
 export function repairHalfCharacters(json: string): string {
   // Most JSON has no such escape at all, which a search for two characters finds out in a fifth of the time.
   if (!json.includes("\\u") || !halfCharacter.test(json)) return json;
-  return json.replaceAll(escapes, (written) => (written.length === halfLength ? "\\ufffd" : written));
+  return json.replaceAll(escapes, (written) =>
+    written.length === halfLength ? "\\ufffd" : written,
+  );
 }
 
 /** Like `JSON.stringify`, but without lone surrogates. */
@@ -65,7 +70,10 @@ export function sanitizeLines(text: string): string {
 
 /** Writes control characters as `\u` and four digits. JSON keeps its meaning, whatever its layout. */
 export function escapeActiveCharacters(text: string): string {
-  return text.replaceAll(actingInLines, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replaceAll(
+    actingInLines,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 /** A replacer for `JSON.stringify` that applies `sanitizeLines` to every text. */
@@ -111,7 +119,8 @@ export function isNestedTooDeep(value: unknown, depth = 0): boolean {
   if (depth === maxDepth) return true;
   if (Array.isArray(value)) return value.some((member) => isNestedTooDeep(member, depth + 1));
   // Faster than `Object.values`, and the same for an object of JSON.parse.
-  for (const key in value) if (isNestedTooDeep((value as Record<string, unknown>)[key], depth + 1)) return true;
+  for (const key in value)
+    if (isNestedTooDeep((value as Record<string, unknown>)[key], depth + 1)) return true;
   return false;
 }
 

@@ -30,7 +30,14 @@ export type AuthorizerDependencies = {
 export function createAuthorizer(
   options: AuthorizerDependencies & { authorizer: AuthorizerConfig; url: string },
 ): Authorizer {
-  const { authorizer, url, readSecret, credentials, region, issuers: { google, microsoft } = {} } = options;
+  const {
+    authorizer,
+    url,
+    readSecret,
+    credentials,
+    region,
+    issuers: { google, microsoft } = {},
+  } = options;
   switch (authorizer.type) {
     case "none":
       return noAuthorizer;
@@ -45,7 +52,11 @@ export function createAuthorizer(
     case "web-identity":
       return createWebIdentityAuthorizer(tokensFor(authorizer));
     case "google": {
-      const { workloadIdentityProvider, serviceAccount, audience = new URL(url).origin } = authorizer;
+      const {
+        workloadIdentityProvider,
+        serviceAccount,
+        audience = new URL(url).origin,
+      } = authorizer;
       const { sts, audience: tokenAudience } = tokensFor(authorizer);
       const bases = google && { stsBase: google, iamCredentialsBase: google };
       return createGoogleAuthorizer({
@@ -65,7 +76,10 @@ export function createAuthorizer(
     }
     case "oauth-client-credentials": {
       const { type: _type, clientSecret, ...issuer } = authorizer;
-      return createOAuthClientCredentialsAuthorizer({ ...issuer, readClientSecret: () => readSecret(clientSecret) });
+      return createOAuthClientCredentialsAuthorizer({
+        ...issuer,
+        readClientSecret: () => readSecret(clientSecret),
+      });
     }
     case "mtls": {
       const { certificate, key, ca } = authorizer;
@@ -80,11 +94,13 @@ export function createAuthorizer(
   /** The Verification role's policy is made from the same `toWebIdentityRequest`, so that it permits exactly this request. */
   function tokensFor(config: AuthorizerConfig): Omit<WebIdentityRequest, "region"> & { sts: Sts } {
     const request = toWebIdentityRequest(config);
-    if (request === undefined) throw new Error(`The authorizer ${config.type} does not use tokens of AWS STS.`);
+    if (request === undefined)
+      throw new Error(`The authorizer ${config.type} does not use tokens of AWS STS.`);
     const stsRegion = request.region ?? region;
     return {
       ...request,
-      sts: stsRegion === undefined ? stsWithoutRegion : createSts({ region: stsRegion, credentials }),
+      sts:
+        stsRegion === undefined ? stsWithoutRegion : createSts({ region: stsRegion, credentials }),
     };
   }
 }

@@ -119,13 +119,17 @@ function readUrl(destination: Destination, localUrl: string | undefined): string
   }
 }
 
-function createTransport(options: DestinationDependencies & { destination: Destination }): Transport | undefined {
+function createTransport(
+  options: DestinationDependencies & { destination: Destination },
+): Transport | undefined {
   const { destination, localUrl, handle, readSecret, credentials, region } = options;
   const { onCredential } = options;
   const { maxResponseBytes } = destination;
   const authorize = (authorizer: AuthorizerConfig, url: string) => {
     const created = createAuthorizer({ authorizer, url, readSecret, credentials, region });
-    return onCredential === undefined ? created : watchCredentials({ authorizer: created, onCredential });
+    return onCredential === undefined
+      ? created
+      : watchCredentials({ authorizer: created, onCredential });
   };
   switch (destination.transport) {
     case "in-process":
@@ -133,7 +137,11 @@ function createTransport(options: DestinationDependencies & { destination: Desti
     case "https": {
       const url = destination.url ?? localUrl;
       if (url === undefined) return undefined;
-      return createHttpsTransport({ url, authorizer: authorize(destination.authorizer, url), maxResponseBytes });
+      return createHttpsTransport({
+        url,
+        authorizer: authorize(destination.authorizer, url),
+        maxResponseBytes,
+      });
     }
     case "a2a": {
       const cardUrl = destination.card ?? (localUrl && new URL(agentCardPath, localUrl).href);

@@ -93,7 +93,9 @@ export function createDestinationSlots(options: {
     };
   }
 
-  const known = new Map([...destinations].map(([name, destination]) => [name, create(destination)]));
+  const known = new Map(
+    [...destinations].map(([name, destination]) => [name, create(destination)]),
+  );
   const others = create({ maxSends: 1 });
   return (destination) => known.get(destination ?? "") ?? others;
 }

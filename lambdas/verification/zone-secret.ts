@@ -75,7 +75,10 @@ export function newZoneSecret(): string {
 }
 
 /** The record with a new value, which keeps the former one. Throws if it has a former one, which would be lost. */
-export function withNewSecret(item: ZoneSecret, { value, nowMs }: { value: string; nowMs: number }): ZoneSecret {
+export function withNewSecret(
+  item: ZoneSecret,
+  { value, nowMs }: { value: string; nowMs: number },
+): ZoneSecret {
   if (item.former !== undefined) throw new Error("The record keeps a former secret already.");
   return { ...item, value, former: { value: item.value, beforeMs: nowMs + replacementDelayMs } };
 }

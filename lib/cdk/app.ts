@@ -14,7 +14,12 @@ type StageApp = { config: Config; configDirectory: string; stageName: string; ou
  * the agent is relative. Throws if a check of the templates fails, and a ConfigError if the stage is not configured.
  */
 export function synthesize({ config, configDirectory, stageName, outdir }: StageApp): void {
-  const settings = createSettings({ config, configDirectory, stageName, folder: join(outdir, "bundles") });
+  const settings = createSettings({
+    config,
+    configDirectory,
+    stageName,
+    folder: join(outdir, "bundles"),
+  });
   const app = new App({ outdir, analyticsReporting: false, context: readCdkContext() });
   addStage(app, settings);
   addChecks(app);

@@ -47,7 +47,11 @@ export class ExecutionZone extends Construct {
     const callerRoleArn = formatVerificationRoleArn({ stageName, ...stage.verification });
     const key = createZoneKey(this, "Key", { production });
     const hasPrincipals = execution.kind === "lambda" && isA2aEndpoint({ config, kind: "lambda" });
-    const table = createTaskTable(this, "Tasks", { key, production, indexes: hasPrincipals ? ["principals"] : [] });
+    const table = createTaskTable(this, "Tasks", {
+      key,
+      production,
+      indexes: hasPrincipals ? ["principals"] : [],
+    });
     addOutput(this, executionOutputs.tableName, table.tableName);
     const roleName = formatRoleName({ stageName, zone: "Execution" });
     const { alarm, alarms, topic } = createAlarms(this, { key, email: stage.alarmEmail });
@@ -62,7 +66,11 @@ export class ExecutionZone extends Construct {
     }
     const { stopAfterResult, idleSeconds, maxLifetimeSeconds, platformVersion } = execution;
     const role = createRuntimeRole(this, { roleName });
-    permit(role, tablePermission(table), keyPermission(key, { sends: false, through: ["dynamodb"] }));
+    permit(
+      role,
+      tablePermission(table),
+      keyPermission(key, { sends: false, through: ["dynamodb"] }),
+    );
     permitAgent(role, config.execution.agent);
     permitSpans(role, { config });
     const { runtime, endpoint } = createAgentRuntime(this, {
@@ -88,7 +96,13 @@ export class ExecutionZone extends Construct {
     watchRuntime(this, { alarm, endpoint: watched });
     this.role = role;
     this.entry = {
-      address: { transport: "agentcore", runtimeArn, qualifier: endpointName, stopAfterResult, idleSeconds },
+      address: {
+        transport: "agentcore",
+        runtimeArn,
+        qualifier: endpointName,
+        stopAfterResult,
+        idleSeconds,
+      },
       arns: [runtimeArn, endpoint.agentRuntimeEndpointArn],
       stack: Stack.of(this),
       watched,

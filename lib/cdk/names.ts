@@ -6,12 +6,24 @@ export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
 export type ZoneStack = (typeof zoneStacks)[number];
 
 /** Returns the CloudFormation name of a stack. */
-export function formatStackName({ stageName, zone }: { stageName: string; zone: ZoneStack }): string {
+export function formatStackName({
+  stageName,
+  zone,
+}: {
+  stageName: string;
+  zone: ZoneStack;
+}): string {
   return `Sekisho-${stageName}-${zone}`;
 }
 
 /** Role names are fixed because policies of the other account name the roles, and IAM rejects unknown principals. */
-export function formatRoleName({ stageName, zone }: { stageName: string; zone: "Verification" | "Execution" }): string {
+export function formatRoleName({
+  stageName,
+  zone,
+}: {
+  stageName: string;
+  zone: "Verification" | "Execution";
+}): string {
   return `sekisho-${stageName}-${zone.toLowerCase()}`;
 }
 

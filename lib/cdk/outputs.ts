@@ -13,7 +13,13 @@ export function addOutput(scope: Construct, name: string, value: string): void {
  * principal, which is stored by the role's id, so a role of that name from a new bootstrap would have no access. CDK takes the role
  * that it finds at its own path.
  */
-export function permitOutputReads({ producer, consumer }: { producer: Stack; consumer: Stack }): void {
+export function permitOutputReads({
+  producer,
+  consumer,
+}: {
+  producer: Stack;
+  consumer: Stack;
+}): void {
   const reader = consumer.synthesizer.cloudFormationExecutionRole;
   // CDK itself refuses such a reference where the consumer has no such role.
   if (producer.account === consumer.account || reader === undefined) return;

@@ -16,21 +16,33 @@ type Placement = {
  * Throws a ConfigError if the stack of `scope` is elsewhere. Policies and the command line use the configured account and region,
  * so a stage in another place would deploy and then not work.
  */
-export function checkPlacement(scope: Construct, { zone, stageName, account, region }: Placement): void {
+export function checkPlacement(
+  scope: Construct,
+  { zone, stageName, account, region }: Placement,
+): void {
   const stack = Stack.of(scope);
   const place = formatPlace({ account, ...(region !== undefined && { region }) });
   const expected = `the stage ${stageName} has its ${zone} stack in ${place}`;
   const env = { account, region: region ?? "REGION" };
   const remedy = `give the stack env: { account: "${env.account}", region: "${env.region}" }`;
-  const unknown = Token.isUnresolved(stack.account) || (region !== undefined && Token.isUnresolved(stack.region));
+  const unknown =
+    Token.isUnresolved(stack.account) || (region !== undefined && Token.isUnresolved(stack.region));
   if (unknown) throw refuse(stack, `it has no env, but ${expected}: ${remedy}`);
   if (stack.account === account && (region === undefined || stack.region === region)) return;
-  const actual = formatPlace({ account: stack.account, ...(region !== undefined && { region: stack.region }) });
-  throw refuse(stack, `it is in ${actual}, but ${expected}: change the configuration, or ${remedy}`);
+  const actual = formatPlace({
+    account: stack.account,
+    ...(region !== undefined && { region: stack.region }),
+  });
+  throw refuse(
+    stack,
+    `it is in ${actual}, but ${expected}: change the configuration, or ${remedy}`,
+  );
 }
 
 function formatPlace({ account, region }: { account: string; region?: string }): string {
-  return region === undefined ? `the account ${account}` : `the account ${account} and the region ${region}`;
+  return region === undefined
+    ? `the account ${account}`
+    : `the account ${account} and the region ${region}`;
 }
 
 function refuse(stack: Stack, problem: string): ConfigError {

@@ -25,16 +25,28 @@ export type ExecutionEntry = {
 };
 
 /** An endpoint by the names that AgentCore's metrics use, and the time that its sessions idle before they end. */
-export type WatchedEndpoint = { runtimeArn: string; runtimeName: string; endpointName: string; idleSeconds: number };
+export type WatchedEndpoint = {
+  runtimeArn: string;
+  runtimeName: string;
+  endpointName: string;
+  idleSeconds: number;
+};
 
 /** Returns the environment variables that choose the log lines of a function or a runtime. */
-export function logEnvironment({ telemetry: { logs } }: Pick<Config, "telemetry">): Record<string, string> {
-  return { SEKISHO_LOG_LEVEL: logs.level ?? "info", SEKISHO_LOG_DEBUG_RATIO: String(logs.debugRatio) };
+export function logEnvironment({
+  telemetry: { logs },
+}: Pick<Config, "telemetry">): Record<string, string> {
+  return {
+    SEKISHO_LOG_LEVEL: logs.level ?? "info",
+    SEKISHO_LOG_DEBUG_RATIO: String(logs.debugRatio),
+  };
 }
 
 type MetricsSettings = Pick<StageSettings, "stageName" | "config">;
 
 /** Returns the environment variable that names the namespace of a function's metrics. Empty if metrics are off. */
 export function metricsEnvironment({ stageName, config }: MetricsSettings): Record<string, string> {
-  return config.telemetry.metrics ? { SEKISHO_METRICS_NAMESPACE: formatMetricsNamespace({ stageName }) } : {};
+  return config.telemetry.metrics
+    ? { SEKISHO_METRICS_NAMESPACE: formatMetricsNamespace({ stageName }) }
+    : {};
 }

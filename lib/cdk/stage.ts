@@ -7,7 +7,10 @@ import type { Construct } from "constructs";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import { configDirectory as directoryOf, loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { createStageConfig, findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
+import {
+  createStageConfig,
+  findExecutionTarget,
+} from "../../lambdas/shared/config/stage-config.ts";
 import { createWriteBundle } from "./bundle/bundle.ts";
 import { ExecutionZone } from "./execution-zone.ts";
 import { SekishoIdentity } from "./identity.ts";
@@ -25,13 +28,22 @@ export type StageLocation = {
 };
 
 /** Reads the settings of a stage for `addStage` and the constructs. Throws a ConfigError that lists all problems. */
-export function loadStage({ stage, directory = process.cwd(), config: file }: StageLocation = {}): StageSettings {
+export function loadStage({
+  stage,
+  directory = process.cwd(),
+  config: file,
+}: StageLocation = {}): StageSettings {
   const location = { directory, file };
   const config = loadConfig(location);
   const [first = "dev"] = Object.keys(config.stages);
   const folder = mkdtempSync(join(tmpdir(), "sekisho-bundles-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  return createSettings({ config, configDirectory: directoryOf(location), stageName: stage ?? first, folder });
+  return createSettings({
+    config,
+    configDirectory: directoryOf(location),
+    stageName: stage ?? first,
+    folder,
+  });
 }
 
 type StageSource = { config: Config; configDirectory: string; stageName: string; folder: string };
@@ -40,9 +52,15 @@ type StageSource = { config: Config; configDirectory: string; stageName: string;
  * `configDirectory` is the folder to which the path of the agent is relative. The bundles are written below `folder`. Throws a
  * ConfigError if the stage is not configured.
  */
-export function createSettings({ config, configDirectory, stageName, folder }: StageSource): StageSettings {
+export function createSettings({
+  config,
+  configDirectory,
+  stageName,
+  folder,
+}: StageSource): StageSettings {
   const stage = config.stages[stageName];
-  if (stage === undefined) throw new ConfigError("The stage", [unknownStageText(config, stageName)]);
+  if (stage === undefined)
+    throw new ConfigError("The stage", [unknownStageText(config, stageName)]);
   const stageConfig = createStageConfig({ config, stageName });
   const writeBundle = createWriteBundle({ config: stageConfig, configDirectory, folder });
   return { stageName, stage, config: stageConfig, writeBundle };

@@ -32,7 +32,12 @@ import {
 } from "./constructs/permissions.ts";
 import { createCompletionQueue, createQueue, visibilityTimeout } from "./constructs/queues.ts";
 import { createInstallFlow, createSlackEntry } from "./constructs/slack-entry.ts";
-import { createFileBucket, createTaskTable, createZoneKey, permitFiles } from "./constructs/storage.ts";
+import {
+  createFileBucket,
+  createTaskTable,
+  createZoneKey,
+  permitFiles,
+} from "./constructs/storage.ts";
 import { watchTasks } from "./constructs/zone-metrics.ts";
 import { formatInstallationsPrefix, formatRoleName, verificationOutputs } from "./names.ts";
 import { addOutput, permitOutputReads } from "./outputs.ts";
@@ -71,6 +76,7 @@ export class VerificationZone extends Construct {
   /** The function that advances tasks. */
   readonly worker: LambdaFunction;
 
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
   constructor(scope: Construct, id: string, { settings, entry }: VerificationZoneProps) {
     super(scope, id);
     const stack = Stack.of(this);
@@ -88,7 +94,11 @@ export class VerificationZone extends Construct {
     const stepTimeout = Duration.seconds(baseWorkerSeconds(config));
 
     const key = createZoneKey(this, "Key", { production });
-    const table = createTaskTable(this, "Tasks", { key, production, indexes: ["shards", "principals"] });
+    const table = createTaskTable(this, "Tasks", {
+      key,
+      production,
+      indexes: ["shards", "principals"],
+    });
     const files = createFileBucket(this, "Files", { key, production });
     const archive = createQueue(this, "DeadLetterArchive", { key, production });
     // Long calls do not count, so that another worker takes over from a killed one as soon as without them.
@@ -101,7 +111,12 @@ export class VerificationZone extends Construct {
       deadLetters: { queue: deadLetters, maxReceiveCount },
     });
     const completions = target && [
-      createCompletionQueue(this, "Completions", { stageName, key, visibility, senderAccount: target.account }),
+      createCompletionQueue(this, "Completions", {
+        stageName,
+        key,
+        visibility,
+        senderAccount: target.account,
+      }),
     ];
     // Held the live settings before the table did. The worker takes them over from here, and the functions of the version before read them
     // until they are replaced, so no property may change. The next release drops it, and must find it retained in every stage.
@@ -129,7 +144,11 @@ export class VerificationZone extends Construct {
       keyPermission(key, { sends: true, through: ["sqs"] }),
     );
 
-    const role = Role.fromRoleName(this, "Role", formatRoleName({ stageName, zone: "Verification" }));
+    const role = Role.fromRoleName(
+      this,
+      "Role",
+      formatRoleName({ stageName, zone: "Verification" }),
+    );
     permit(
       role,
       tablePermission(table),
@@ -158,7 +177,13 @@ export class VerificationZone extends Construct {
       ...metricsEnvironment(settings),
     };
     // The worker sends wake-ups to its own queue. Failed messages go to the handler, which sends to that queue again.
-    const common = { settings, layer, timeout: stepTimeout, memoryMb: workerMemoryMb, isInLoop: true };
+    const common = {
+      settings,
+      layer,
+      timeout: stepTimeout,
+      memoryMb: workerMemoryMb,
+      isInLoop: true,
+    };
     const worker = createNodeFunction(this, "Worker", {
       ...common,
       timeout: Duration.seconds(workerSeconds(config)),
@@ -197,8 +222,17 @@ export class VerificationZone extends Construct {
     });
     consumeMessages(worker, { queue, batchSize, maxConcurrency: stage.scale.workerConcurrency });
     for (const pushed of completions ?? [])
-      consumeMessages(worker, { id: "Completions", queue: pushed, batchSize, maxConcurrency: leastConcurrency });
-    consumeMessages(deadLetterHandler, { queue: deadLetters, batchSize, maxConcurrency: leastConcurrency });
+      consumeMessages(worker, {
+        id: "Completions",
+        queue: pushed,
+        batchSize,
+        maxConcurrency: leastConcurrency,
+      });
+    consumeMessages(deadLetterHandler, {
+      queue: deadLetters,
+      batchSize,
+      maxConcurrency: leastConcurrency,
+    });
 
     const installFlow =
       install &&

@@ -19,7 +19,8 @@ export function checkConfig(location: ConfigLocation): Config {
   const path = configPath(location);
   if (!existsSync(path)) return loadConfig(location);
   const { problems, json } = checkSyntax(readTextFile(path));
-  const parse = () => (problems.length === 0 ? loadConfig(location) : parseConfig({ json, name: path, problems }));
+  const parse = () =>
+    problems.length === 0 ? loadConfig(location) : parseConfig({ json, name: path, problems });
   // Nothing is certain of the content if it is not clear what it is.
   if (problems.length > 0 && json === undefined) throw new ConfigError(path, problems);
   const agentProblems = agentFileProblems(agentOf(json), configDirectory(location));

@@ -1,6 +1,10 @@
 /** The type of a command, and `defineCommand`, which makes the help and the parser from one description. */
 import { parseArgs } from "node:util";
-import { formatSecretName, hasSecret, shortTokenProblems } from "../../lambdas/shared/config/secrets.ts";
+import {
+  formatSecretName,
+  hasSecret,
+  shortTokenProblems,
+} from "../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 
 export type CommandRun = {
@@ -31,7 +35,13 @@ export type Command = CommandHelp & {
   run(run: CommandRun): Promise<number>;
 };
 
-export const exitCodes = { success: 0, failed: 1, badUsage: 2, notReachable: 3, interrupted: 130 } as const;
+export const exitCodes = {
+  success: 0,
+  failed: 1,
+  badUsage: 2,
+  notReachable: 3,
+  interrupted: 130,
+} as const;
 
 /** The arguments of a command are wrong. The message is for the person who typed them. */
 export class UsageError extends Error {
@@ -44,7 +54,11 @@ export class UsageError extends Error {
 /** True if the arguments are wrong: for a UsageError, and for an error of `parseArgs`. */
 export function isUsageError(thrown: unknown): boolean {
   if (thrown instanceof UsageError) return true;
-  return thrown instanceof TypeError && "code" in thrown && String(thrown.code).startsWith("ERR_PARSE_ARGS");
+  return (
+    thrown instanceof TypeError &&
+    "code" in thrown &&
+    String(thrown.code).startsWith("ERR_PARSE_ARGS")
+  );
 }
 
 /** `value` is the name of the option's argument in the help. An option without it is a switch. */
@@ -120,7 +134,9 @@ const helpWidth = 94;
 
 /** The help as a terminal shows it. */
 export function formatHelp({ usage, about, options, exits }: CommandHelp): string {
-  return [usage, about, optionLines(options).join("\n"), exits].filter((part) => part !== "").join("\n\n");
+  return [usage, about, optionLines(options).join("\n"), exits]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
 function optionLines(options: CommandHelp["options"]): string[] {
@@ -164,7 +180,8 @@ export function waitForAbort(signal: AbortSignal): Promise<void> {
 /** Throws a UsageError for the first variable that is not set, so that a command fails at its start and not at its first task. */
 export function requireSecrets(references: readonly SecretReference[]): void {
   const missing = references.find((reference) => !hasSecret(reference));
-  if (missing !== undefined) throw new UsageError(`The environment variable ${formatSecretName(missing)} is not set.`);
+  if (missing !== undefined)
+    throw new UsageError(`The environment variable ${formatSecretName(missing)} is not set.`);
 }
 
 /** Like `requireSecrets`, for the tokens of callers. Also throws for a token that is too short. */

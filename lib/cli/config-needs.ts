@@ -26,7 +26,12 @@ export function agentFileProblems(agent: unknown, directory: string): string[] {
 }
 
 /** The secrets of destinations, of the Execution zone, of telemetry and of the operators' page. */
-export function listNonSlackSecrets({ destinations, execution, telemetry, operators }: Config): SecretReference[] {
+export function listNonSlackSecrets({
+  destinations,
+  execution,
+  telemetry,
+  operators,
+}: Config): SecretReference[] {
   const { exporter } = telemetry.traces;
   return [
     ...Object.values(destinations).flatMap(listDestinationSecrets),

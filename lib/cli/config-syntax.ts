@@ -17,7 +17,8 @@ export function checkSyntax(text: string): Syntax {
     const { line, column } = findPlace(text, offset);
     const place = `line ${line}, column ${column}`;
     // The other mistakes on the line mostly follow from the first one.
-    if (line === confusedLine || problems.some((problem) => problem.startsWith(`${place}:`))) continue;
+    if (line === confusedLine || problems.some((problem) => problem.startsWith(`${place}:`)))
+      continue;
     const code = printParseErrorCode(error);
     if (!clearErrors.includes(code)) confusedLine = line;
     problems.push(`${place}: ${describeError({ text, offset, code })}`);
@@ -29,7 +30,12 @@ export function checkSyntax(text: string): Syntax {
 }
 
 /** After these it is clear how the text goes on. */
-const clearErrors = ["CommaExpected", "InvalidCommentToken", "PropertyNameExpected", "ValueExpected"];
+const clearErrors = [
+  "CommaExpected",
+  "InvalidCommentToken",
+  "PropertyNameExpected",
+  "ValueExpected",
+];
 
 function findPlace(text: string, offset: number): { line: number; column: number } {
   const lines = text.slice(0, offset).split("\n");
@@ -37,7 +43,15 @@ function findPlace(text: string, offset: number): { line: number; column: number
 }
 
 /** Never quotes the text, which may hold a secret by mistake. */
-function describeError({ text, offset, code }: { text: string; offset: number; code: string }): string {
+function describeError({
+  text,
+  offset,
+  code,
+}: {
+  text: string;
+  offset: number;
+  code: string;
+}): string {
   const isAfterComma = text.slice(0, offset).trimEnd().endsWith(",");
   switch (code) {
     case "CommaExpected":
@@ -49,7 +63,9 @@ function describeError({ text, offset, code }: { text: string; offset: number; c
         ? "the comma before this is one too many"
         : "a key in double quotes is missing here";
     case "ValueExpected":
-      return isAfterComma && text[offset] === "]" ? "the comma before this is one too many" : "a value is missing here";
+      return isAfterComma && text[offset] === "]"
+        ? "the comma before this is one too many"
+        : "a value is missing here";
     case "CloseBraceExpected":
       return "a } is missing";
     case "CloseBracketExpected":

@@ -1,7 +1,10 @@
 /** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
 
 import { sekisho } from "../../lambdas/shared/command-line.ts";
-import { type AuthorizerConfig, authorizerSchema } from "../../lambdas/shared/config/authorizer-schema.ts";
+import {
+  type AuthorizerConfig,
+  authorizerSchema,
+} from "../../lambdas/shared/config/authorizer-schema.ts";
 import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
 import { type ConfigLocation, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
@@ -19,27 +22,41 @@ type EndpointArgs = {
 };
 
 /** Throws a UsageError or a ConfigError. */
-export function findEndpoint({ url, auth, dialect, destination: name, location }: EndpointArgs): Endpoint {
+export function findEndpoint({
+  url,
+  auth,
+  dialect,
+  destination: name,
+  location,
+}: EndpointArgs): Endpoint {
   if ((url === undefined) === (name === undefined)) {
     throw new UsageError("Give either a URL or --destination NAME.");
   }
   if (name !== undefined) {
     if (auth !== undefined || dialect !== undefined) {
-      throw new UsageError("--auth and --dialect need a URL. A destination has both in the configuration.");
+      throw new UsageError(
+        "--auth and --dialect need a URL. A destination has both in the configuration.",
+      );
     }
     return findDestination({ config: loadConfig(location), name, called: `destination "${name}"` });
   }
   if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is not a URL.`);
   const destination = { transport: "https", url, authorizer: parseAuth(auth ?? "none"), dialect };
   const json = { destinations: { endpoint: destination }, routes: [{ destination: "endpoint" }] };
-  return findDestination({ config: parseEndpointConfig(json), name: "endpoint", called: String(url) });
+  return findDestination({
+    config: parseEndpointConfig(json),
+    name: "endpoint",
+    called: String(url),
+  });
 }
 
 /** The authorizer of a second caller, written like `--auth`. */
 export function parseAnotherAuth(auth: string): AuthorizerConfig {
   const parsed = authorizerSchema.safeParse(parseAuth(auth, "--other-auth"));
   if (parsed.success) return parsed.data;
-  throw new UsageError(parsed.error.issues.map(({ message }) => `--other-auth: ${message}`).join("\n"));
+  throw new UsageError(
+    parsed.error.issues.map(({ message }) => `--other-auth: ${message}`).join("\n"),
+  );
 }
 
 /** Parses a configuration that is made from the arguments, and reports its problems as problems of the arguments. */
@@ -88,7 +105,9 @@ function parseAuth(auth: string, option = "--auth"): object {
   const known = forms.get(type);
   if (known === undefined) {
     const others = "Others are configured as a destination and tested by --destination.";
-    throw new UsageError(`${option}: "${type}" is none of ${[...forms.keys()].join(", ")}. ${others}`);
+    throw new UsageError(
+      `${option}: "${type}" is none of ${[...forms.keys()].join(", ")}. ${others}`,
+    );
   }
   const { form, read } = known;
   // An audience may have colons of its own.

@@ -41,10 +41,22 @@ export async function openSender(options: SenderOptions): Promise<Sender> {
   });
 }
 
-function createAuthorize({ authorizer, address }: { authorizer: AuthorizerConfig; address: string }): Authorize {
+function createAuthorize({
+  authorizer,
+  address,
+}: {
+  authorizer: AuthorizerConfig;
+  address: string;
+}): Authorize {
   const region = readEnvironment().awsRegion;
   const credentials = defaultAwsCredentials();
-  const { authorize } = createAuthorizer({ authorizer, url: address, readSecret, credentials, region });
+  const { authorize } = createAuthorizer({
+    authorizer,
+    url: address,
+    readSecret,
+    credentials,
+    region,
+  });
   return async (request) => {
     try {
       const { headers, tls } = await authorize(request);
@@ -82,7 +94,12 @@ async function openTransport(options: SenderOptions): Promise<Sender> {
     async send({ body, sessionId, trace, signal }) {
       try {
         const { traceparent = "", tracestate } = trace;
-        const response = await transport.send({ body, sessionId, signal, trace: { traceparent, tracestate } });
+        const response = await transport.send({
+          body,
+          sessionId,
+          signal,
+          trace: { traceparent, tracestate },
+        });
         return { status: response.status, headers: undefined, body: response.body };
       } catch (thrown) {
         const error = SekishoError.from(thrown);

@@ -13,7 +13,10 @@ export function alignCells(rows: readonly (readonly Cell[])[]): string[][] {
   for (const row of rows) {
     for (const [at, cell = ""] of row.entries()) {
       const { width, isRight } = columns[at] ?? { width: 0, isRight: false };
-      columns[at] = { width: Math.max(width, String(cell).length), isRight: isRight || typeof cell === "number" };
+      columns[at] = {
+        width: Math.max(width, String(cell).length),
+        isRight: isRight || typeof cell === "number",
+      };
     }
   }
   return rows.map((row) =>

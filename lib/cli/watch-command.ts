@@ -18,11 +18,24 @@ type Watched = {
 };
 
 /** Runs the command until the person stops it, and starts it again after each change. Throws a UsageError for a built-in agent. */
-export async function watchCommand({ run, name, more = [], agent, base, config }: Watched): Promise<void> {
+export async function watchCommand({
+  run,
+  name,
+  more = [],
+  agent,
+  base,
+  config,
+}: Watched): Promise<void> {
   if (typeof agent !== "string" || agent === "echo")
-    throw new UsageError("--watch needs an agent file: --agent FILE, or execution.agent of the configuration.");
+    throw new UsageError(
+      "--watch needs an agent file: --agent FILE, or execution.agent of the configuration.",
+    );
   const { args, directory, signal, note } = run;
-  const files = [resolve(base, agent), resolve(directory, config ?? configFileName), join(directory, ".env")];
+  const files = [
+    resolve(base, agent),
+    resolve(directory, config ?? configFileName),
+    join(directory, ".env"),
+  ];
   note(`Watching ${agent} and the files that it imports. Ctrl-C stops.`);
   const childArgs = [name, ...args.filter((arg) => arg !== "--watch"), ...more];
   await supervise({ args: childArgs, hasPage: name === "start", files, signal, note });

@@ -66,7 +66,13 @@ export async function openFakeSlack({ log, file }: { log: Log; file?: string }):
   const signingSecret = randomBytes(16).toString("hex");
   const botToken = `xoxb-${randomBytes(24).toString("hex")}`;
   // A busy machine may be slower than Slack allows.
-  const fakeSlack = await startFakeSlack({ signingSecret, botToken, log, file, triggerLifeMs: 30_000 });
+  const fakeSlack = await startFakeSlack({
+    signingSecret,
+    botToken,
+    log,
+    file,
+    triggerLifeMs: 30_000,
+  });
   const slack = {
     apiUrl: fakeSlack.apiUrl,
     signingSecret: async () => signingSecret,
@@ -76,9 +82,13 @@ export async function openFakeSlack({ log, file }: { log: Log; file?: string }):
   return { fakeSlack, slack };
 }
 
-export async function startBothZones({ slack, ...options }: Options & { slack: SlackConnection }): Promise<BothZones> {
+export async function startBothZones({
+  slack,
+  ...options
+}: Options & { slack: SlackConnection }): Promise<BothZones> {
   const { config, directory, storeFolder, observe, tap } = options;
-  const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } = options;
+  const { openEngine = (zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }) } =
+    options;
   const log = options.log("verification");
   const { awsRegion: region } = readEnvironment();
   const telemetryOf = (service: "verification" | "execution") =>

@@ -21,7 +21,9 @@ import {
 type Queue = TaskQueue & QueueConsumer;
 
 export type Engine = {
-  taskStore<T extends TaskItem>(request: { parse: (json: unknown) => T }): TaskStore<T> & ItemWriter;
+  taskStore<T extends TaskItem>(request: {
+    parse: (json: unknown) => T;
+  }): TaskStore<T> & ItemWriter;
   /** A message moves to `deadLetters` after `maxReceiveCount` receives. */
   taskQueue(request: { maxReceiveCount: number }): { queue: Queue; deadLetters: Queue };
   /** The Execution zone pushes completions here for the Verification zone. Without it, tasks are only polled. */
@@ -39,11 +41,17 @@ export function openSqliteEngine({ file }: { file: string }): Engine {
   return {
     taskStore: ({ parse }) => createSqliteTaskStore({ database, parse }),
     taskQueue: ({ maxReceiveCount }) => ({
-      queue: createSqliteQueue({ database, name: "tasks", maxReceiveCount, deadLetterQueue: "tasks-dead" }),
+      queue: createSqliteQueue({
+        database,
+        name: "tasks",
+        maxReceiveCount,
+        deadLetterQueue: "tasks-dead",
+      }),
       deadLetters: createSqliteQueue({ database, name: "tasks-dead" }),
     }),
     completions: () => createSqliteQueue({ database, name: "completions" }),
-    notifications: () => createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" }),
+    notifications: () =>
+      createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" }),
     queueDepths: createQueueDepths({ database, names: ["tasks", "tasks-dead", "completions"] }),
     close: () => database.close(),
   };
@@ -68,7 +76,10 @@ export function lockFolder({ folder }: { folder: string }): { release(): void } 
   } catch (error) {
     database.close();
     if ((Number((error as { errcode?: unknown }).errcode) & 0xff) !== busy) throw error;
-    throw new Error(`Another \`sekisho start\` uses ${folder}. Stop it, or start in another folder.`, { cause: error });
+    throw new Error(
+      `Another \`sekisho start\` uses ${folder}. Stop it, or start in another folder.`,
+      { cause: error },
+    );
   }
   return { release: () => database.close() };
 }

@@ -1,12 +1,19 @@
 /** The Execution zone on one machine: the host and its agent around one engine. */
 import { resolve } from "node:path";
 import { styleText } from "node:util";
-import { type A2aAgent, createA2aAgent, startPushLoop } from "../../lambdas/execution/a2a/a2a-agent.ts";
+import {
+  type A2aAgent,
+  createA2aAgent,
+  startPushLoop,
+} from "../../lambdas/execution/a2a/a2a-agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
 import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost, type Host } from "../../lambdas/execution/host.ts";
 import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
-import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
+import {
+  type Authenticator,
+  createNoneAuthenticator,
+} from "../../lambdas/execution/http/exchange.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { handleUncaughtErrors, runAsAgent } from "../../lambdas/execution/runs/uncaught-errors.ts";
@@ -48,13 +55,23 @@ type OpenedHost = Pick<A2aAgent, "publish"> & { host: Host; close(): Promise<voi
 
 /** The host without a server, called as a function. Rejects with a ConfigError if the agent cannot be loaded. */
 export async function openHost(options: HostOptions): Promise<OpenedHost> {
-  const { config, openEngine, directory, completions, verificationPort = () => undefined, log, telemetry } = options;
+  const {
+    config,
+    openEngine,
+    directory,
+    completions,
+    verificationPort = () => undefined,
+    log,
+    telemetry,
+  } = options;
   const file = agentFile({ agent: config.agent, directory });
   const load = () => loadAgent({ agent: config.agent, cwd: directory, readSecret });
   const loaded = await runAsAgent(log, load).catch((cause: unknown) => {
     throw toAgentError({ cause, file });
   });
-  const agent = readEnvironment().showAgentErrors ? reportAgent({ agent: loaded, file, show: showError }) : loaded;
+  const agent = readEnvironment().showAgentErrors
+    ? reportAgent({ agent: loaded, file, show: showError })
+    : loaded;
   const engine = openEngine();
   const store = engine.taskStore({ parse: parseExecutionTask });
   const notifications = engine.notifications?.();
@@ -64,7 +81,9 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
     store,
     completions,
     a2a: a2a.settings,
-    ...createHostSettings({ execution: { ...config, syncBudgetMs: config.syncBudgetMs ?? localSyncBudgetMs } }),
+    ...createHostSettings({
+      execution: { ...config, syncBudgetMs: config.syncBudgetMs ?? localSyncBudgetMs },
+    }),
     authenticator: authenticatorOf(config.authenticator),
     // Attachments are on this machine too.
     publicFetch: createLocalAttachmentFetch({ verificationPort }),
@@ -72,7 +91,8 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
     ...(telemetry && { telemetry }),
   });
   const { allowLoopback } = config.a2a.push;
-  const pushLoop = notifications && startPushLoop({ host, queue: notifications, store, allowLoopback, log });
+  const pushLoop =
+    notifications && startPushLoop({ host, queue: notifications, store, allowLoopback, log });
   return {
     host,
     publish: a2a.publish,
@@ -85,7 +105,13 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
 }
 
 /** The path of the user's own file. Undefined for a built-in agent. */
-function agentFile({ agent, directory }: { agent: AgentConfig; directory: string }): string | undefined {
+function agentFile({
+  agent,
+  directory,
+}: {
+  agent: AgentConfig;
+  directory: string;
+}): string | undefined {
   return typeof agent === "string" && agent !== "echo" ? resolve(directory, agent) : undefined;
 }
 
@@ -99,7 +125,9 @@ function toAgentError({ cause, file }: { cause: unknown; file: string | undefine
 /** Keeps this process alive if the agent leaves an error that nothing catches, and tells the person at this terminal. */
 export function handleAgentErrors({ log }: { log: Log }): void {
   const show = (error: unknown) =>
-    showError(["The agent left an error that nothing catches:", ...describeError(error), ""].join("\n"));
+    showError(
+      ["The agent left an error that nothing catches:", ...describeError(error), ""].join("\n"),
+    );
   const shown = readEnvironment().showAgentErrors ? { show } : {};
   handleUncaughtErrors({ log, isAgentFile: isAuthorsFile, ...shown });
 }
@@ -109,7 +137,9 @@ function showError(text: string): void {
   process.stderr.write(`${styleText("red", sanitizeLines(text), { stream: process.stderr })}\n`);
 }
 
-export async function startExecutionZone(options: HostOptions & { port: number }): Promise<ExecutionZone> {
+export async function startExecutionZone(
+  options: HostOptions & { port: number },
+): Promise<ExecutionZone> {
   const { host, publish, close } = await openHost(options);
   let server: ExecutionServer | undefined;
   async function closeAll(): Promise<void> {
@@ -130,5 +160,7 @@ export async function startExecutionZone(options: HostOptions & { port: number }
 
 /** There is no platform in front of the host on this machine. So `platform` means no authentication, and loopback only. */
 function authenticatorOf(config: AuthenticatorConfig): Authenticator {
-  return config.type === "platform" ? createNoneAuthenticator() : createAuthenticator({ config, readSecret });
+  return config.type === "platform"
+    ? createNoneAuthenticator()
+    : createAuthenticator({ config, readSecret });
 }

@@ -25,7 +25,12 @@ type FileStoreOptions = { folder: string; baseUrl: () => string; now?: () => num
  * Everything that it writes is private to the user. It deletes files older than a day, at the start and then every hour.
  * `baseUrl` is the server's, which may not listen yet. URLs outlive a restart on the same port.
  */
-export function openFileStore({ folder, baseUrl, now = Date.now, log = silentLog }: FileStoreOptions): LocalFileStore {
+export function openFileStore({
+  folder,
+  baseUrl,
+  now = Date.now,
+  log = silentLog,
+}: FileStoreOptions): LocalFileStore {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const signer = openFileSigner({ folder });
   const sweep = () =>
@@ -41,7 +46,10 @@ export function openFileStore({ folder, baseUrl, now = Date.now, log = silentLog
       await mkdir(dirname(file), { recursive: true, mode: 0o700 });
       await writeWhole({ file, bytes, signal });
       const expiresAtMs = Math.min(wantedMs, now() + fileLifeMs);
-      return { url: new URL(`${prefix}${key}?${signer.sign({ key, expiresAtMs })}`, baseUrl()).href, expiresAtMs };
+      return {
+        url: new URL(`${prefix}${key}?${signer.sign({ key, expiresAtMs })}`, baseUrl()).href,
+        expiresAtMs,
+      };
     },
     page: createFilePage({ folder, signer, now }),
     close: () => clearInterval(timer),
@@ -49,7 +57,15 @@ export function openFileStore({ folder, baseUrl, now = Date.now, log = silentLog
 }
 
 /** A reader gets the old bytes or the new bytes, never a mix. */
-async function writeWhole({ file, bytes, signal }: { file: string; bytes: Uint8Array; signal: AbortSignal }) {
+async function writeWhole({
+  file,
+  bytes,
+  signal,
+}: {
+  file: string;
+  bytes: Uint8Array;
+  signal: AbortSignal;
+}) {
   const part = `${file}.${randomUUID()}.part`;
   try {
     await writeFile(part, bytes, { mode: 0o600, flag: "wx", signal });
@@ -68,13 +84,22 @@ const keyPattern = /^[A-Za-z0-9_-]{1,128}\/[A-Za-z0-9_-]{1,128}$/;
  * Serves files as downloads, never as pages. Answers 403 for a URL that was not signed here or has expired, whether or not
  * the file exists.
  */
-function createFilePage({ folder, signer, now }: { folder: string; signer: FileSigner; now: () => number }): Page {
+function createFilePage({
+  folder,
+  signer,
+  now,
+}: {
+  folder: string;
+  signer: FileSigner;
+  now: () => number;
+}): Page {
   return async (request, response) => {
     const url = URL.parse(request.url ?? "/", "http://localhost");
     if (!url?.pathname.startsWith(prefix)) return false;
     const { pathname, searchParams: query } = url;
     const key = pathname.slice(prefix.length);
-    if (request.method !== "GET" && request.method !== "HEAD") return refuse(response, 405, { allow: "GET, HEAD" });
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return refuse(response, 405, { allow: "GET, HEAD" });
     if (!keyPattern.test(key)) return refuse(response, 404);
     if (!signer.isValid({ key, query, nowMs: now() })) return refuse(response, 403);
     await serve({ file: join(folder, key), response, withBody: request.method === "GET" });
@@ -106,13 +131,20 @@ async function serve({ file, response, withBody }: Download): Promise<void> {
     });
     if (!withBody) response.end();
     // A reader that hangs up is not an error.
-    else await pipeline(handle.createReadStream({ autoClose: false }), response).catch(() => response.destroy());
+    else
+      await pipeline(handle.createReadStream({ autoClose: false }), response).catch(() =>
+        response.destroy(),
+      );
   } finally {
     await handle.close();
   }
 }
 
-function refuse(response: ServerResponse, status: number, headers: Record<string, string> = {}): true {
+function refuse(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string> = {},
+): true {
   response.writeHead(status, { "cache-control": "no-store", "content-length": 0, ...headers });
   response.end();
   return true;
@@ -142,7 +174,9 @@ function openFileSigner({ folder }: { folder: string }): FileSigner {
       const expires = query.get("expires") ?? "";
       const given = Buffer.from(query.get("signature") ?? "");
       const right = Buffer.from(signature(key, expires));
-      return given.length === right.length && timingSafeEqual(given, right) && nowMs < Number(expires);
+      return (
+        given.length === right.length && timingSafeEqual(given, right) && nowMs < Number(expires)
+      );
     },
   };
 }
@@ -165,7 +199,13 @@ function openKey(file: string): Buffer {
 }
 
 /** Deletes files that were last written before that time, and folders that are empty then. The signing key stays. */
-async function sweepFiles({ folder, olderThanMs }: { folder: string; olderThanMs: number }): Promise<void> {
+async function sweepFiles({
+  folder,
+  olderThanMs,
+}: {
+  folder: string;
+  olderThanMs: number;
+}): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   for (const entry of entries.filter((one) => one.isDirectory())) {
     const inner = join(folder, entry.name);

@@ -7,7 +7,14 @@ import { isFromOwnPage, loopbackHosts } from "./web/guard.ts";
 import { startPageServer } from "./web/page-server.ts";
 
 /** Headers that proxies and tunnels add, even those that rewrite `Host` to this machine. */
-const forwarded = ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+const forwarded = [
+  "forwarded",
+  "via",
+  "x-forwarded-for",
+  "x-forwarded-host",
+  "x-forwarded-proto",
+  "x-real-ip",
+];
 
 const maxConnections = 16;
 
@@ -22,21 +29,38 @@ type MetricsOptions = {
  * Listens on loopback only; port 0 takes a free port. Answers 403 to web pages and to forwarded requests, and 404 if metrics
  * are off. Calls `queueDepths` at each read. Rejects with a message for the user if the port is taken.
  */
-export async function startMetricsServer({ telemetry, queueDepths = () => [], port, log }: MetricsOptions) {
+export async function startMetricsServer({
+  telemetry,
+  queueDepths = () => [],
+  port,
+  log,
+}: MetricsOptions) {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!isFromHere(request)) return respond(response, 403);
     if (request.url?.split("?", 1)[0] !== "/metrics") return respond(response, 404);
-    if (request.method !== "GET" && request.method !== "HEAD") return respond(response, 405, { allow: "GET, HEAD" });
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return respond(response, 405, { allow: "GET, HEAD" });
     for (const { queue, messages, oldestMs } of queueDepths()) {
       telemetry?.metrics.set("sekisho_queue_messages", { queue }, messages);
       telemetry?.metrics.set("sekisho_queue_oldest_seconds", { queue }, oldestMs / 1000);
     }
     const shown = await telemetry?.exposition();
     if (shown === undefined) return respond(response, 404);
-    respond(response, 200, { "content-type": shown.contentType, "x-content-type-options": "nosniff" }, shown.body);
+    respond(
+      response,
+      200,
+      { "content-type": shown.contentType, "x-content-type-options": "nosniff" },
+      shown.body,
+    );
   }
 
-  const listener = { hostname: "127.0.0.1", port, portSetting: "SEKISHO_METRICS_PORT", maxConnections, log };
+  const listener = {
+    hostname: "127.0.0.1",
+    port,
+    portSetting: "SEKISHO_METRICS_PORT",
+    maxConnections,
+    log,
+  };
   const { port: bound, close } = await startPageServer({ answer, ...listener });
   return { url: `http://${listener.hostname}:${bound}/metrics`, close };
 }
@@ -46,7 +70,16 @@ function isFromHere({ headers, socket }: IncomingMessage): boolean {
   return isFromOwnPage({ method: "GET", headers, hosts: loopbackHosts(socket.localPort) });
 }
 
-function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {
-  response.writeHead(status, { "cache-control": "no-store", ...headers, "content-length": Buffer.byteLength(body) });
+function respond(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string> = {},
+  body = "",
+): void {
+  response.writeHead(status, {
+    "cache-control": "no-store",
+    ...headers,
+    "content-length": Buffer.byteLength(body),
+  });
   response.end(body);
 }

@@ -8,7 +8,10 @@ import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import type { Log } from "../../lambdas/shared/log.ts";
-import { createDestinations, type WorkerDestination } from "../../lambdas/verification/destinations.ts";
+import {
+  createDestinations,
+  type WorkerDestination,
+} from "../../lambdas/verification/destinations.ts";
 import type { Transport } from "../../lambdas/verification/transport/transport.ts";
 import { openSqliteEngine } from "./engine.ts";
 import { openHost } from "./execution-zone.ts";
@@ -31,13 +34,19 @@ type DestinationOptions = {
 /** An `in-process` destination gets a host with a temporary store, which `close` deletes. */
 export async function openDestination(options: DestinationOptions): Promise<OpenedDestination> {
   const { config, name, directory, executionPort, log } = options;
-  const only = Object.fromEntries(Object.entries(config.destinations).filter(([key]) => key === name));
-  const host = only[name]?.transport === "in-process" ? await openTemporaryHost({ config, directory, log }) : undefined;
+  const only = Object.fromEntries(
+    Object.entries(config.destinations).filter(([key]) => key === name),
+  );
+  const host =
+    only[name]?.transport === "in-process"
+      ? await openTemporaryHost({ config, directory, log })
+      : undefined;
   let transport: Transport | undefined;
   const destinations = createDestinations({
     config: { ...config, destinations: only },
     localUrl: `http://127.0.0.1:${executionPort}/`,
-    handle: async (request) => (host === undefined ? new Response(null, { status: 404 }) : host.handle(request)),
+    handle: async (request) =>
+      host === undefined ? new Response(null, { status: 404 }) : host.handle(request),
     readSecret,
     botTokenOf: () => readSecret(config.slack.botToken),
     credentials: defaultAwsCredentials(),
@@ -50,7 +59,8 @@ export async function openDestination(options: DestinationOptions): Promise<Open
     },
   });
   const destination = destinations.get(name);
-  if (destination === undefined || transport === undefined) throw new Error(`There is no destination "${name}".`);
+  if (destination === undefined || transport === undefined)
+    throw new Error(`There is no destination "${name}".`);
   return {
     destination,
     transport,
@@ -61,7 +71,15 @@ export async function openDestination(options: DestinationOptions): Promise<Open
   };
 }
 
-async function openTemporaryHost({ config, directory, log }: { config: Config; directory: string; log: Log }) {
+async function openTemporaryHost({
+  config,
+  directory,
+  log,
+}: {
+  config: Config;
+  directory: string;
+  log: Log;
+}) {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-"));
   const { host, close } = await openHost({
     config: config.execution,

@@ -83,21 +83,49 @@ export async function sendForm(request: FormDelivery): Promise<FormDelivered> {
   const { url, signingSecret, form, answerTimeoutMs = slackAnswerTimeoutMs } = request;
   const { now = Date.now, signal = new AbortController().signal } = request;
   const body = new URLSearchParams(form).toString();
-  const headers = signedHeaders({ signingSecret, body, contentType: "application/x-www-form-urlencoded", now });
-  const { status, taken, text } = await post({ eventsUrl: url, headers, body, answerTimeoutMs, signal });
+  const headers = signedHeaders({
+    signingSecret,
+    body,
+    contentType: "application/x-www-form-urlencoded",
+    now,
+  });
+  const { status, taken, text } = await post({
+    eventsUrl: url,
+    headers,
+    body,
+    answerTimeoutMs,
+    signal,
+  });
   const reply = text === "" ? undefined : readJson(text);
   return { status, deliveries: 1, isAmbiguous: !taken && mayHaveArrived(status), reply };
 }
 
 type SignedBody = { signingSecret: string; body: string; contentType: string; now: () => number };
 
-export function signedHeaders({ signingSecret, body, contentType, now }: SignedBody): Record<string, string> {
+export function signedHeaders({
+  signingSecret,
+  body,
+  contentType,
+  now,
+}: SignedBody): Record<string, string> {
   const timestamp = String(Math.floor(now() / 1000));
   const signature = sign({ signingSecret, timestamp, body });
-  return { "content-type": contentType, "x-slack-request-timestamp": timestamp, "x-slack-signature": signature };
+  return {
+    "content-type": contentType,
+    "x-slack-request-timestamp": timestamp,
+    "x-slack-signature": signature,
+  };
 }
 
-function sign({ signingSecret, timestamp, body }: { signingSecret: string; timestamp: string; body: string }): string {
+function sign({
+  signingSecret,
+  timestamp,
+  body,
+}: {
+  signingSecret: string;
+  timestamp: string;
+  body: string;
+}): string {
   return `v0=${createHmac("sha256", signingSecret).update(`v0:${timestamp}:${body}`).digest("hex")}`;
 }
 
@@ -118,7 +146,13 @@ async function post({
 }: Post): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean; text: string }> {
   try {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
-    const response = await fetch(eventsUrl, { method: "POST", headers, body, redirect: "manual", signal: bounded });
+    const response = await fetch(eventsUrl, {
+      method: "POST",
+      headers,
+      body,
+      redirect: "manual",
+      signal: bounded,
+    });
     const text = await response.text();
     const noRetry = response.headers.get("x-slack-no-retry") === "1";
     return { status: response.status, taken: response.ok, noRetry, text };

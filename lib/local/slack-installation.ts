@@ -63,7 +63,9 @@ export function openSlackInstallation(options: InstallationOptions): SlackInstal
       }
       // All other methods are refused alike, and `new Request` throws for some of them.
       const method = request.method === "GET" ? "GET" : "POST";
-      const answer = await oauth(new Request(new URL(path, "http://localhost"), { method, headers }));
+      const answer = await oauth(
+        new Request(new URL(path, "http://localhost"), { method, headers }),
+      );
       response.writeHead(answer.status, [...answer.headers].flat());
       response.end(await answer.text());
       return true;
@@ -72,12 +74,25 @@ export function openSlackInstallation(options: InstallationOptions): SlackInstal
 }
 
 /** An app token replaces the signing secret, and an installation flow replaces the bot token. */
-export function neededSecrets({ appToken, signingSecret, botToken, install }: Config["slack"]): SecretReference[] {
-  return [...(hasSecret(appToken) ? [] : [signingSecret]), install === undefined ? botToken : install.clientSecret];
+export function neededSecrets({
+  appToken,
+  signingSecret,
+  botToken,
+  install,
+}: Config["slack"]): SecretReference[] {
+  return [
+    ...(hasSecret(appToken) ? [] : [signingSecret]),
+    install === undefined ? botToken : install.clientSecret,
+  ];
 }
 
 /** Any secret that is set means the real Slack. */
 export function isAnySet({ appToken, signingSecret, botToken, install }: Config["slack"]): boolean {
-  const all = [appToken, signingSecret, botToken, ...(install === undefined ? [] : [install.clientSecret])];
+  const all = [
+    appToken,
+    signingSecret,
+    botToken,
+    ...(install === undefined ? [] : [install.clientSecret]),
+  ];
   return all.some(hasSecret);
 }

@@ -8,7 +8,11 @@ const kinds = [
   { name: "bot token", text: "a bot token (xoxb-…)", pattern: /^(xoxe\.)?xoxb-/ },
   { name: "app token", text: "an app token (xapp-…)", pattern: /^xapp-/ },
   { name: "user token", text: "a user token (xoxp-…)", pattern: /^(xoxe\.)?xoxp-/ },
-  { name: "signing secret", text: "32 hexadecimal digits, as a signing secret has", pattern: /^[0-9a-f]{32}$/i },
+  {
+    name: "signing secret",
+    text: "32 hexadecimal digits, as a signing secret has",
+    pattern: /^[0-9a-f]{32}$/i,
+  },
 ] as const;
 
 type KindName = (typeof kinds)[number]["name"];
@@ -57,7 +61,8 @@ function wrongSecrets({ appToken, botToken, signingSecret }: Config["slack"]): s
     if (held?.name === kind || (held === undefined && kind === "signing secret")) return [];
     const name = formatSecretName(reference);
     const right = held && placeOf(held.name);
-    const belongs = right === undefined ? "" : ` It belongs in ${formatSecretName(right.reference)}.`;
+    const belongs =
+      right === undefined ? "" : ` It belongs in ${formatSecretName(right.reference)}.`;
     const holds = held === undefined ? "it has another form" : `it holds ${held.text}`;
     return [`${name} must be ${expected[kind]}, but ${holds}.${belongs}`];
   });
@@ -71,7 +76,9 @@ function missingSecretsText({ slack }: Config): string | undefined {
   const other = install?.clientSecret ?? botToken;
   const otherName = formatSecretName(other);
   const missing = [
-    ...(hasSecret(appToken) || hasSecret(signingSecret) ? [] : [`Neither ${app} nor ${signing} is set.`]),
+    ...(hasSecret(appToken) || hasSecret(signingSecret)
+      ? []
+      : [`Neither ${app} nor ${signing} is set.`]),
     ...(hasSecret(other) ? [] : [`${otherName} is not set.`]),
   ];
   if (missing.length === 0) return undefined;

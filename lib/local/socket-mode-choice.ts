@@ -20,7 +20,13 @@ export type RealSlack = {
 };
 
 /** Tries the bot token at once if Slack is reached over Socket Mode. Rejects with a message for the user. */
-export async function openRealSlack({ config, signal }: { config: Config; signal: AbortSignal }): Promise<RealSlack> {
+export async function openRealSlack({
+  config,
+  signal,
+}: {
+  config: Config;
+  signal: AbortSignal;
+}): Promise<RealSlack> {
   const { appToken, signingSecret, botToken, apiUrl } = config.slack;
   const reader = (reference: SecretReference): Secret | undefined =>
     hasSecret(reference) ? () => readSecret(reference) : undefined;
@@ -30,7 +36,8 @@ export async function openRealSlack({ config, signal }: { config: Config; signal
     signingSecret: reader(signingSecret),
     appToken: reader(appToken),
   };
-  if (access.appToken === undefined) return { access, text: ({ port }) => realSlackText({ port, config }) };
+  if (access.appToken === undefined)
+    return { access, text: ({ port }) => realSlackText({ port, config }) };
   if (readBotToken === undefined) return { access, text: installText };
   const name = formatSecretName(botToken);
   const identity = await fetchSlackIdentity({ botToken: readBotToken, apiUrl, name, signal });

@@ -10,13 +10,30 @@ export type SlackIdentity = { bot: string; team: string; teamId: string };
 const answerSchema = z.object({ user: z.string(), team: z.string(), team_id: z.string() });
 const timeoutMs = 10_000;
 
-type IdentityRequest = { botToken: () => Promise<string>; apiUrl: string; name: string; signal: AbortSignal };
+type IdentityRequest = {
+  botToken: () => Promise<string>;
+  apiUrl: string;
+  name: string;
+  signal: AbortSignal;
+};
 
 /** `name` is the token's name in messages. Rejects with a message for the user. */
-export async function fetchSlackIdentity({ botToken, apiUrl, name, signal }: IdentityRequest): Promise<SlackIdentity> {
+export async function fetchSlackIdentity({
+  botToken,
+  apiUrl,
+  name,
+  signal,
+}: IdentityRequest): Promise<SlackIdentity> {
   // Outside of the catch below: its error already has a message for the user.
   const token = await botToken();
-  const call = { token: async () => token, apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
+  const call = {
+    token: async () => token,
+    apiUrl,
+    method: "auth.test",
+    args: {},
+    timeoutMs,
+    signal,
+  };
   const answer = await callWebApi(call).catch((thrown: unknown) => {
     throw toTokenError({ thrown, apiUrl, name, kind: "bot" });
   });
@@ -53,7 +70,9 @@ export function toTokenError({ thrown, apiUrl, name, kind }: TokenFailure): Erro
     const why = findProxyError(thrown)?.message ?? "Is this machine online?";
     return new Error(`Slack cannot be reached at ${origin}. ${why}`, { cause: thrown });
   }
-  return new Error(`Slack refuses ${name} (${error}). ${tokenRefusalText({ error, kind })}`, { cause: thrown });
+  return new Error(`Slack refuses ${name} (${error}). ${tokenRefusalText({ error, kind })}`, {
+    cause: thrown,
+  });
 }
 
 /** Says why Slack refuses the token, and where the right one is. `error` is Slack's name of the refusal. */

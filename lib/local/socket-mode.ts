@@ -75,8 +75,10 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
       // `close` closes a connection that opens while it runs.
       if (!stop.signal.aborted) await isOver;
       if (stop.signal.aborted) return;
-      failures = isOver === undefined || Date.now() - connectedAtMs < shortLifeMs ? failures + 1 : 0;
-      const delayMs = failures === 0 ? 0 : Math.min(longestPauseMs, 1000 * 2 ** (failures - 1)) * random();
+      failures =
+        isOver === undefined || Date.now() - connectedAtMs < shortLifeMs ? failures + 1 : 0;
+      const delayMs =
+        failures === 0 ? 0 : Math.min(longestPauseMs, 1000 * 2 ** (failures - 1)) * random();
       log.info("socket_mode_disconnected", { delay_ms: Math.round(delayMs) });
       await wait(delayMs, undefined, { signal: stop.signal }).catch(() => {});
       if (stop.signal.aborted) return;
@@ -119,7 +121,14 @@ const goodbyeTimeoutMs = 500;
 
 /** The client would log what it receives, and URLs that are as good as a token. */
 const nothing = () => {};
-const mute = { debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing };
+const mute = {
+  debug: nothing,
+  info: nothing,
+  warn: nothing,
+  error: nothing,
+  setLevel: nothing,
+  setName: nothing,
+};
 const silentLogger = { ...mute, getLevel: () => "error" } as Logger;
 
 /** The client's error where Slack refuses to open a connection. */
@@ -128,14 +137,25 @@ const refusedSchema = z.object({
   data: z.object({ error: z.string() }),
 });
 
-type ConnectionOptions = { appToken: () => Promise<string>; apiUrl: string; onEnvelope: (envelope: Envelope) => void };
+type ConnectionOptions = {
+  appToken: () => Promise<string>;
+  apiUrl: string;
+  onEnvelope: (envelope: Envelope) => void;
+};
 
 /**
  * Opens one connection with Slack's client. Resolves after the hello. The client's own reconnecting is off: it waits five
  * seconds without a connection each time, gives up for good at a 5xx, and then ends the process with an unhandled rejection.
  */
-async function openConnection({ appToken, apiUrl, onEnvelope }: ConnectionOptions): Promise<SocketModeConnection> {
-  const [{ SocketModeClient }, { Agent }] = await Promise.all([import("@slack/socket-mode"), import("undici")]);
+async function openConnection({
+  appToken,
+  apiUrl,
+  onEnvelope,
+}: ConnectionOptions): Promise<SocketModeConnection> {
+  const [{ SocketModeClient }, { Agent }] = await Promise.all([
+    import("@slack/socket-mode"),
+    import("undici"),
+  ]);
   const connector = createConnector({ allowH2: false });
   const sockets = new Set<Socket>();
   const dispatcher = new Agent({
@@ -154,7 +174,9 @@ async function openConnection({ appToken, apiUrl, onEnvelope }: ConnectionOption
     },
   });
   takeEnvelopes({ client, onEnvelope });
-  const over = new Promise<void>((resolve) => client.once("disconnected", () => resolve())).then(cut);
+  const over = new Promise<void>((resolve) => client.once("disconnected", () => resolve())).then(
+    cut,
+  );
 
   /** With a dispatcher of ours, the client does not end the connection itself if Slack does not. */
   function cut(): void {
@@ -204,7 +226,9 @@ type Acknowledgement = { client: SocketModeClient; id: string; reply: object };
 async function acknowledge({ client: { websocket }, id, reply }: Acknowledgement): Promise<void> {
   if (!websocket?.isActive()) throw new Error("The connection is gone.");
   await new Promise<void>((resolve, reject) => {
-    websocket.send(JSON.stringify({ envelope_id: id, payload: reply }), (error) => (error ? reject(error) : resolve()));
+    websocket.send(JSON.stringify({ envelope_id: id, payload: reply }), (error) =>
+      error ? reject(error) : resolve(),
+    );
   });
 }
 
@@ -212,7 +236,11 @@ async function acknowledge({ client: { websocket }, id, reply }: Acknowledgement
 type Frame = { kind: "control" } | { kind: "envelope"; id: string; type: string; payload: unknown };
 
 const controlTypes: readonly string[] = ["hello", "disconnect"];
-const frameSchema = z.object({ type: z.string(), envelope_id: z.string().optional(), payload: z.unknown().optional() });
+const frameSchema = z.object({
+  type: z.string(),
+  envelope_id: z.string().optional(),
+  payload: z.unknown().optional(),
+});
 
 /** Undefined for anything else. Without an id, an envelope cannot be acknowledged. */
 function readFrame(text: string): Frame | undefined {

@@ -53,11 +53,20 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
       if (task.call?.taskId !== undefined) remember(task.call.taskId, requestId);
       const title = formatStepTitle({ text: describeEvent(event), state: task.state });
       const asked = effects.map((effect) =>
-        effect.type === "wake" ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most` : effect.type,
+        effect.type === "wake"
+          ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most`
+          : effect.type,
       );
       const kind = event.type === "woken" ? "claim" : "decision";
       const failed = isFailed(task);
-      add({ requestId, atMs: now(), kind, title, detail: { event, next: asked }, ...(failed && { failed }) });
+      add({
+        requestId,
+        atMs: now(),
+        kind,
+        title,
+        detail: { event, next: asked },
+        ...(failed && { failed }),
+      });
     },
     tap(entry) {
       const requestId = requestIdFor(entry);
@@ -67,14 +76,24 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
         const taskId = Object(Object(entry.body).result).task_id;
         if (typeof taskId === "string") remember(taskId, requestId);
       }
-      add({ requestId, atMs: entry.atMs, kind: entry.direction, title: titleOf(entry), detail: entry.body });
+      add({
+        requestId,
+        atMs: entry.atMs,
+        kind: entry.direction,
+        title: titleOf(entry),
+        detail: entry.body,
+      });
     },
   };
 }
 
 function isFailed(task: Task): boolean {
   const { outcome } = task;
-  return outcome !== undefined && !["answer", "canceling", "help"].includes(outcome.type) && !isCanceled(task);
+  return (
+    outcome !== undefined &&
+    !["answer", "canceling", "help"].includes(outcome.type) &&
+    !isCanceled(task)
+  );
 }
 
 /** The method, and the progress that a response reports. */

@@ -3,22 +3,41 @@ import { styleText } from "node:util";
 import { createLog, type Log, type LogLevel } from "../../lambdas/shared/log.ts";
 import { isJsonObject, parseJson, sanitizeLine } from "../../lambdas/shared/untrusted-input.ts";
 
-type Options = { service: "verification" | "execution" | "sekisho"; level: LogLevel; debugRatio: number };
+type Options = {
+  service: "verification" | "execution" | "sekisho";
+  level: LogLevel;
+  debugRatio: number;
+};
 
 /** Colours follow NO_COLOR and FORCE_COLOR. */
 export function createLocalLog(options: Options): Log {
   const stream = process.stderr;
   if (!stream.isTTY) return createLog(options);
   const paint: Paint = (format, text) => styleText(format, text, { stream });
-  return createLog({ ...options, write: (line) => stream.write(`${formatLogLine({ line, paint })}\n`) });
+  return createLog({
+    ...options,
+    write: (line) => stream.write(`${formatLogLine({ line, paint })}\n`),
+  });
 }
 
 type Format = "red" | "yellow" | "cyan" | "dim" | "bold";
 type Paint = (format: Format, text: string) => string;
 
-const levelFormats: Record<string, Format> = { error: "red", warn: "yellow", info: "cyan", debug: "dim" };
+const levelFormats: Record<string, Format> = {
+  error: "red",
+  warn: "yellow",
+  info: "cyan",
+  debug: "dim",
+};
 /** Ids that only a machine needs. `sekisho trace` takes the request id. */
-const leftOut: readonly string[] = ["level", "message", "timestamp", "service", "trace_id", "operation"];
+const leftOut: readonly string[] = [
+  "level",
+  "message",
+  "timestamp",
+  "service",
+  "trace_id",
+  "operation",
+];
 
 /** `line` is one of `createLog`: `12:04:05 warn  execution    agent_threw reason=execution_failed`. */
 export function formatLogLine({ line, paint }: { line: string; paint: Paint }): string {

@@ -15,7 +15,10 @@ import { createIngress, createIntake } from "../../lambdas/verification/ingress/
 import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
 import { createSlackApi } from "../../lambdas/verification/slack/api/web-api.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { createVerificationWorker, openWorkerStores } from "../../lambdas/verification/worker/verification-worker.ts";
+import {
+  createVerificationWorker,
+  openWorkerStores,
+} from "../../lambdas/verification/worker/verification-worker.ts";
 import type { Engine } from "./engine.ts";
 import { openFileStore } from "./file-store.ts";
 import { startMetricsServer } from "./metrics-page.ts";
@@ -65,8 +68,19 @@ export type VerificationOptions = {
 };
 
 /** Resolves when the zone accepts events. `close` lets running steps end. Open tasks continue at the next start. */
-export async function startVerificationZone(options: VerificationOptions): Promise<VerificationZone> {
-  const { config, dataFolder, installation, slackApiUrl: apiUrl, page = () => false, log, telemetry } = options;
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
+export async function startVerificationZone(
+  options: VerificationOptions,
+): Promise<VerificationZone> {
+  const {
+    config,
+    dataFolder,
+    installation,
+    slackApiUrl: apiUrl,
+    page = () => false,
+    log,
+    telemetry,
+  } = options;
   const { completions } = options;
   const metrics = telemetry?.metrics;
   const { concurrency, visibilityTimeoutMs, maxReceiveCount } = config.limits;
@@ -100,7 +114,13 @@ export async function startVerificationZone(options: VerificationOptions): Promi
     telemetry,
   });
   const handleTimeoutMs = visibilityTimeoutMs + longestExtraMs(config);
-  const loop = { visibilityTimeoutMs, handleTimeoutMs, signal: stop.signal, graceMs: closeGraceMs, log };
+  const loop = {
+    visibilityTimeoutMs,
+    handleTimeoutMs,
+    signal: stop.signal,
+    graceMs: closeGraceMs,
+    log,
+  };
   const complete = async ({ body, receiveCount }: ReceivedMessage, signal: AbortSignal) => {
     try {
       await worker.completion({ body, signal });
@@ -130,7 +150,12 @@ export async function startVerificationZone(options: VerificationOptions): Promi
   async function startMetrics(): Promise<string | undefined> {
     const { metricsPort: port } = options;
     if (port === undefined) return undefined;
-    const server = await startMetricsServer({ telemetry, queueDepths: engine.queueDepths, port, log });
+    const server = await startMetricsServer({
+      telemetry,
+      queueDepths: engine.queueDepths,
+      port,
+      log,
+    });
     opened.push(server.close);
     return server.url;
   }
@@ -146,7 +171,8 @@ export async function startVerificationZone(options: VerificationOptions): Promi
         isDue: createMinuteLimiter({ now: Date.now }),
       }),
       page: async (...exchange) => {
-        for (const each of [fileStore.page, installation.page, page]) if (await each(...exchange)) return true;
+        for (const each of [fileStore.page, installation.page, page])
+          if (await each(...exchange)) return true;
         return false;
       },
       port: options.port,

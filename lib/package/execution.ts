@@ -44,7 +44,10 @@ export type ExecutionZone = {
    */
   listener: RequestListener;
   /** Serves the same by node:http, at `/`. Rejects if the port is in use, or if everybody would be admitted beyond loopback. */
-  listen(options: { port: number; hostname?: string }): Promise<{ url: string; close(): Promise<void> }>;
+  listen(options: {
+    port: number;
+    hostname?: string;
+  }): Promise<{ url: string; close(): Promise<void> }>;
   /** Ends the tasks that run, and closes the file. */
   close(): Promise<void>;
 };
@@ -74,7 +77,8 @@ export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZon
       return host.exchange({ ...exchange, path: exchange.path.slice(base.length - 1) || "/" });
     }),
     listener: createRequestListener({ host, closing: closing.signal, log }),
-    listen: ({ port, hostname = "127.0.0.1" }) => startExecutionServer({ host, hostname, port, log }),
+    listen: ({ port, hostname = "127.0.0.1" }) =>
+      startExecutionServer({ host, hostname, port, log }),
     async close() {
       closing.abort();
       await host.stop({ graceMs });

@@ -1,7 +1,12 @@
 /** The server of the bench of A2A, in a process of its own: the official SDK's in express, a bare one, or our host with a store. Tells its URL to the parent. */
 import { createServer } from "node:http";
 import { AgentCard, Task } from "@a2a-js/sdk";
-import { AgentEvent, type AgentExecutor, DefaultRequestHandler, InMemoryTaskStore } from "@a2a-js/sdk/server";
+import {
+  AgentEvent,
+  type AgentExecutor,
+  DefaultRequestHandler,
+  InMemoryTaskStore,
+} from "@a2a-js/sdk/server";
 import { jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
 import express from "express";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
@@ -31,7 +36,10 @@ async function startBare(): Promise<string> {
   });
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
-      response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(answer) });
+      response.writeHead(200, {
+        "content-type": "application/json",
+        "content-length": Buffer.byteLength(answer),
+      });
       response.end(answer);
     });
   });
@@ -52,7 +60,12 @@ async function startSdk(): Promise<string> {
   };
   const app = express();
   const server = createServer(app);
-  const port = await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  const port = await startListening({
+    server,
+    hostname: "127.0.0.1",
+    port: 0,
+    portSetting: "none",
+  });
   const url = `http://127.0.0.1:${port}`;
   const card = AgentCard.fromJSON({
     name: "bench",

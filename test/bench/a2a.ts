@@ -18,7 +18,8 @@ const cases = [
 ];
 
 export async function benchA2a(run: BenchRun): Promise<BenchTable[]> {
-  if (!hasPeer({ run, name: "@a2a-js/sdk/server" }) || !hasPeer({ run, name: "express" })) return [];
+  if (!hasPeer({ run, name: "@a2a-js/sdk/server" }) || !hasPeer({ run, name: "express" }))
+    return [];
   const directory = await mkdtemp(join(tmpdir(), "sekisho-bench-"));
   const side = (kind: string) => ({
     file: "a2a-server.ts",
@@ -41,14 +42,28 @@ export async function benchA2a(run: BenchRun): Promise<BenchTable[]> {
 /** Every message begins a task, and its answer is read: anything but a task that ended with an artifact is an error. */
 function sender({ url }: { url: string }): Caller {
   const pool = new Pool(url, { connections });
-  const headers = { "content-type": "application/json", accept: "application/json", "a2a-version": "1.0" };
+  const headers = {
+    "content-type": "application/json",
+    accept: "application/json",
+    "a2a-version": "1.0",
+  };
   return {
     async call() {
-      const message = { messageId: randomUUID(), role: "ROLE_USER", parts: [{ text: "What is a sekisho?" }] };
-      const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "SendMessage", params: { message } });
+      const message = {
+        messageId: randomUUID(),
+        role: "ROLE_USER",
+        parts: [{ text: "What is a sekisho?" }],
+      };
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id: randomUUID(),
+        method: "SendMessage",
+        params: { message },
+      });
       const response = await pool.request({ method: "POST", path: "/a2a", headers, body });
       const { result } = (await response.body.json()) as Answer;
-      if (result?.task?.artifacts?.[0]?.parts[0]?.text !== "done") throw new Error("this is not the answer");
+      if (result?.task?.artifacts?.[0]?.parts[0]?.text !== "done")
+        throw new Error("this is not the answer");
     },
     close: () => pool.close(),
   };

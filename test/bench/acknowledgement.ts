@@ -74,7 +74,8 @@ function signedByHand(url: string): Handle {
   return async ({ headers: given, body }) => {
     const text = `v0:${given["x-slack-request-timestamp"]}:${body}`;
     const signature = Buffer.from((given["x-slack-signature"] ?? "").slice(3), "hex");
-    if (!timingSafeEqual(createHmac("sha256", secret).update(text).digest(), signature)) return { statusCode: 401 };
+    if (!timingSafeEqual(createHmac("sha256", secret).update(text).digest(), signature))
+      return { statusCode: 401 };
     JSON.parse(body);
     const payload = JSON.stringify({ QueueUrl: `${url}/1/tasks`, MessageBody: body });
     const date = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
@@ -98,11 +99,23 @@ function signedByHand(url: string): Handle {
     };
     const lines = Object.entries(headers).map(([name, value]) => `${name}:${value}`);
     const canonical = ["POST", "/", "", ...lines, "", names, hash].join("\n");
-    const toSign = ["AWS4-HMAC-SHA256", date, scope, createHash("sha256").update(canonical).digest("hex")].join("\n");
+    const toSign = [
+      "AWS4-HMAC-SHA256",
+      date,
+      scope,
+      createHash("sha256").update(canonical).digest("hex"),
+    ].join("\n");
     const signed = createHmac("sha256", key).update(toSign).digest("hex");
     const authorization = `AWS4-HMAC-SHA256 Credential=${keys.id}/${scope}, SignedHeaders=${names}, Signature=${signed}`;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    request({ hostname, port, method: "POST", path: "/", agent, headers: { ...headers, authorization } })
+    request({
+      hostname,
+      port,
+      method: "POST",
+      path: "/",
+      agent,
+      headers: { ...headers, authorization },
+    })
       .on("response", (response) => response.resume().on("end", resolve))
       .on("error", reject)
       .end(payload);

@@ -12,7 +12,12 @@ export type BareSlack = {
   close(): void;
 };
 
-type Waiting = { words: string; placeholderAtMs: number; timer: NodeJS.Timeout; resolve: (seen?: SeenTask) => void };
+type Waiting = {
+  words: string;
+  placeholderAtMs: number;
+  timer: NodeJS.Timeout;
+  resolve: (seen?: SeenTask) => void;
+};
 
 const defaultTimeoutMs = 90_000;
 
@@ -27,7 +32,14 @@ export async function startBareSlack(options: {
 }): Promise<BareSlack> {
   const { team, botUser, onCall, timeoutMs = defaultTimeoutMs } = options;
   const waiting = new Map<string, Waiting>();
-  const common = { ok: true, messages: [], user_id: botUser, bot_id: "B1", team_id: team, channel: "C1" };
+  const common = {
+    ok: true,
+    messages: [],
+    user_id: botUser,
+    bot_id: "B1",
+    team_id: team,
+    channel: "C1",
+  };
   let posts = 0;
 
   /** A post's timestamp is its thread's, with a number behind it, so that an edit shows its thread. */
@@ -57,10 +69,18 @@ export async function startBareSlack(options: {
   const server = createServer(async (request, response) => {
     const [, method = ""] = /^\/api\/([\w.]+)$/.exec(request.url ?? "") ?? [];
     const bytes = Buffer.from(JSON.stringify(answer(method, await text(request))));
-    response.writeHead(200, { "content-type": "application/json", "content-length": bytes.byteLength });
+    response.writeHead(200, {
+      "content-type": "application/json",
+      "content-length": bytes.byteLength,
+    });
     response.end(bytes);
   });
-  const port = await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  const port = await startListening({
+    server,
+    hostname: "127.0.0.1",
+    port: 0,
+    portSetting: "none",
+  });
   return {
     apiUrl: `http://127.0.0.1:${port}/api/`,
     answered({ threadTs, words }) {

@@ -12,12 +12,17 @@ const maxTries = 3;
 
 const bestRatios = new Map<string, number>();
 for (let tries = 0; tries < maxTries && !isFastEnough(); tries += 1) {
-  for (const { name, ours, baseline } of await compareParsing({ rounds: (usual) => usual, beforeRound() {} })) {
+  for (const { name, ours, baseline } of await compareParsing({
+    rounds: (usual) => usual,
+    beforeRound() {},
+  })) {
     bestRatios.set(name, Math.max(bestRatios.get(name) ?? 0, ours / baseline));
   }
 }
 for (const [name, ratio] of bestRatios) {
-  process.stdout.write(`${name}: ${ratio.toFixed(2)} of the requests per second of checks by hand\n`);
+  process.stdout.write(
+    `${name}: ${ratio.toFixed(2)} of the requests per second of checks by hand\n`,
+  );
 }
 if (!isFastEnough()) {
   process.stderr.write(

@@ -39,7 +39,10 @@ const mostKilobytes: Partial<Record<BundleName, number>> = {
 /** The ingress's time divided by that of the empty handler. */
 const ingressTime: Goal = { atMost: 1.9 };
 /** The processor time divided by that of the other checkout. */
-const toOther: Partial<Record<BundleName, Goal>> = { worker: { atMost: 0.76 }, executionUrl: { atMost: 0.75 } };
+const toOther: Partial<Record<BundleName, Goal>> = {
+  worker: { atMost: 0.76 },
+  executionUrl: { atMost: 0.75 },
+};
 const functionNames = ["ingress", "worker", "executionUrl"] as const;
 
 export async function benchCold(run: BenchRun): Promise<BenchTable[]> {
@@ -56,18 +59,32 @@ export async function benchCold(run: BenchRun): Promise<BenchTable[]> {
       const file = join(folder, `${source}.cjs`);
       const code = plainBundle(source);
       writeFileSync(file, code);
-      return { ...functions.ingress, name, file, bytes: code.byteLength, sendsMessage, seen: newSeen() };
+      return {
+        ...functions.ingress,
+        name,
+        file,
+        bytes: code.byteLength,
+        sendsMessage,
+        seen: newSeen(),
+      };
     };
     const empty = plain("an empty handler", "empty.ts", false);
     const least = plain("the least that a checkpoint does", "least.ts");
-    const [ingress, worker, executionUrl] = functionNames.map((name) => ours.contestant(name, functions[name]));
+    const [ingress, worker, executionUrl] = functionNames.map((name) =>
+      ours.contestant(name, functions[name]),
+    );
     const bolt = hasPeer({ run, name: "@slack/bolt" })
       ? [plain("Bolt and the SDK's clients doing what the ingress does", "bolt.ts")]
       : [];
     const others = functionNames.map((name) => other?.contestant(name, functions[name]));
     const own = [ingress, ...bolt, worker, executionUrl];
     const all = [empty, least, ...own, ...others].filter((each) => each !== undefined);
-    await takeTurns({ run, usual: rounds, warmUps: 1, turns: all.map((each) => turnOf(each, stub)) });
+    await takeTurns({
+      run,
+      usual: rounds,
+      warmUps: 1,
+      turns: all.map((each) => turnOf(each, stub)),
+    });
     const lines = [empty, least, ...own].flatMap((each) =>
       each === undefined ? [] : [coldLine(each, { empty, others })],
     );
@@ -76,7 +93,10 @@ export async function benchCold(run: BenchRun): Promise<BenchTable[]> {
     return [
       {
         name: "cold",
-        cells: [[...head, ...beside, "goal"], ...lines.map((line) => (other ? line : line.toSpliced(4, 1)))],
+        cells: [
+          [...head, ...beside, "goal"],
+          ...lines.map((line) => (other ? line : line.toSpliced(4, 1))),
+        ],
       },
       bundleTable({ ours, other, beside }),
     ];
@@ -116,11 +136,21 @@ function coldLine(
     name === "ingress" ? `time ${formatGoal({ value: time, goal: ingressTime })}` : "",
     toIt === undefined ? "" : formatGoal({ value: toIt, goal: toOther[name as BundleName] }),
   ];
-  const cells = [name, formatFigure(bytes / 1000), time.toFixed(2), processor.toFixed(2), toIt?.toFixed(2) ?? ""];
+  const cells = [
+    name,
+    formatFigure(bytes / 1000),
+    time.toFixed(2),
+    processor.toFixed(2),
+    toIt?.toFixed(2) ?? "",
+  ];
   return [...cells, goals.filter((goal) => goal !== "").join("; ")];
 }
 
-function bundleTable(request: { ours: Project; other: Project | undefined; beside: readonly string[] }): BenchTable {
+function bundleTable(request: {
+  ours: Project;
+  other: Project | undefined;
+  beside: readonly string[];
+}): BenchTable {
   const { ours, other, beside } = request;
   const lines = ours.sizes().map(({ name, coldBytes, allBytes }) => {
     const most = mostKilobytes[name];
@@ -130,18 +160,35 @@ function bundleTable(request: { ours: Project; other: Project | undefined; besid
       formatFigure(coldBytes / 1000),
       formatFigure(allBytes / 1000),
       ...(other === undefined ? [] : [before === undefined ? "" : (coldBytes / before).toFixed(2)]),
-      formatGoal({ value: coldBytes / 1000, goal: most === undefined ? undefined : { atMost: most } }),
+      formatGoal({
+        value: coldBytes / 1000,
+        goal: most === undefined ? undefined : { atMost: most },
+      }),
     ];
   });
-  return { name: "bundles", cells: [["", "KB at a cold start", "KB in all", ...beside, "goal"], ...lines] };
+  return {
+    name: "bundles",
+    cells: [["", "KB at a cold start", "KB in all", ...beside, "goal"], ...lines],
+  };
 }
 
 type Project = {
   sizes(): { name: BundleName; coldBytes: number; allBytes: number }[];
-  contestant(name: (typeof functionNames)[number], start: Pick<Contestant, "env" | "event" | "isExpected">): Contestant;
+  contestant(
+    name: (typeof functionNames)[number],
+    start: Pick<Contestant, "env" | "event" | "isExpected">,
+  ): Contestant;
 };
 
-const ourCode = { bundle, bundleBytes, coldBytes, writeFiles, bundleNames, parseConfig, createStageConfig };
+const ourCode = {
+  bundle,
+  bundleBytes,
+  coldBytes,
+  writeFiles,
+  bundleNames,
+  parseConfig,
+  createStageConfig,
+};
 type Code = typeof ourCode;
 
 /** The same functions of another checkout. */
@@ -152,15 +199,29 @@ async function loadCode(root: string): Promise<Code> {
     "lambdas/shared/config/load.ts",
     "lambdas/shared/config/stage-config.ts",
   ];
-  const code: Code = Object.assign({}, ...(await Promise.all(files.map((file) => import(join(root, file))))));
+  const code: Code = Object.assign(
+    {},
+    ...(await Promise.all(files.map((file) => import(join(root, file))))),
+  );
   // A checkout without this function loads all files at a cold start.
   return { ...code, coldBytes: code.coldBytes ?? code.bundleBytes };
 }
 
 /** The bundles of a checkout, made by its own code. */
-function openProject({ code, folder, stub }: { code: Code; folder: string; stub: AwsStub }): Project {
+function openProject({
+  code,
+  folder,
+  stub,
+}: {
+  code: Code;
+  folder: string;
+  stub: AwsStub;
+}): Project {
   const config = createColdConfig({ awsUrl: stub.url, ...code });
-  const made = code.bundleNames.map((name) => ({ name, ...code.bundle({ name, config, configDirectory: "." }) }));
+  const made = code.bundleNames.map((name) => ({
+    name,
+    ...code.bundle({ name, config, configDirectory: "." }),
+  }));
   mkdirSync(folder);
   return {
     sizes: () =>
@@ -170,9 +231,18 @@ function openProject({ code, folder, stub }: { code: Code; folder: string; stub:
         allBytes: code.bundleBytes({ files }),
       })),
     contestant(name, start) {
-      const { files } = made.find((each) => each.name === name) ?? { files: new Map<string, Uint8Array>() };
+      const { files } = made.find((each) => each.name === name) ?? {
+        files: new Map<string, Uint8Array>(),
+      };
       const [file = ""] = code.writeFiles({ files, folder: join(folder, name) });
-      return { ...start, name, file, bytes: code.coldBytes({ name, files }), sendsMessage: true, seen: newSeen() };
+      return {
+        ...start,
+        name,
+        file,
+        bytes: code.coldBytes({ name, files }),
+        sendsMessage: true,
+        seen: newSeen(),
+      };
     },
   };
 }

@@ -2,7 +2,10 @@
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
 import { parseRequest } from "../../lambdas/execution/http/answer-post.ts";
-import { createNoneAuthenticator, type MethodHandlers } from "../../lambdas/execution/http/exchange.ts";
+import {
+  createNoneAuthenticator,
+  type MethodHandlers,
+} from "../../lambdas/execution/http/exchange.ts";
 import { createDispatch } from "../../lambdas/execution/methods/methods.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
@@ -27,24 +30,43 @@ type ComparedRow = BenchRow & { baseline: number };
 /** Requests per second, the best of many rounds that take turns, so that both meet the same machine. */
 export async function benchContract(run: BenchRun): Promise<BenchTable[]> {
   const name = "the same and a task, in memory";
-  const rows = [...(await compareParsing(run)), await compare({ run, name, bodies: usual, answer: wholeHost() })];
+  const rows = [
+    ...(await compareParsing(run)),
+    await compare({ run, name, bodies: usual, answer: wholeHost() }),
+  ];
   return [ratioTable({ name: "contract", baseline: "`JSON.parse` and checks by hand", rows })];
 }
 
 /** Without a task: a request is parsed, checked, passed to a method that answers at once, and answered. */
-export async function compareParsing(run: Pick<BenchRun, "rounds" | "beforeRound">): Promise<ComparedRow[]> {
-  const dispatch = createDispatch({ methods: answeringAtOnce(), metrics: noMetrics, log: silentLog });
+export async function compareParsing(
+  run: Pick<BenchRun, "rounds" | "beforeRound">,
+): Promise<ComparedRow[]> {
+  const dispatch = createDispatch({
+    methods: answeringAtOnce(),
+    metrics: noMetrics,
+    log: silentLog,
+  });
   const caller = { principal: "bench", trace: undefined, receivedAtMs: 1_762_750_300_000 };
   const answer = async (body: Uint8Array) => {
     const request = parseRequest(body);
-    return JSON.stringify({ jsonrpc: "2.0", id: request.id, ...(await dispatch({ request, caller })) });
+    return JSON.stringify({
+      jsonrpc: "2.0",
+      id: request.id,
+      ...(await dispatch({ request, caller })),
+    });
   };
   for (const [body = new Uint8Array()] of [usual, withHistory]) {
     const [ours, bare] = [await answer(body), await answerByHand(body)];
     if (ours !== bare) throw new Error(`the two do not answer the same: ${ours} ${bare}`);
   }
   return [
-    await compare({ run, name: "a request in and its answer out", bodies: usual, answer, goal: { atLeast: 0.75 } }),
+    await compare({
+      run,
+      name: "a request in and its answer out",
+      bodies: usual,
+      answer,
+      goal: { atLeast: 0.75 },
+    }),
     await compare({
       ...{ run, name: "the same with a thread's history", bodies: withHistory, answer },
       goal: { atLeast: 0.8 },
@@ -92,7 +114,11 @@ async function perSecond(request: {
 /** Every request has an id of its own in each round, as in life: a repeated one would only be read back. */
 function wholeHost(): (body: Uint8Array) => Promise<string> {
   const store = createMemoryTaskStore({ parse: (json) => json as ExecutionTask });
-  const host = createHost({ agent: createEchoAgent(), store, authenticator: createNoneAuthenticator() });
+  const host = createHost({
+    agent: createEchoAgent(),
+    store,
+    authenticator: createNoneAuthenticator(),
+  });
   let round = 0;
   return async (template) => {
     const body = Buffer.from(template);
@@ -147,10 +173,14 @@ const tsPattern = /^\d+\.\d+$/;
 const sessionPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{32,99}$/;
 
 async function answerByHand(body: Uint8Array): Promise<string> {
-  const request = JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"));
+  const request = JSON.parse(
+    Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8"),
+  );
   const { id, method, params } = request;
   const isRequest =
-    request.jsonrpc === "2.0" && (isText(id, 1, 128) || Number.isSafeInteger(id)) && isText(method, 1, 1000);
+    request.jsonrpc === "2.0" &&
+    (isText(id, 1, 128) || Number.isSafeInteger(id)) &&
+    isText(method, 1, 1000);
   if (!isRequest || method !== "execute_task" || !isTask(params)) throw new Error("refused");
   return JSON.stringify({ jsonrpc: "2.0", id, result: await execute(params) });
 }
@@ -168,7 +198,10 @@ function isTask(params: Record<string, unknown> | null | undefined): boolean {
     isAbsentOr(params.team_id, isShort) &&
     isAbsentOr(params.user_id, isShort) &&
     isAbsentOr(params.correlation_id, (value) => isText(value, 1, 128)) &&
-    isAbsentOr(params.session_id, (value) => typeof value === "string" && sessionPattern.test(value)) &&
+    isAbsentOr(
+      params.session_id,
+      (value) => typeof value === "string" && sessionPattern.test(value),
+    ) &&
     isAbsentOr(params.history, isHistory) &&
     isAbsentOr(params.timeout_ms, (value) => Number.isSafeInteger(value) && Number(value) >= 1)
   );

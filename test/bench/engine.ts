@@ -25,7 +25,11 @@ let lastId = 0;
 /** Tasks per second, the best decile of short rounds that take turns, so that all meet the same disk. Each has a file of its own. */
 export async function benchEngine(run: BenchRun): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-bench-"));
-  const files = { ours: join(folder, "ours.db"), bare: join(folder, "bare.db"), peer: join(folder, "peer.db") };
+  const files = {
+    ours: join(folder, "ours.db"),
+    bare: join(folder, "bare.db"),
+    peer: join(folder, "peer.db"),
+  };
   const openPeer = findPeer(run);
   const opened: { close(): unknown }[] = [];
   const open = <T extends { close(): unknown }>(database: T): T => {
@@ -37,26 +41,49 @@ export async function benchEngine(run: BenchRun): Promise<BenchTable[]> {
       database: open(openDatabase({ file: files.ours })),
       parse: (json) => json as Item,
     });
-    const bare = open(await openBare(files.bare, (file) => new DatabaseSync(file, { timeout: 5000 })));
-    const ours = { alone: side(storeTasks(store, 1), countAlone), together: side(storeTasks(store, underWay)) };
-    const byHand = { alone: side(bareTasks(bare, 1), countAlone), together: side(bareTasks(bare, underWay)) };
+    const bare = open(
+      await openBare(files.bare, (file) => new DatabaseSync(file, { timeout: 5000 })),
+    );
+    const ours = {
+      alone: side(storeTasks(store, 1), countAlone),
+      together: side(storeTasks(store, underWay)),
+    };
+    const byHand = {
+      alone: side(bareTasks(bare, 1), countAlone),
+      together: side(bareTasks(bare, underWay)),
+    };
     const peers: { alone: Side; together: Side }[] = [];
     if (openPeer !== undefined) {
       const peer = open(await openBare(files.peer, openPeer));
       // Its calls are synchronous: callers at the same time come one after the other, each statement in its own transaction.
-      peers.push({ alone: side(bareTasks(peer, 1), countAlone), together: side(bareTasks(peer, 1)) });
+      peers.push({
+        alone: side(bareTasks(peer, 1), countAlone),
+        together: side(bareTasks(peer, 1)),
+      });
     }
     const sides = [ours, byHand, ...peers].flatMap(({ alone, together }) => [alone, together]);
     await takeTurns({ run, usual: rounds, warmUps: 1, turns: sides.map(({ turn }) => turn) });
     const names = ["one by one", `${underWay} at a time`] as const;
-    const table = (name: string, baseline: string, beside: { alone: Side; together: Side }, goals: readonly number[]) =>
+    const table = (
+      name: string,
+      baseline: string,
+      beside: { alone: Side; together: Side },
+      goals: readonly number[],
+    ) =>
       ratioTable({
         name,
         baseline,
-        rows: [[ours.alone, beside.alone] as const, [ours.together, beside.together] as const].map((pair, index) => ({
-          ...{ name: names[index] ?? "", unit: "tasks/s", ours: pair[0].best(), baseline: pair[1].best() },
-          ...(goals[index] === undefined ? {} : { goal: { atLeast: goals[index] } }),
-        })),
+        rows: [[ours.alone, beside.alone] as const, [ours.together, beside.together] as const].map(
+          (pair, index) => ({
+            ...{
+              name: names[index] ?? "",
+              unit: "tasks/s",
+              ours: pair[0].best(),
+              baseline: pair[1].best(),
+            },
+            ...(goals[index] === undefined ? {} : { goal: { atLeast: goals[index] } }),
+          }),
+        ),
       });
     return [
       ...peers.map((peer) => table("engine", peerName, peer, [1, 1.3])),
@@ -84,7 +111,11 @@ function side(runTasks: RunTasks, count = countTogether): Side {
 
 function newItem(): Item {
   lastId += 1;
-  const index = { state: "received", thread: `C0/${lastId % 100}`, principal: `T0/U${lastId % 10}` };
+  const index = {
+    state: "received",
+    thread: `C0/${lastId % 100}`,
+    principal: `T0/U${lastId % 10}`,
+  };
   return { id: `task ${lastId}`, revision: 1, ...index, expiresAtMs, text };
 }
 
@@ -92,7 +123,8 @@ function newItem(): Item {
 function storeTasks(store: TaskStore<Item>, concurrency: number): RunTasks {
   async function runTask(): Promise<void> {
     let item = await store.create({ item: newItem() });
-    for (const state of ["sent", "done"]) item = item && (await store.replace({ item: { ...item, state } }));
+    for (const state of ["sent", "done"])
+      item = item && (await store.replace({ item: { ...item, state } }));
     if (item?.revision !== 3) throw new Error("the store lost a task");
   }
   async function caller(count: number): Promise<void> {
@@ -111,7 +143,10 @@ type BareDatabase = {
 };
 
 /** The engine's tables and its durability. */
-async function openBare<T extends BareDatabase>(file: string, open: (file: string) => T): Promise<T> {
+async function openBare<T extends BareDatabase>(
+  file: string,
+  open: (file: string) => T,
+): Promise<T> {
   await openDatabase({ file }).close();
   const database = open(file);
   database.exec("PRAGMA journal_mode = WAL");

@@ -36,8 +36,19 @@ export async function benchIngress(run: BenchRun): Promise<BenchTable[]> {
     },
   ];
   await takeTurns({ run, usual: rounds, turns });
-  const alone = { name: "an event in process, its message sent nowhere", ours, baseline, unit: "events/s" };
-  return [ratioTable({ name: "ingress", baseline: "by hand", rows: [await benchAcknowledgement(run), alone] })];
+  const alone = {
+    name: "an event in process, its message sent nowhere",
+    ours,
+    baseline,
+    unit: "events/s",
+  };
+  return [
+    ratioTable({
+      name: "ingress",
+      baseline: "by hand",
+      rows: [await benchAcknowledgement(run), alone],
+    }),
+  ];
 }
 
 async function perSecond(act: () => Promise<unknown>): Promise<number> {
@@ -64,6 +75,7 @@ function mentionRequest(): IngressRequest {
 function bare({ headers, body }: IngressRequest): unknown {
   const [timestamp, signature] = [headers[2]?.[1] ?? "", headers[3]?.[1] ?? ""];
   const expected = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest();
-  if (!timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex"))) throw new Error("bad signature");
+  if (!timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex")))
+    throw new Error("bad signature");
   return JSON.parse(Buffer.from(body).toString());
 }

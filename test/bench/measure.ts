@@ -7,7 +7,11 @@ import { type BenchTable, type SideRow, sidesTable } from "./table.ts";
 export type Caller = { call: () => Promise<unknown>; close: () => Promise<void> };
 
 /** A server, whose file is in this directory and calls `serveParent`, and the client that calls it. */
-export type Side = { file: string; words: string[]; caller: (server: { url: string }) => Caller | Promise<Caller> };
+export type Side = {
+  file: string;
+  words: string[];
+  caller: (server: { url: string }) => Caller | Promise<Caller>;
+};
 
 export const connections = 64;
 const rounds = 40;
@@ -87,7 +91,11 @@ function toTurns({ server, caller, seen }: Opened): (() => Promise<void>)[] {
 /** The best decile of the rounds' values. */
 function toRow({ name, goals }: Case, side: Opened | undefined): SideRow {
   const { p50Ms = [], perSecond = [], serverUs = [] } = side?.seen ?? {};
-  const best = { p50Ms: rank(p50Ms, 0.1), perSecond: rank(perSecond, 0.9), serverUs: rank(serverUs, 0.1) };
+  const best = {
+    p50Ms: rank(p50Ms, 0.1),
+    perSecond: rank(perSecond, 0.9),
+    serverUs: rank(serverUs, 0.1),
+  };
   return { name, goals, ...best };
 }
 

@@ -60,7 +60,9 @@ async function main(args: string[]): Promise<number> {
   }
   if (options.write) {
     writeFileSync(pageFile, writeTables({ page: readFileSync(pageFile, "utf8"), tables, about }));
-    process.stdout.write(`\nWritten to docs/explanation/bench.md: ${tables.map(({ name }) => name).join(", ")}.\n`);
+    process.stdout.write(
+      `\nWritten to docs/explanation/bench.md: ${tables.map(({ name }) => name).join(", ")}.\n`,
+    );
   }
   return failed ? 1 : 0;
 }
@@ -80,7 +82,9 @@ function readOptions(args: string[]): Options | undefined {
     if (unknown.length > 0) throw new Error(`There is no bench ${unknown.join(", ")}.`);
     const { beside, ...others } = values;
     if (beside === undefined) return others;
-    const isCheckout = statSync(join(beside, "bin/sekisho.mjs"), { throwIfNoEntry: false })?.isFile();
+    const isCheckout = statSync(join(beside, "bin/sekisho.mjs"), {
+      throwIfNoEntry: false,
+    })?.isFile();
     if (!isCheckout) throw new Error(`${beside} is not a checkout of this project.`);
     return { ...others, beside: resolve(beside) };
   } catch (error) {
@@ -104,10 +108,14 @@ async function runBench(request: {
   const { name, options, signal } = request;
   const { quick, beside } = options;
   const say = (text: string) => process.stderr.write(`${name}: ${text}\n`);
-  const child = fork(join(import.meta.dirname, "children/bench.ts"), [name, JSON.stringify({ quick, beside })], {
-    // Ctrl-C must not reach it, because it is stopped here.
-    detached: true,
-  });
+  const child = fork(
+    join(import.meta.dirname, "children/bench.ts"),
+    [name, JSON.stringify({ quick, beside })],
+    {
+      // Ctrl-C must not reach it, because it is stopped here.
+      detached: true,
+    },
+  );
   let tables: BenchTable[] | undefined;
   let saidAtMs = 0;
   child.on("message", (message: FromBench) => {

@@ -14,7 +14,12 @@ const token = "xoxb-bench-token";
 const { signal } = new AbortController();
 const text = "A *sekisho* was a checkpoint on the roads of Japan. ".repeat(20);
 const post: Parameters<ReturnType<typeof createSlackApi>["post"]>[0] = {
-  ...{ installation: { team: "T012AB3CD" }, channel: "C012AB3CD", threadTs: "1700000000.000100", signal },
+  ...{
+    installation: { team: "T012AB3CD" },
+    channel: "C012AB3CD",
+    threadTs: "1700000000.000100",
+    signal,
+  },
   content: { text, blocks: [{ type: "markdown", text }] },
   key: { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d", part: 1 },
 };
@@ -25,12 +30,19 @@ type SlackCase = { name: string; caller: (url: string) => Caller | Promise<Calle
 export async function benchSlack(run: BenchRun): Promise<BenchTable[]> {
   const server = { file: "transport-server.ts", words: ["slack"] };
   const args = await readArgs();
-  const cases: SlackCase[] = [{ name: "our call, with retries, spans and the check of the answer", caller: ourCaller }];
-  if (hasPeer({ run, name: "@slack/web-api" })) cases.push({ name: "Slack's own client", caller: sdkCaller });
+  const cases: SlackCase[] = [
+    { name: "our call, with retries, spans and the check of the answer", caller: ourCaller },
+  ];
+  if (hasPeer({ run, name: "@slack/web-api" }))
+    cases.push({ name: "Slack's own client", caller: sdkCaller });
   const table = await measureSides({
     run,
     name: "slack",
-    baseline: { name: "the same form, sent by undici", ...server, caller: ({ url }) => undiciCaller(url, args) },
+    baseline: {
+      name: "the same form, sent by undici",
+      ...server,
+      caller: ({ url }) => undiciCaller(url, args),
+    },
     cases: cases.map(({ name, caller }) => ({ ...server, name, caller: ({ url }) => caller(url) })),
   });
   return [table];
@@ -46,21 +58,43 @@ async function sdkCaller(url: string): Promise<Caller> {
   const { WebClient } = await import("@slack/web-api");
   const nothing = () => {};
   const logger = {
-    ...{ debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing },
+    ...{
+      debug: nothing,
+      info: nothing,
+      warn: nothing,
+      error: nothing,
+      setLevel: nothing,
+      setName: nothing,
+    },
     getLevel: () => "error",
   } as Logger;
-  const client = new WebClient(token, { slackApiUrl: `${url}/api/`, retryConfig: { retries: 0 }, logger });
+  const client = new WebClient(token, {
+    slackApiUrl: `${url}/api/`,
+    retryConfig: { retries: 0 },
+    logger,
+  });
   const args = readArgs();
-  return { call: async () => client.apiCall("chat.postMessage", await args), close: async () => {} };
+  return {
+    call: async () => client.apiCall("chat.postMessage", await args),
+    close: async () => {},
+  };
 }
 
 function undiciCaller(url: string, args: Record<string, unknown>): Caller {
   const pool = new Pool(url, { connections });
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-www-form-urlencoded" };
+  const headers = {
+    authorization: `Bearer ${token}`,
+    "content-type": "application/x-www-form-urlencoded",
+  };
   const path = "/api/chat.postMessage";
   return {
     async call() {
-      const response = await pool.request({ method: "POST", path, headers, body: encodeForm(args) });
+      const response = await pool.request({
+        method: "POST",
+        path,
+        headers,
+        body: encodeForm(args),
+      });
       return response.body.json();
     },
     close: () => pool.close(),

@@ -43,7 +43,11 @@ export async function* agent({ text }) {
 
 /** The worst that was seen of each counts, because one long pause is what a reader notices. */
 const figures = {
-  firstMs: { name: "an agent that writes at once: first token to first text", unit: "ms", goal: { atMost: 1000 } },
+  firstMs: {
+    name: "an agent that writes at once: first token to first text",
+    unit: "ms",
+    goal: { atMost: 1000 },
+  },
   pauseMs: { name: "longest pause", unit: "ms", goal: { atMost: 1500 } },
   ageMs: { name: "oldest token of a new piece", unit: "ms" },
   thoughtFirstMs: {
@@ -53,13 +57,20 @@ const figures = {
   },
   thoughtPauseMs: { name: "longest pause", unit: "ms", goal: { atMost: 1500 } },
   togetherPauseMs: { name: `${together.together} at once: longest pause`, unit: "ms" },
-  togetherPerMinute: { name: "appends a minute (Slack takes 100)", unit: "calls", goal: { atMost: 100 } },
+  togetherPerMinute: {
+    name: "appends a minute (Slack takes 100)",
+    unit: "calls",
+    goal: { atMost: 100 },
+  },
 } as const satisfies Record<string, { name: string; unit: string; goal?: Goal }>;
 type Figure = keyof typeof figures;
 
 export async function benchStreaming(run: BenchRun): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-bench-"));
-  const roots = [join(import.meta.dirname, "../.."), ...(run.beside === undefined ? [] : [run.beside])];
+  const roots = [
+    join(import.meta.dirname, "../.."),
+    ...(run.beside === undefined ? [] : [run.beside]),
+  ];
   const sides: Side[] = [];
   try {
     for (const [index, root] of roots.entries()) {
@@ -67,9 +78,16 @@ export async function benchStreaming(run: BenchRun): Promise<BenchTable[]> {
     }
     await takeTurns({ run, usual: rounds, turns: sides.map((side) => () => measureAlone(side)) });
     await takeTurns({ run, usual: 1, turns: sides.map((side) => () => measureTogether(side)) });
-    const heads = ["ours", ...(run.beside === undefined ? [] : [commitOf(run.beside), "ratio"]), "goal"];
+    const heads = [
+      "ours",
+      ...(run.beside === undefined ? [] : [commitOf(run.beside), "ratio"]),
+      "goal",
+    ];
     return [
-      { name: "streaming", cells: [["", ...heads], ...Object.keys(figures).map((key) => toRow(key as Figure, sides))] },
+      {
+        name: "streaming",
+        cells: [["", ...heads], ...Object.keys(figures).map((key) => toRow(key as Figure, sides))],
+      },
     ];
   } finally {
     for (const side of sides) await side.close();
@@ -103,12 +121,16 @@ async function measureAlone(side: Side): Promise<void> {
 
 /** The calls of the busiest minute count. */
 async function measureTogether(side: Side): Promise<void> {
-  const asked = await Promise.all(Array.from({ length: together.together }, () => side.ask(together)));
+  const asked = await Promise.all(
+    Array.from({ length: together.together }, () => side.ask(together)),
+  );
   const many = asked.filter((pieces) => pieces !== undefined);
   if (many.length < asked.length) return;
   note(side, "togetherPauseMs", Math.max(...many.map(longestPauseMs)));
   const appends = many.flat().filter(({ method }) => method === "chat.appendStream");
-  const inMinute = appends.map(({ atMs }) => appends.filter((each) => each.atMs >= atMs && each.atMs < atMs + 60_000));
+  const inMinute = appends.map(({ atMs }) =>
+    appends.filter((each) => each.atMs >= atMs && each.atMs < atMs + 60_000),
+  );
   note(side, "togetherPerMinute", Math.max(...inMinute.map(({ length }) => length)));
 }
 
@@ -121,7 +143,9 @@ function firstMs([first]: readonly Piece[]): number {
 
 /** The last piece is the answer itself, which comes when the agent has ended. */
 function longestPauseMs(pieces: readonly Piece[]): number {
-  return Math.max(...pieces.slice(1).map(({ atMs }, index) => atMs - (pieces[index]?.atMs ?? Number.NaN)));
+  return Math.max(
+    ...pieces.slice(1).map(({ atMs }, index) => atMs - (pieces[index]?.atMs ?? Number.NaN)),
+  );
 }
 
 type Side = {
@@ -135,7 +159,10 @@ type SideSettings = { root: string; folder: string; note: BenchRun["note"] };
 
 async function openSide({ root, folder, note: tell }: SideSettings): Promise<Side> {
   const threads = new Map<string, { newest: number; pieces: Piece[] }>();
-  const slack = await startBareSlack({ ...{ team: workspace.team, botUser: workspace.botUser }, onCall: note });
+  const slack = await startBareSlack({
+    ...{ team: workspace.team, botUser: workspace.botUser },
+    onCall: note,
+  });
 
   function note({ method, args, threadTs }: SeenCall): void {
     const thread = threads.get(threadTs);
@@ -168,7 +195,9 @@ async function openSide({ root, folder, note: tell }: SideSettings): Promise<Sid
 
 /** The configuration that is shipped, with this agent and this Slack. */
 function createConfig(root: string, { apiUrl }: BareSlack): object {
-  const { $schema: _schema, ...shipped } = JSON.parse(readFileSync(join(root, "sekisho.config.json"), "utf8"));
+  const { $schema: _schema, ...shipped } = JSON.parse(
+    readFileSync(join(root, "sekisho.config.json"), "utf8"),
+  );
   const execution = { ...shipped.execution, agent: "./agent.mjs" };
   return { ...shipped, slack: { apiUrl }, allowlist: [{ team: workspace.team }], execution };
 }
@@ -196,13 +225,19 @@ function createAsk(options: {
     const text = `<@${workspace.botUser}> think ${thinkMs} write ${writeMs}`;
     const message = { channel, ts, threadTs: undefined, user: workspace.person, text };
     const body = JSON.stringify(createEventPayload({ event: "app_mention", message }));
-    const headers = signedHeaders({ signingSecret, body, contentType: "application/json", now: Date.now });
+    const headers = signedHeaders({
+      signingSecret,
+      body,
+      contentType: "application/json",
+      now: Date.now,
+    });
     const thread = { newest: 0, pieces: [] as Piece[] };
     threads.set(ts, thread);
     const answered = slack.answered({ threadTs: ts, words: "That is all." });
     const response = await httpRequest(`${origin}/slack/events`, { method: "POST", headers, body });
     await response.body.dump();
-    if (response.statusCode !== 200) throw new Error(`An event was answered with ${response.statusCode}.`);
+    if (response.statusCode !== 200)
+      throw new Error(`An event was answered with ${response.statusCode}.`);
     const isAnswered = (await answered) !== undefined;
     threads.delete(ts);
     if (!isAnswered) note("An answer did not come in time, so it does not count.");

@@ -91,8 +91,8 @@ describe("the page", () => {
     ["lacks the end of the block", page.replace("bench: end of task", "bench: end of other")],
     ["has the block twice", `${page}\n${page}`],
   ])("is not written if it %s", (_what, spoilt) => {
-    expect(() => writeTables({ page: spoilt, tables: [table("task", "new")], about: "Node 24." })).toThrow(
-      "needs one block",
-    );
+    expect(() =>
+      writeTables({ page: spoilt, tables: [table("task", "new")], about: "Node 24." }),
+    ).toThrow("needs one block");
   });
 });

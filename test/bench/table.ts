@@ -10,12 +10,21 @@ export type BenchRow = { name: string; ours: number; baseline?: number; unit: st
 export type BenchTable = { name: string; cells: string[][] };
 
 /** `baseline` is the head of the baseline's column. Without any baseline there are no ratios. */
-export function ratioTable(request: { name: string; baseline: string; rows: readonly BenchRow[] }): BenchTable {
+export function ratioTable(request: {
+  name: string;
+  baseline: string;
+  rows: readonly BenchRow[];
+}): BenchTable {
   const { name, baseline: head, rows } = request;
   const lines = rows.map(({ name: what, unit, ours, baseline, goal }) => {
     const ratio = baseline === undefined ? undefined : ours / baseline;
     const figures = [formatFigure(ours), baseline === undefined ? "" : formatFigure(baseline)];
-    return [`${what}, ${unit}`, ...figures, ratio?.toFixed(2) ?? "", formatGoal({ value: ratio ?? ours, goal })];
+    return [
+      `${what}, ${unit}`,
+      ...figures,
+      ratio?.toFixed(2) ?? "",
+      formatGoal({ value: ratio ?? ours, goal }),
+    ];
   });
   const cells = [["", "ours", head, "ratio", "goal"], ...lines];
   const isAlone = rows.every(({ baseline }) => baseline === undefined);
@@ -73,7 +82,8 @@ export function formatGoal({ value, goal }: { value: number; goal: Goal | undefi
     const shown = Number(value.toFixed(2));
     return isLimit ? shown <= limit : shown >= limit;
   };
-  const aim = goal.aim === undefined ? "" : `, aim ${goal.aim}${reaches(goal.aim) ? "" : " (not reached)"}`;
+  const aim =
+    goal.aim === undefined ? "" : `, aim ${goal.aim}${reaches(goal.aim) ? "" : " (not reached)"}`;
   return `${isLimit ? "at most" : "at least"} ${bound}${reaches(bound) ? "" : ", **missed**"}${aim}`;
 }
 
@@ -85,24 +95,33 @@ export function formatFigure(value: number): string {
 export function formatTable({ cells }: BenchTable): string {
   const [header = [], ...lines] = cells;
   const isNumber = (column: number) => column > 0 && header[column] !== "goal";
-  const widths = header.map((_, column) => Math.max(3, ...cells.map((line) => line[column]?.length ?? 0)));
+  const widths = header.map((_, column) =>
+    Math.max(3, ...cells.map((line) => line[column]?.length ?? 0)),
+  );
   const toLine = (line: readonly string[]) => {
     const padded = line.map((cell, column) =>
       isNumber(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
     );
     return `| ${padded.join(" | ")} |\n`;
   };
-  const rule = widths.map((width, column) => (isNumber(column) ? `${"-".repeat(width - 1)}:` : "-".repeat(width)));
+  const rule = widths.map((width, column) =>
+    isNumber(column) ? `${"-".repeat(width - 1)}:` : "-".repeat(width),
+  );
   return [header, rule, ...lines].map(toLine).join("");
 }
 
 /** Puts each table into its block, with the line about its run. Throws if the page lacks a table's block, or has it twice. */
-export function writeTables(request: { page: string; tables: readonly BenchTable[]; about: string }): string {
+export function writeTables(request: {
+  page: string;
+  tables: readonly BenchTable[];
+  about: string;
+}): string {
   return request.tables.reduce((page, table) => {
     const { start, end } = blockOf(table.name);
     const parts = page.split(start);
     const [, after = ""] = parts;
-    if (parts.length !== 2 || !after.includes(end)) throw new Error(`The page needs one block ${start} … ${end}.`);
+    if (parts.length !== 2 || !after.includes(end))
+      throw new Error(`The page needs one block ${start} … ${end}.`);
     const written = `${start}\n\n${formatTable(table)}\n${request.about}\n${end}`;
     return `${parts[0]}${written}${after.slice(after.indexOf(end) + end.length)}`;
   }, request.page);

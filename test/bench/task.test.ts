@@ -22,7 +22,10 @@ describe("the bench's Slack", () => {
         body: new URLSearchParams({ thread_ts: threadTs, text }),
       });
     }
-    expect(await answer).toEqual({ placeholderAtMs: expect.any(Number), answerAtMs: expect.any(Number) });
+    expect(await answer).toEqual({
+      placeholderAtMs: expect.any(Number),
+      answerAtMs: expect.any(Number),
+    });
   });
 
   it("gives a task up that has no answer in time", async () => {
@@ -70,7 +73,10 @@ describe("a round", () => {
     expect([one.seen.answerMs.length, many.seen.perSecond.length]).toEqual([counted, counted]);
     await alone(one)(true);
     await together(many)(true);
-    expect([one.seen.answerMs.length, many.seen.perSecond.length]).toEqual([counted + 1, counted + 1]);
+    expect([one.seen.answerMs.length, many.seen.perSecond.length]).toEqual([
+      counted + 1,
+      counted + 1,
+    ]);
     expect([...one.notes, ...many.notes]).toEqual(notes);
   });
 });

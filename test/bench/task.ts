@@ -26,10 +26,25 @@ const settleMs = 200;
 const signingSecret = "signing";
 
 const figures = {
-  placeholderMs: { name: "one at a time: event to placeholder, p50", unit: "ms", goal: { atMost: 0.75 }, best: 0.1 },
-  answerMs: { name: "one at a time: event to answer, p50", unit: "ms", goal: { atMost: 0.75 }, best: 0.1 },
+  placeholderMs: {
+    name: "one at a time: event to placeholder, p50",
+    unit: "ms",
+    goal: { atMost: 0.75 },
+    best: 0.1,
+  },
+  answerMs: {
+    name: "one at a time: event to answer, p50",
+    unit: "ms",
+    goal: { atMost: 0.75 },
+    best: 0.1,
+  },
   perSecond: { name: `${underWay} at a time`, unit: "tasks/s", goal: { atLeast: 1.6 }, best: 0.9 },
-  togetherMs: { name: `${underWay} at a time: event to answer, p50`, unit: "ms", goal: { atMost: 0.6 }, best: 0.1 },
+  togetherMs: {
+    name: `${underWay} at a time: event to answer, p50`,
+    unit: "ms",
+    goal: { atMost: 0.6 },
+    best: 0.1,
+  },
   verificationMs: {
     name: `${underWay} at a time: processor time of the Verification zone for one`,
     unit: "ms",
@@ -48,7 +63,10 @@ type Figure = keyof typeof figures;
 /** The best decile of short rounds that take turns, so that both meet the same machine. */
 export async function benchTask(run: BenchRun): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-bench-"));
-  const roots = [join(import.meta.dirname, "../.."), ...(run.beside === undefined ? [] : [run.beside])];
+  const roots = [
+    join(import.meta.dirname, "../.."),
+    ...(run.beside === undefined ? [] : [run.beside]),
+  ];
   const sides: Side[] = [];
   try {
     for (const [index, root] of roots.entries()) {
@@ -63,7 +81,13 @@ export async function benchTask(run: BenchRun): Promise<BenchTable[]> {
       const row = { name, unit, ours: bestOf(ours) };
       return other === undefined ? row : { ...row, baseline: bestOf(other), goal };
     });
-    return [ratioTable({ name: "task", baseline: run.beside === undefined ? "" : commitOf(run.beside), rows })];
+    return [
+      ratioTable({
+        name: "task",
+        baseline: run.beside === undefined ? "" : commitOf(run.beside),
+        rows,
+      }),
+    ];
   } finally {
     for (const side of sides) await side.close();
     rmSync(folder, { recursive: true, force: true });
@@ -72,7 +96,9 @@ export async function benchTask(run: BenchRun): Promise<BenchTable[]> {
 
 /** What a table calls the checkout. */
 export function commitOf(root: string): string {
-  return execFileSync("git", ["-C", root, "rev-parse", "--short=8", "HEAD"], { encoding: "utf8" }).trim();
+  return execFileSync("git", ["-C", root, "rev-parse", "--short=8", "HEAD"], {
+    encoding: "utf8",
+  }).trim();
 }
 
 type TaskTimes = { placeholderMs: number; answerMs: number };
@@ -109,7 +135,8 @@ function isComplete({
   note: Side["note"];
 }): boolean {
   const unanswered = asked - tasks.length;
-  if (unanswered > 0) note(`${unanswered} of ${asked} tasks had no answer in time, so their round does not count.`);
+  if (unanswered > 0)
+    note(`${unanswered} of ${asked} tasks had no answer in time, so their round does not count.`);
   return unanswered === 0;
 }
 
@@ -208,12 +235,18 @@ function createAsk({ slack, events }: { slack: BareSlack; events: Pool }): Side[
       text: `<@${workspace.botUser}> ${number}`,
     };
     const body = JSON.stringify(createEventPayload({ event: "app_mention", message }));
-    const headers = signedHeaders({ signingSecret, body, contentType: "application/json", now: Date.now });
+    const headers = signedHeaders({
+      signingSecret,
+      body,
+      contentType: "application/json",
+      now: Date.now,
+    });
     const seen = slack.answered({ threadTs: ts, words: "I'm the echo agent." });
     const startMs = performance.now();
     const response = await events.request({ method: "POST", path: "/slack/events", headers, body });
     await response.body.dump();
-    if (response.statusCode !== 200) throw new Error(`An event was answered with ${response.statusCode}.`);
+    if (response.statusCode !== 200)
+      throw new Error(`An event was answered with ${response.statusCode}.`);
     const times = await seen;
     if (times === undefined) return undefined;
     const { placeholderAtMs, answerAtMs } = times;

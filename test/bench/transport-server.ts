@@ -24,14 +24,18 @@ async function start(): Promise<string> {
   if (kind === "jayson") return startJayson();
   const database = kind === "sqlite" ? openDatabase({ file }) : undefined;
   return startHost(
-    database === undefined ? createMemoryTaskStore({ parse }) : createSqliteTaskStore({ database, parse }),
+    database === undefined
+      ? createMemoryTaskStore({ parse })
+      : createSqliteTaskStore({ database, parse }),
   );
 }
 
 /** A valid answer to every request, so that only the caller's side works. */
 function canned(body: Buffer): Buffer {
   const { id } = JSON.parse(body.toString());
-  return Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } }));
+  return Buffer.from(
+    JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } }),
+  );
 }
 
 /** Slack's answer to a post. */
@@ -44,7 +48,10 @@ async function startBare(answer: (body: Buffer) => Buffer): Promise<string> {
     request.on("data", (chunk: Uint8Array) => chunks.push(chunk));
     request.on("end", () => {
       const body = answer(Buffer.concat(chunks));
-      response.writeHead(200, { "content-type": "application/json", "content-length": body.byteLength });
+      response.writeHead(200, {
+        "content-type": "application/json",
+        "content-length": body.byteLength,
+      });
       response.end(body);
     });
   });

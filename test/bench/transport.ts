@@ -17,7 +17,9 @@ import { type Caller, type Case, connections, measureSides } from "./measure.ts"
 import type { BenchTable } from "./table.ts";
 
 /** What is called by which client. */
-type TransportCase = Omit<Case, "file" | "words"> & { server: "echo" | "canned" | "memory" | "sqlite" | "jayson" };
+type TransportCase = Omit<Case, "file" | "words"> & {
+  server: "echo" | "canned" | "memory" | "sqlite" | "jayson";
+};
 
 const cases: readonly TransportCase[] = [
   {
@@ -55,11 +57,13 @@ const cases: readonly TransportCase[] = [
   { name: "`node:http` to the same echo", server: "echo", caller: nodeHttpCaller },
 ];
 
-const jaysonCases: readonly TransportCase[] = (["get_task", "execute_task"] as const).map((method) => ({
-  name: `jayson, its client to its server, \`${method}\``,
-  server: "jayson",
-  caller: ({ url }) => jaysonCaller({ url, method }),
-}));
+const jaysonCases: readonly TransportCase[] = (["get_task", "execute_task"] as const).map(
+  (method) => ({
+    name: `jayson, its client to its server, \`${method}\``,
+    server: "jayson",
+    caller: ({ url }) => jaysonCaller({ url, method }),
+  }),
+);
 
 /** Each beside a bare client of undici and an echo. */
 export async function benchTransport(run: BenchRun): Promise<BenchTable[]> {
@@ -85,7 +89,12 @@ export async function benchTransport(run: BenchRun): Promise<BenchTable[]> {
   }
 }
 
-const params = { channel: "C012AB3CD", team_id: "T012AB3CD", user_id: "U012AB3CD", text: "What is a sekisho?" };
+const params = {
+  channel: "C012AB3CD",
+  team_id: "T012AB3CD",
+  user_id: "U012AB3CD",
+  text: "What is a sekisho?",
+};
 const headers = {
   "content-type": "application/json",
   accept: "application/json",
@@ -94,7 +103,11 @@ const headers = {
 
 type Method = "execute_task" | "get_task";
 
-function newBody({ id = randomUUID(), method = "execute_task" as Method, body = params as object } = {}): string {
+function newBody({
+  id = randomUUID(),
+  method = "execute_task" as Method,
+  body = params as object,
+} = {}): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method, params: body });
 }
 
@@ -128,10 +141,15 @@ async function jaysonCaller({ url, method }: { url: string; method: Method }): P
   const client = jayson.client.http({ hostname, port, agent });
   const call = (method: Method, body: object, id: string) => {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    client.request(method, body, id, (error: unknown, answer?: { result?: { status?: string } }) => {
-      if (answer?.result?.status === "success") resolve();
-      else reject(error ?? new Error("this is not the answer"));
-    });
+    client.request(
+      method,
+      body,
+      id,
+      (error: unknown, answer?: { result?: { status?: string } }) => {
+        if (answer?.result?.status === "success") resolve();
+        else reject(error ?? new Error("this is not the answer"));
+      },
+    );
     return promise;
   };
   const taskOver = randomUUID();
@@ -158,7 +176,9 @@ function nodeHttpCaller({ url }: { url: string }): Caller {
       const body = Buffer.from(newBody());
       const ofBody = { ...headers, "content-length": body.byteLength };
       request({ hostname, port, path: "/", method: "POST", agent, headers: ofBody })
-        .once("response", (message) => resolve(readIncomingMessage({ message, maxBytes: 1024 }).then(Buffer.from)))
+        .once("response", (message) =>
+          resolve(readIncomingMessage({ message, maxBytes: 1024 }).then(Buffer.from)),
+        )
         .once("error", reject)
         .end(body);
       return JSON.parse(Buffer.from(await promise).toString());
@@ -177,14 +197,21 @@ async function ourCaller({ url, method }: { url: string; method: Method }): Prom
     log: silentLog,
   });
   const common = { sessionId: "bench".repeat(8), timeoutMs: 30_000, trace: createTrace() };
-  const execute = (id: string) => client.call({ ...common, requestId: id, method: "execute_task", params, id });
+  const execute = (id: string) =>
+    client.call({ ...common, requestId: id, method: "execute_task", params, id });
   const taskOver = randomUUID();
   await execute(taskOver);
   return {
     call: () =>
       method === "execute_task"
         ? execute(randomUUID())
-        : client.call({ ...common, requestId: taskOver, method, params: { request_id: taskOver }, id: randomUUID() }),
+        : client.call({
+            ...common,
+            requestId: taskOver,
+            method,
+            params: { request_id: taskOver },
+            id: randomUUID(),
+          }),
     close: () => client.close(),
   };
 }

@@ -19,7 +19,10 @@ function startWrapped(program: string) {
   mkdirSync(join(folder, "bin"));
   mkdirSync(join(folder, "node_modules/.bin"), { recursive: true });
   symlinkSync(process.execPath, join(folder, "node_modules/.bin/node"));
-  cpSync(join(import.meta.dirname, "../../bin/pinned-node.mjs"), join(folder, "bin/pinned-node.mjs"));
+  cpSync(
+    join(import.meta.dirname, "../../bin/pinned-node.mjs"),
+    join(folder, "bin/pinned-node.mjs"),
+  );
   const source = `import { runPinned } from "./pinned-node.mjs";\nawait runPinned({ file: import.meta.url, start: async () => { ${program} } });\n`;
   writeFileSync(join(folder, "bin/entry.mjs"), source);
   const wrapper = spawn(process.execPath, ["--import", asOldNode, join(folder, "bin/entry.mjs")], {
@@ -40,16 +43,19 @@ function isAlive(pid: number): boolean {
 
 const waiting = "console.log(process.pid); setInterval(() => {}, 1000); return 0;";
 
-it.each(["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const)("ends its child when it gets %s", async (signal) => {
-  const wrapper = startWrapped(waiting);
-  const [data] = await once(wrapper.stdout, "data");
-  const pid = Number(String(data));
-  afterTest(() => isAlive(pid) && process.kill(pid, "SIGKILL"));
-  expect(pid).not.toBe(wrapper.pid);
-  expect(isAlive(pid)).toBe(true);
-  wrapper.kill(signal);
-  await eventually(() => !isAlive(pid));
-});
+it.each(["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const)(
+  "ends its child when it gets %s",
+  async (signal) => {
+    const wrapper = startWrapped(waiting);
+    const [data] = await once(wrapper.stdout, "data");
+    const pid = Number(String(data));
+    afterTest(() => isAlive(pid) && process.kill(pid, "SIGKILL"));
+    expect(pid).not.toBe(wrapper.pid);
+    expect(isAlive(pid)).toBe(true);
+    wrapper.kill(signal);
+    await eventually(() => !isAlive(pid));
+  },
+);
 
 it("lets its child end in order, and has its exit code", async () => {
   const wrapper = startWrapped(

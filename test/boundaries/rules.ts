@@ -14,7 +14,6 @@ export type Rule = {
   mustNotSay?: RegExp;
   /** About the text of import statements. */
   mustNotImportAs?: RegExp;
-  maxLines?: number;
 };
 
 const anywhere = /^(bin|contracts|lambdas|lib)\//;
@@ -104,9 +103,14 @@ export const rules: readonly Rule[] = [
   {
     name: "each client of the AWS SDK says in its user agent that Sekisho calls",
     about: anywhere,
-    mustNotSay: /\bnew (?!SocketMode)(?:\w+\.)?[A-Z]\w+Client\((?![^;]*\b(?:customUserAgent|settings|options)\b)/,
+    mustNotSay:
+      /\bnew (?!SocketMode)(?:\w+\.)?[A-Z]\w+Client\((?![^;]*\b(?:customUserAgent|settings|options)\b)/,
   },
-  { name: "nothing is exported as default", about: anywhere, mustNotSay: /\bexport default\b|\bas default\b/ },
+  {
+    name: "nothing is exported as default",
+    about: anywhere,
+    mustNotSay: /\bexport default\b|\bas default\b/,
+  },
   {
     name: "no file hands on the exports of another, except the entries of the package",
     about: anywhere,
@@ -124,7 +128,6 @@ export const rules: readonly Rule[] = [
     about: /^test\/faults\/.*\.test\.ts$/,
     mustNotSay: /\bDate\b/,
   },
-  { name: "no file is longer than 400 lines", about: anywhere, maxLines: 400 },
 ];
 
 const verification = "lambdas/verification/";
@@ -193,16 +196,16 @@ export function violations(sources: readonly Source[]): readonly string[] {
   return [...ofSources, ...cycles.map((paths) => `${paths[0]}: ${cycleRule}: ${paths.join(", ")}`)];
 }
 
-function breaches(rule: Rule, { path, text, code, imports }: Source): readonly string[] {
+function breaches(rule: Rule, { path, code, imports }: Source): readonly string[] {
   if (!rule.about.test(path) || isExcepted(rule, path)) return [];
-  const { mayLoad, mustNotImport, mustNotImportAs, mustNotSay, maxLines } = rule;
-  const lines = text.trimEnd().split("\n").length;
+  const { mayLoad, mustNotImport, mustNotImportAs, mustNotSay } = rule;
   return [
-    ...imports.filter((one) => mayLoad && !one.typeOnly && !mayLoad.test(one.target)).map((one) => one.target),
+    ...imports
+      .filter((one) => mayLoad && !one.typeOnly && !mayLoad.test(one.target))
+      .map((one) => one.target),
     ...imports.filter((one) => mustNotImport?.test(one.target)).map((one) => one.target),
     ...imports.filter((one) => mustNotImportAs?.test(one.statement)).map((one) => one.statement),
     ...(mustNotSay?.exec(code)?.slice(0, 1) ?? []),
-    ...(maxLines !== undefined && lines > maxLines ? [`${lines} lines`] : []),
   ];
 }
 

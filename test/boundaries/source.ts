@@ -30,7 +30,13 @@ export function parseSource({ path, text }: { path: string; text: string }): Sou
 }
 
 /** All sources below the folders, by paths from the root with forward slashes; a folder that is not there has none. */
-export function readSources({ root, folders }: { root: string; folders: readonly string[] }): readonly Source[] {
+export function readSources({
+  root,
+  folders,
+}: {
+  root: string;
+  folders: readonly string[];
+}): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .filter((name) => /\.(ts|mjs)$/.test(name) && !/\bnode_modules\b/.test(name))
@@ -40,7 +46,10 @@ export function readSources({ root, folders }: { root: string; folders: readonly
 }
 
 /** The files that match, and all that they load at run time, however indirectly. */
-export function withAllTheyLoad(sources: readonly Source[], matches: (source: Source) => boolean): ReadonlySet<string> {
+export function withAllTheyLoad(
+  sources: readonly Source[],
+  matches: (source: Source) => boolean,
+): ReadonlySet<string> {
   const byPath = new Map(sources.map((source) => [source.path, source]));
   const found = new Set<string>();
   const queue = sources.filter(matches).map((source) => source.path);

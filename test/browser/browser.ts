@@ -11,7 +11,9 @@ export const howToInstall =
 /** Undefined if there is none. `SEKISHO_CHROMIUM` names one that is somewhere else. */
 export function findChromium(): string | undefined {
   const { SEKISHO_CHROMIUM: named } = process.env;
-  return [...(named === undefined ? [] : [named]), ...executablePaths].find((path) => existsSync(path));
+  return [...(named === undefined ? [] : [named]), ...executablePaths].find((path) =>
+    existsSync(path),
+  );
 }
 
 /** Rejects with what to install if there is no browser. */
@@ -19,7 +21,12 @@ export async function openBrowser(): Promise<Browser> {
   const executablePath = findChromium();
   if (executablePath === undefined) throw new Error(howToInstall);
   // Chromium has no sandbox for root, which tests in a container run as.
-  const args = ["--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking", "--no-first-run"];
+  const args = [
+    "--disable-dev-shm-usage",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--no-first-run",
+  ];
   const sandbox = process.getuid?.() !== 0;
   return chromium.launch({ executablePath, args, chromiumSandbox: sandbox, timeout: hangMs });
 }

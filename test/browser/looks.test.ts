@@ -6,7 +6,8 @@ import { faintTexts, overflow, rowsOf } from "./looks.ts";
 import { openPage } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
 
-const withBrowser = findChromium() === undefined && process.env.CI === undefined ? describe.skip : describe;
+const withBrowser =
+  findChromium() === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 withBrowser("the pages", () => {
   let browser: Browser;
@@ -44,11 +45,15 @@ withBrowser("the pages", () => {
     expect(await faintTexts(page)).toEqual([]);
     expect([await overflow(page), await rowsOf(page, "#channels button")]).toEqual([0, 1]);
     const send = await page.getByRole("button", { name: "Send" }).boundingBox();
-    expect((send?.y ?? Infinity) + (send?.height ?? 0)).toBeLessThanOrEqual(page.viewportSize()?.height ?? 0);
+    expect((send?.y ?? Infinity) + (send?.height ?? 0)).toBeLessThanOrEqual(
+      page.viewportSize()?.height ?? 0,
+    );
   });
 
   it.each(
-    screens.flatMap((screen) => ["tasks", "task", "destinations", "dead-letters"].map((view) => ({ view, ...screen }))),
+    screens.flatMap((screen) =>
+      ["tasks", "task", "destinations", "dead-letters"].map((view) => ({ view, ...screen })),
+    ),
   )("have a view for operators that fits, %j", async ({ view, ...screen }) => {
     await page.goto(`${started.url}/operate/#/${view === "task" ? "tasks" : view}`);
     await page.getByText("live", { exact: true }).waitFor();

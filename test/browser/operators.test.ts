@@ -3,13 +3,19 @@ import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
-import { openTasksInFile, requestIdOf, servePage, undelivered } from "../local/console/tasks-in-file.ts";
+import {
+  openTasksInFile,
+  requestIdOf,
+  servePage,
+  undelivered,
+} from "../local/console/tasks-in-file.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { findChromium, openBrowser } from "./browser.ts";
 import { openPage, type Person } from "./person.ts";
 import { type Started, startWithPage } from "./started.ts";
 
-const withBrowser = findChromium() === undefined && process.env.CI === undefined ? describe.skip : describe;
+const withBrowser =
+  findChromium() === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 let browser: Browser;
 let started: Started;
@@ -126,7 +132,10 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await page.keyboard.type("failed");
     await press("ArrowDown", "Enter");
     await page.getByRole("heading", { name: /^Task / }).waitFor();
-    const frame = page.getByRole("list", { name: "Steps" }).locator("summary", { hasText: "execute_task" }).first();
+    const frame = page
+      .getByRole("list", { name: "Steps" })
+      .locator("summary", { hasText: "execute_task" })
+      .first();
     await frame.focus();
     await press("Enter");
     await page.getByText('"method": "execute_task"').waitFor();
@@ -174,7 +183,11 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     await card("local").getByText("healthy").waitFor();
     await card("far").getByText("unreachable").waitFor();
     await card("far").getByText("Nothing is listening at 127.0.0.1:9").waitFor();
-    await page.getByText("All destinations").or(page.getByText("far is unreachable.")).first().waitFor();
+    await page
+      .getByText("All destinations")
+      .or(page.getByText("far is unreachable."))
+      .first()
+      .waitFor();
   });
 
   it.each([
@@ -182,25 +195,34 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     ["dark", 1100],
     ["light", 400],
     ["dark", 400],
-  ] as const)("fits into %s with a width of %i: nothing is cut, and words stand out", async (scheme, width) => {
-    await context.close();
-    page = await openTab(scheme, width);
-    await page.goto(started.address("/operate/"));
-    for (const path of ["tasks", "destinations", "dead-letters"]) {
-      await page.goto(`${started.url}/operate/#/${path}`);
-      await page.getByText("live", { exact: true }).waitFor();
-      expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
-    }
-    const [ground = "", ...inks] = await Promise.all(["--ground", "--ink", "--soft", "--bad", "--good"].map(colour));
-    for (const ink of inks) expect(ratio(ground, ink)).toBeGreaterThan(4);
-  });
+  ] as const)(
+    "fits into %s with a width of %i: nothing is cut, and words stand out",
+    async (scheme, width) => {
+      await context.close();
+      page = await openTab(scheme, width);
+      await page.goto(started.address("/operate/"));
+      for (const path of ["tasks", "destinations", "dead-letters"]) {
+        await page.goto(`${started.url}/operate/#/${path}`);
+        await page.getByText("live", { exact: true }).waitFor();
+        expect(
+          await page.evaluate("document.documentElement.scrollWidth - innerWidth"),
+        ).toBeLessThanOrEqual(0);
+      }
+      const [ground = "", ...inks] = await Promise.all(
+        ["--ground", "--ink", "--soft", "--bad", "--good"].map(colour),
+      );
+      for (const ink of inks) expect(ratio(ground, ink)).toBeGreaterThan(4);
+    },
+  );
 });
 
 withBrowser("the operators' page in a browser, outside loopback", () => {
   const tasks = openTasksInFile();
   let served: Awaited<ReturnType<typeof servePage>>;
   beforeAll(async () => {
-    const authenticator = createBearerAuthenticator({ readTokens: async () => ["a-token-of-operators"] });
+    const authenticator = createBearerAuthenticator({
+      readTokens: async () => ["a-token-of-operators"],
+    });
     const admission = createTokenAdmission({ authenticator, log: silentLog });
     served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
     await tasks.add(1, undelivered);
@@ -231,7 +253,8 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     const open = page.getByRole("button", { name: /^Open/ });
     for (const shown of ["50", "150", "250"]) {
       await open.getByText(shown, { exact: true }).waitFor();
-      if (shown !== "250") await page.getByRole("button", { name: "Show more tasks that are waiting" }).click();
+      if (shown !== "250")
+        await page.getByRole("button", { name: "Show more tasks that are waiting" }).click();
     }
     // In one commit: what ends bit by bit the live list sees.
     await Promise.all(numbers.map((number) => tasks.change(number, { state: "done" })));
@@ -252,7 +275,9 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   it("says so where a browser does not keep the sign-in", async () => {
     await page.goto(`${served.url}/operate/sign-in`);
     await page.route("**/operate/sign-in", (route) =>
-      route.request().method() === "POST" ? route.fulfill({ status: 200, body: "{}" }) : route.continue(),
+      route.request().method() === "POST"
+        ? route.fulfill({ status: 200, body: "{}" })
+        : route.continue(),
     );
     await page.getByLabel("Token").fill("a-token-of-operators");
     await press("Enter");
@@ -270,7 +295,9 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     await page.getByRole("heading", { name: `Task ${requestIdOf(1)}` }).waitFor();
     expect(page.url()).toBe(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
     expect(await page.evaluate("document.cookie")).toBe("");
-    expect(await context.cookies()).toMatchObject([{ httpOnly: true, sameSite: "Strict", expires: -1 }]);
+    expect(await context.cookies()).toMatchObject([
+      { httpOnly: true, sameSite: "Strict", expires: -1 },
+    ]);
     await page.getByRole("link", { name: "Dead letters" }).click();
     await page.getByRole("button", { name: /^Redrive 00000000/ }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Redrive" }).click();

@@ -92,7 +92,9 @@ withBrowser("the page in a browser", () => {
     await dialog.waitFor({ state: "hidden" });
     await person
       .thread()
-      .getByText(/road: nakasendo; luggage: papers, umbrella; travellers: 2; day: 2026-03-31; reason: Business/)
+      .getByText(
+        /road: nakasendo; luggage: papers, umbrella; travellers: 2; day: 2026-03-31; reason: Business/,
+      )
       .waitFor();
   });
 
@@ -134,7 +136,12 @@ withBrowser("the page in a browser", () => {
     const form = page.getByRole("dialog", { name: "Forward this message" });
     await form.getByLabel("To").selectOption("The open thread");
     await form.getByRole("button", { name: "Forward", exact: true }).click();
-    await person.thread().locator(".replies .attachment blockquote").first().getByText("What is a barrier?").waitFor();
+    await person
+      .thread()
+      .locator(".replies .attachment blockquote")
+      .first()
+      .getByText("What is a barrier?")
+      .waitFor();
   });
 
   it("takes the answer in words too, as a reply in the thread", async () => {
@@ -177,11 +184,17 @@ withBrowser("the page in a browser", () => {
   it("says in words that the agent failed", async () => {
     await person.say("fail");
     await person.thread().getByTitle(":x:").waitFor();
-    expect(await person.thread().locator(".message").last().innerText()).not.toMatch(/Error|-32|execution_failed/);
+    expect(await person.thread().locator(".message").last().innerText()).not.toMatch(
+      /Error|-32|execution_failed/,
+    );
   });
 
   it("brings a file along and gives one back", async () => {
-    const file = { name: "travellers.csv", mimeType: "text/csv", buffer: Buffer.from("name,stamp\nBasho,yes\n") };
+    const file = {
+      name: "travellers.csv",
+      mimeType: "text/csv",
+      buffer: Buffer.from("name,stamp\nBasho,yes\n"),
+    };
     await page.getByLabel("Attach files").setInputFiles(file);
     await page.getByLabel("Files to send").getByText("travellers.csv").waitFor();
     await person.say("read files");

@@ -15,7 +15,8 @@ export async function openPage({ page, url }: { page: Page; url: string }): Prom
   await page.goto(url);
   await page.getByText("connected", { exact: true }).waitFor();
   const thread = () => page.getByRole("article").last();
-  const press = (label: string) => thread().getByRole("button", { name: label, exact: true }).click();
+  const press = (label: string) =>
+    thread().getByRole("button", { name: label, exact: true }).click();
   const type = async (text: string) => {
     await page.getByLabel("Message", { exact: true }).fill(text);
     await page.getByLabel("Message", { exact: true }).press("Enter");

@@ -229,7 +229,11 @@ const widths = { 1366: 768, 390: 844 } as const;
 const schemes = ["light", "dark"] as const;
 
 /** Each state has a fake Slack of its own, so that each picture tells one story. */
-async function show(shot: Shot, viewport: { width: number; height: number }, writer: string | undefined) {
+async function show(
+  shot: Shot,
+  viewport: { width: number; height: number },
+  writer: string | undefined,
+) {
   const started = await startWithPage();
   const page = await browser.newPage({ viewport, colorScheme: shot.scheme ?? "light" });
   const person = await openPage({ page, url: started.address("/") });
@@ -267,12 +271,16 @@ async function allPictures(shot: Shot, folder: string): Promise<void> {
   }
 }
 
-const { values, positionals: only } = parseArgs({ options: { all: { type: "string" } }, allowPositionals: true });
+const { values, positionals: only } = parseArgs({
+  options: { all: { type: "string" } },
+  allowPositionals: true,
+});
 const folder = values.all ?? fileURLToPath(new URL("../../docs/images/", import.meta.url));
 mkdirSync(folder, { recursive: true });
 const browser = await openBrowser();
 for (const shot of [...shots, ...more, ...operators, dead]) {
-  if (only.length > 0 ? !only.includes(shot.name) : shot.isExtra && values.all === undefined) continue;
+  if (only.length > 0 ? !only.includes(shot.name) : shot.isExtra && values.all === undefined)
+    continue;
   await (values.all === undefined ? picture(shot, folder) : allPictures(shot, folder));
 }
 await browser.close();

@@ -14,15 +14,26 @@ import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
 /** `address` gives the printed address of a page, with the token. */
-export type Started = { url: string; address(path: string): string; fakeSlack: FakeSlack; close(): Promise<void> };
+export type Started = {
+  url: string;
+  address(path: string): string;
+  fakeSlack: FakeSlack;
+  close(): Promise<void>;
+};
 
 /** Everybody may ask in `# general` and in direct messages, nobody in `# random`. */
-const rules = [workspace.channel.id, workspace.directMessages.id].map((channel) => ({ team: workspace.team, channel }));
+const rules = [workspace.channel.id, workspace.directMessages.id].map((channel) => ({
+  team: workspace.team,
+  channel,
+}));
 
 /** Nobody listens at `far`. */
 const json = {
   slack: { command: { name: "/sekisho" }, contact: "the platform team" },
-  destinations: { local: { transport: "https" }, far: { transport: "https", url: "http://127.0.0.1:9/" } },
+  destinations: {
+    local: { transport: "https" },
+    far: { transport: "https", url: "http://127.0.0.1:9/" },
+  },
   routes: [{ destination: "local" }],
   execution: { agent: "echo", syncBudgetMs: 500 },
 };
@@ -44,7 +55,8 @@ export async function startWithPage(): Promise<Started> {
     executionPort: 0,
     slack: { ...slack, extraRules: rules },
     log: () => silentLog,
-    page: async (...exchange) => (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false,
+    page: async (...exchange) =>
+      (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false,
     observe,
     tap,
   });

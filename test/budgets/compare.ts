@@ -15,7 +15,8 @@ export function listDifferences(budgets: Figures, measured: Figures, path = ""):
   return names.flatMap((name) => {
     const [budget, figure] = [budgets[name], measured[name]];
     const where = `${path}${name}`;
-    if (typeof budget === "object" && typeof figure === "object") return listDifferences(budget, figure, `${where}/`);
+    if (typeof budget === "object" && typeof figure === "object")
+      return listDifferences(budget, figure, `${where}/`);
     if (typeof budget !== "number") return [`${where} has no budget`];
     if (typeof figure !== "number") return [`${where} was not measured`];
     return compare(where, budget, figure);
@@ -24,7 +25,9 @@ export function listDifferences(budgets: Figures, measured: Figures, path = ""):
 
 function compare(where: string, budget: number, figure: number): string[] {
   const tolerance = where.endsWith("kilobytes") ? allocationTolerance : exactTolerance;
-  if (figure > budget * (1 + tolerance)) return [`${where}: ${figure}, where ${budget} is the budget`];
-  if (figure < budget * (1 - ratchet)) return [`${where}: ${figure} is less than the budget of ${budget}: lower it`];
+  if (figure > budget * (1 + tolerance))
+    return [`${where}: ${figure}, where ${budget} is the budget`];
+  if (figure < budget * (1 - ratchet))
+    return [`${where}: ${figure} is less than the budget of ${budget}: lower it`];
   return [];
 }

@@ -34,7 +34,9 @@ const schemaParsing = /\/zod\/v4\/core\/parse\.js$/;
 const markdownParsing = "readMarkdown";
 
 /** Counts one run of each operation: the mean of some runs. The process must run with `--expose-gc`. */
-export async function countOperations(operations: Record<string, Operation>): Promise<Record<string, Counts>> {
+export async function countOperations(
+  operations: Record<string, Operation>,
+): Promise<Record<string, Counts>> {
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");

@@ -17,7 +17,12 @@ import { sampleTask } from "../verification/task/sample.ts";
 /** Runs the operation once. Rejects if its outcome is not the expected one. */
 export type Operation = () => Promise<void>;
 
-const params = { channel: "C012AB3CD", team_id: "T012AB3CD", user_id: "U012AB3CD", text: "What is a sekisho?" };
+const params = {
+  channel: "C012AB3CD",
+  team_id: "T012AB3CD",
+  user_id: "U012AB3CD",
+  text: "What is a sekisho?",
+};
 const nowMs = 1_762_750_300_000;
 
 export async function createOperations(): Promise<Record<string, Operation>> {
@@ -57,7 +62,8 @@ function createExchange(): Exchange {
       canStream: false,
       openSignal: () => new AbortController().signal,
     });
-    if (status !== 200 || !String(body).includes("done")) throw new Error(`${method}: HTTP ${status} ${body}`);
+    if (status !== 200 || !String(body).includes("done"))
+      throw new Error(`${method}: HTTP ${status} ${body}`);
   };
 }
 
@@ -96,7 +102,8 @@ function clientCall(method: "get_task" | "execute_task"): Operation {
   const common = { sessionId: "session".padEnd(40, "-"), timeoutMs: 30_000, trace: createTrace() };
   return async () => {
     const id = randomUUID();
-    if (method === "get_task") await client.call({ ...common, requestId: id, method, params: { request_id: id }, id });
+    if (method === "get_task")
+      await client.call({ ...common, requestId: id, method, params: { request_id: id }, id });
     else await client.call({ ...common, requestId: id, method, params, id });
   };
 }
@@ -110,7 +117,12 @@ function ingressEvent(): Operation {
     log: silentLog,
   });
   const body = readFileSync(new URL("../fixtures/slack/app-mention.json", import.meta.url), "utf8");
-  const signed = signedHeaders({ signingSecret: secret, body, contentType: "application/json", now: () => nowMs });
+  const signed = signedHeaders({
+    signingSecret: secret,
+    body,
+    contentType: "application/json",
+    now: () => nowMs,
+  });
   const request = { headers: Object.entries(signed), body: Buffer.from(body) };
   return async () => {
     const { status } = await ingress(request);
@@ -126,7 +138,12 @@ function answerOfParagraphs(): Operation {
   let count = 100_000;
   return async () => {
     const answer = { type: "answer" as const, text: `No. ${++count}. ${paragraph.repeat(14)}` };
-    const parts = answerParts({ task: { ...task, outcome: answer }, answer, locale: "en", canVote: true });
+    const parts = answerParts({
+      task: { ...task, outcome: answer },
+      answer,
+      locale: "en",
+      canVote: true,
+    });
     if (parts.length === 0) throw new Error("The answer has no parts.");
   };
 }

@@ -23,7 +23,9 @@ export async function countTasks(): Promise<CountedTasks> {
     const { steps, violations } = await runPlan({ plan });
     if (violations.length > 0) throw new Error(`${name}: ${JSON.stringify(violations)}`);
     const points = Map.groupBy(steps, ({ point }) => point);
-    calls[name] = Object.fromEntries([...points].sort().map(([point, { length }]) => [point, length]));
+    calls[name] = Object.fromEntries(
+      [...points].sort().map(([point, { length }]) => [point, length]),
+    );
   }
   const operations = Object.fromEntries(
     runs.map(({ name, plan }) => [name, async () => void (await runPlan({ plan }))]),

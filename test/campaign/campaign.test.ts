@@ -39,7 +39,9 @@ afterEach(() => {
 describe("a day's campaign", () => {
   it("gives its seed to every property and to the simulation", () => {
     const [properties, chance] = searchesOf(wishes, { propertyFiles, nowMs: 0 });
-    expect(properties).toMatchObject([{ env: { SEKISHO_PROPERTY_SEED: "41", SEKISHO_PROPERTY_SECONDS: "5" } }]);
+    expect(properties).toMatchObject([
+      { env: { SEKISHO_PROPERTY_SEED: "41", SEKISHO_PROPERTY_SECONDS: "5" } },
+    ]);
     expect(properties?.[0]?.args).toContain("test/a.test.ts");
     expect(chance?.map(({ args }) => args.slice(args.indexOf("--seed")))).toEqual([
       ["--seed", "41"],
@@ -66,7 +68,9 @@ describe("a day's campaign", () => {
       searchesOf(wishes, { propertyFiles, nowMs: (5 + day) * dayMs }),
     );
     const parts = days.flatMap((groups) => groups[2]?.map(({ args }) => args.at(-1)));
-    expect(new Set(parts)).toEqual(new Set(Array.from({ length: 24 }, (_, index) => `${index + 1}/24`)));
+    expect(new Set(parts)).toEqual(
+      new Set(Array.from({ length: 24 }, (_, index) => `${index + 1}/24`)),
+    );
   });
 });
 

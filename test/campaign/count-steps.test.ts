@@ -5,7 +5,9 @@ const counter = createStepCounter({ isSource: (url) => url.includes("count-steps
 afterAll(() => counter.close());
 
 function growthOf(run: (text: string) => unknown): string[] {
-  const doublings = [500, 1000, 2000].map((length) => counter.count(() => run("ab".repeat(length / 2))));
+  const doublings = [500, 1000, 2000].map((length) =>
+    counter.count(() => run("ab".repeat(length / 2))),
+  );
   return findGrowth({ doublings, maxGrowth: 2.5, minSteps: 2000 }).map(({ pass }) => pass);
 }
 
@@ -49,8 +51,16 @@ describe("the steps of a pass", () => {
       "/[xyz]/",
       (text) => positions(text).map((at) => text.slice(at).replaceAll(/[xyz]/g, "")),
     ],
-    ["a search from each position", "String.indexOf", (text) => positions(text).map((at) => text.indexOf("x", at))],
-    ["a copy at each position", "Array.slice", (text) => positions(text).map((at) => [...text].slice(at))],
+    [
+      "a search from each position",
+      "String.indexOf",
+      (text) => positions(text).map((at) => text.indexOf("x", at)),
+    ],
+    [
+      "a copy at each position",
+      "Array.slice",
+      (text) => positions(text).map((at) => [...text].slice(at)),
+    ],
     [
       "a normalization at each position",
       "String.normalize",
@@ -61,7 +71,8 @@ describe("the steps of a pass", () => {
   });
 
   it("are the same in every run", () => {
-    const run = () => positions("ab".repeat(500)).map((at) => "ab".repeat(500).indexOf("b", at) + at);
+    const run = () =>
+      positions("ab".repeat(500)).map((at) => "ab".repeat(500).indexOf("b", at) + at);
     const [first, second] = [counter.count(run), counter.count(run)];
     expect(second).toEqual(first);
   });

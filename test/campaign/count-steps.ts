@@ -12,7 +12,11 @@ export type Steps = ReadonlyMap<string, number>;
 export type StepCounter = { count(run: () => unknown): Steps; close(): void };
 
 /** `isSource` selects the scripts whose functions count, by their URL. */
-export function createStepCounter({ isSource }: { isSource: (url: string) => boolean }): StepCounter {
+export function createStepCounter({
+  isSource,
+}: {
+  isSource: (url: string) => boolean;
+}): StepCounter {
   const session = new Session();
   session.connect();
   session.post("Profiler.enable");
@@ -66,7 +70,8 @@ const toFirst: Scan = (text, [sought, from = 0]) => {
   const at = indexOf.call(String(text), String(sought), Number(from));
   return at < 0 ? text.length - Number(from) : at - Number(from) + 1;
 };
-const toLast: Scan = (text, [, from = text.length], at) => Math.min(Number(from), text.length) - Number(at);
+const toLast: Scan = (text, [, from = text.length], at) =>
+  Math.min(Number(from), text.length) - Number(at);
 const whole: Scan = ({ length }) => length;
 const made: Scan = (_self, _args, result) => lengthOf(result);
 const moved: Scan = ({ length }, [start = 0]) => Math.max(0, length - Number(start));
@@ -82,8 +87,21 @@ const scans: readonly [string, object, Readonly<Record<string, Scan>>][] = [
     "String",
     String.prototype,
     {
-      ...{ indexOf: toFirst, includes: toFirst, lastIndexOf: toLast, split: whole, normalize: whole, repeat: made },
-      ...{ trim: removed, trimStart: removed, trimEnd: removed, toLowerCase: whole, toUpperCase: whole },
+      ...{
+        indexOf: toFirst,
+        includes: toFirst,
+        lastIndexOf: toLast,
+        split: whole,
+        normalize: whole,
+        repeat: made,
+      },
+      ...{
+        trim: removed,
+        trimStart: removed,
+        trimEnd: removed,
+        toLowerCase: whole,
+        toUpperCase: whole,
+      },
       ...{ toWellFormed: whole, isWellFormed: whole, localeCompare: whole },
     },
   ],
@@ -91,7 +109,14 @@ const scans: readonly [string, object, Readonly<Record<string, Scan>>][] = [
     "Array",
     Array.prototype,
     {
-      ...{ indexOf: whole, includes: whole, lastIndexOf: whole, join: whole, unshift: whole, splice: moved },
+      ...{
+        indexOf: whole,
+        includes: whole,
+        lastIndexOf: whole,
+        join: whole,
+        unshift: whole,
+        splice: moved,
+      },
       ...{ concat: made, slice: made },
     },
   ],
@@ -108,7 +133,11 @@ function countBuiltIns(tallyOf: (pass: string) => Tally): () => void {
         tally.steps += scan(this, args, result);
         return result;
       };
-      Object.defineProperty(prototype, name, { value: counting, writable: true, configurable: true });
+      Object.defineProperty(prototype, name, {
+        value: counting,
+        writable: true,
+        configurable: true,
+      });
       return { prototype, name, original };
     }),
   );
@@ -117,7 +146,8 @@ function countBuiltIns(tallyOf: (pass: string) => Tally): () => void {
   RegExp.prototype.exec = function (text) {
     const from = this.global || this.sticky ? this.lastIndex : 0;
     const match = exec.call(this, text);
-    const end = match === null ? (this.sticky ? from : String(text).length) : match.index + match[0].length;
+    const end =
+      match === null ? (this.sticky ? from : String(text).length) : match.index + match[0].length;
     const tally = tallies.get(this) ?? tallyOf(`/${this.source.slice(0, 80)}/`);
     tallies.set(this, tally);
     tally.steps += Math.max(0, end - from) + 1;
@@ -126,7 +156,11 @@ function countBuiltIns(tallyOf: (pass: string) => Tally): () => void {
   return () => {
     RegExp.prototype.exec = exec;
     for (const { prototype, name, original } of originals) {
-      Object.defineProperty(prototype, name, { value: original, writable: true, configurable: true });
+      Object.defineProperty(prototype, name, {
+        value: original,
+        writable: true,
+        configurable: true,
+      });
     }
   };
 }
@@ -138,10 +172,16 @@ export type Growth = { pass: string; steps: number[] };
  * Finds the passes whose steps grow more than `maxGrowth` times at each doubling of the text. One doubling alone may reach a bound at which
  * a text is divided, which costs more once. Passes with fewer than `minSteps` for the longest text do not count.
  */
-export function findGrowth(request: { doublings: readonly Steps[]; maxGrowth: number; minSteps: number }): Growth[] {
+export function findGrowth(request: {
+  doublings: readonly Steps[];
+  maxGrowth: number;
+  minSteps: number;
+}): Growth[] {
   const { doublings, maxGrowth, minSteps } = request;
   const passes = [...(doublings.at(-1) ?? [])].filter(([, steps]) => steps >= minSteps);
   return passes
     .map(([pass]) => ({ pass, steps: doublings.map((steps) => steps.get(pass) ?? 0) }))
-    .filter(({ steps }) => steps.every((count, index) => index === 0 || count > maxGrowth * (steps[index - 1] ?? 0)));
+    .filter(({ steps }) =>
+      steps.every((count, index) => index === 0 || count > maxGrowth * (steps[index - 1] ?? 0)),
+    );
 }

@@ -45,7 +45,8 @@ function readWishes(args: readonly string[]): Wishes | undefined {
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${name} is a whole number from 1 to 999999999, not "${text}".`);
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw new Error(`--${name} is a whole number from 1 to 999999999, not "${text}".`);
   return Number(text);
 }
 
@@ -63,14 +64,20 @@ let isInterrupted = false;
 /** True if it ended well. */
 async function run({ what, args, env }: Search): Promise<boolean> {
   process.stdout.write(`\n== ${what}\n`);
-  const child = spawn(process.execPath, args, { cwd: root, env: { ...process.env, ...env }, stdio: "inherit" });
+  const child = spawn(process.execPath, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: "inherit",
+  });
   running.add(child);
   const isGood = await new Promise<boolean>((resolve) => {
     child.once("error", () => resolve(false));
     child.once("close", (code) => resolve(code === 0));
   });
   running.delete(child);
-  process.stdout.write(`== ${what}: ${isInterrupted ? "stopped" : isGood ? "nothing found" : "FAILED"}\n`);
+  process.stdout.write(
+    `== ${what}: ${isInterrupted ? "stopped" : isGood ? "nothing found" : "FAILED"}\n`,
+  );
   return isGood;
 }
 
@@ -88,7 +95,10 @@ async function main(): Promise<number> {
   }
   process.stdout.write(`Campaign with seed ${wishes.seed}.\n`);
   let isGood = true;
-  for (const together of searchesOf(wishes, { propertyFiles: propertyFiles(), nowMs: Date.now() })) {
+  for (const together of searchesOf(wishes, {
+    propertyFiles: propertyFiles(),
+    nowMs: Date.now(),
+  })) {
     if (isInterrupted) break;
     const ended = await Promise.all(together.map(run));
     isGood &&= ended.every(Boolean);
@@ -102,6 +112,8 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (thrown) {
-  process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n\n${usage}\n`);
+  process.stderr.write(
+    `${thrown instanceof Error ? thrown.message : String(thrown)}\n\n${usage}\n`,
+  );
   process.exitCode = 2;
 }

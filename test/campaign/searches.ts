@@ -1,18 +1,39 @@
 /** The random searches of one day, as commands. Pure. */
 
-export type Wishes = { seed: number; propertySeconds: number; simulationSeconds: number; textSeconds: number };
-export type Search = { what: string; args: readonly string[]; env: Readonly<Record<string, string>> };
+export type Wishes = {
+  seed: number;
+  propertySeconds: number;
+  simulationSeconds: number;
+  textSeconds: number;
+};
+export type Search = {
+  what: string;
+  args: readonly string[];
+  env: Readonly<Record<string, string>>;
+};
 
 const dayMs = 24 * 3600_000;
 const faults = ["--max-semi-space-size=64", "test/faults/run.ts"];
-const pairs = [...faults, "--exhaustive", "two", "--story", "sync", "--story", "accepted", "--part"];
+const pairs = [
+  ...faults,
+  "--exhaustive",
+  "two",
+  "--story",
+  "sync",
+  "--story",
+  "accepted",
+  "--part",
+];
 
 /** The searches of one list run at the same time. `propertyFiles`: the tests with properties. */
 export function searchesOf(
   { seed, propertySeconds, simulationSeconds, textSeconds }: Wishes,
   { propertyFiles, nowMs }: { propertyFiles: readonly string[]; nowMs: number },
 ): readonly (readonly Search[])[] {
-  const env = { SEKISHO_PROPERTY_SEED: String(seed), SEKISHO_PROPERTY_SECONDS: String(propertySeconds) };
+  const env = {
+    SEKISHO_PROPERTY_SEED: String(seed),
+    SEKISHO_PROPERTY_SECONDS: String(propertySeconds),
+  };
   // A test may hold several properties, one after the other.
   const jest = [
     "node_modules/jest/bin/jest.js",
@@ -22,7 +43,15 @@ export function searchesOf(
   const properties = { what: `properties, seed ${seed}`, args: [...jest, ...propertyFiles], env };
   const chance = [seed, 1_000_000_000 - seed].map((own) => ({
     what: `simulation, seed ${own}`,
-    args: [...faults, "--runs", "999999999", "--seconds", String(simulationSeconds), "--seed", String(own)],
+    args: [
+      ...faults,
+      "--runs",
+      "999999999",
+      "--seconds",
+      String(simulationSeconds),
+      "--seed",
+      String(own),
+    ],
     env: {},
   }));
   const ofToday = partsOf(nowMs).map((part) => ({

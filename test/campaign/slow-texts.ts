@@ -5,7 +5,11 @@ import { invisible } from "../../lambdas/shared/visible-text.ts";
 import { isSignInPage } from "../../lambdas/verification/files/attachments.ts";
 import { safeFileName } from "../../lambdas/verification/files/files.ts";
 import { findRoute } from "../../lambdas/verification/gate/rules.ts";
-import { findOtherBotUser, isAddressedToOther, readUserText } from "../../lambdas/verification/slack/api/user-text.ts";
+import {
+  findOtherBotUser,
+  isAddressedToOther,
+  readUserText,
+} from "../../lambdas/verification/slack/api/user-text.ts";
 import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
 import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
 import { chooseFileName } from "../../lambdas/verification/slack/messages/answer.ts";
@@ -46,13 +50,25 @@ const subjects: Record<string, (text: string) => unknown> = {
   "longest answer that may be shown": (text) =>
     parts(sampleTask({ outcome: { type: "answer", text: text.slice(0, longestShown) } })),
   // The file that a long answer becomes could not be attached: all of it is told.
-  "answer told whole": (text) => parts(sampleTask({ outcome: { type: "answer", text, uploads: [{ failed: true }] } })),
+  "answer told whole": (text) =>
+    parts(sampleTask({ outcome: { type: "answer", text, uploads: [{ failed: true }] } })),
   "answer without blocks": (text) =>
-    parts(sampleTask({ mrkdwnFallback: true, outcome: { type: "answer", text, uploads: [{ failed: true }] } })),
+    parts(
+      sampleTask({
+        mrkdwnFallback: true,
+        outcome: { type: "answer", text, uploads: [{ failed: true }] },
+      }),
+    ),
   "label of a link": (text) =>
-    parts(sampleTask({ outcome: { type: "answer", text: `[${text.slice(0, 50_000)}](https://evil.example)` } })),
+    parts(
+      sampleTask({
+        outcome: { type: "answer", text: `[${text.slice(0, 50_000)}](https://evil.example)` },
+      }),
+    ),
   "partial text": (text) =>
-    placeholder(sampleTask({ state: "waiting", progress: { text, partialText: text, shownAtMs: askedAtMs } })),
+    placeholder(
+      sampleTask({ state: "waiting", progress: { text, partialText: text, shownAtMs: askedAtMs } }),
+    ),
   question: (text) => {
     const asked = { index: 0, prompt: text, options: [{ id: text, label: text }] };
     const open = { ...asked, askedAtMs, expiresAtMs: askedAtMs + 1000 };
@@ -90,7 +106,10 @@ const subjects: Record<string, (text: string) => unknown> = {
   },
   "word to cancel": (text) => isCancelWord(text),
   "word of a route": (text) =>
-    findRoute({ routes: [{ word: "deploy", destination: ["a"] }], message: { team: "T1", channel: "C1", text } }),
+    findRoute({
+      routes: [{ word: "deploy", destination: ["a"] }],
+      message: { team: "T1", channel: "C1", text },
+    }),
   "page of the local Slack": (text) => createMarkdownTree(text),
 };
 
@@ -108,23 +127,33 @@ type Found = { recipe: Recipe; subject: string; ms: number; steps: number };
 
 function textOf({ before, unit, second, isCounted }: Recipe, length = fullLength): string {
   const start = before.join("");
-  if (second === undefined) return (start + filled({ unit, isCounted, upTo: length })).slice(0, length);
+  if (second === undefined)
+    return (start + filled({ unit, isCounted, upTo: length })).slice(0, length);
   const half = length / 2;
-  return (start + filled({ unit, isCounted, upTo: half }) + filled({ unit: second, isCounted, upTo: half })).slice(
-    0,
-    length,
-  );
+  return (
+    start +
+    filled({ unit, isCounted, upTo: half }) +
+    filled({ unit: second, isCounted, upTo: half })
+  ).slice(0, length);
 }
 
-function filled({ unit, isCounted, upTo }: Pick<Recipe, "unit" | "isCounted"> & { upTo: number }): string {
+function filled({
+  unit,
+  isCounted,
+  upTo,
+}: Pick<Recipe, "unit" | "isCounted"> & { upTo: number }): string {
   const once = unit.join("") || "a";
   const times = Math.ceil(upTo / once.length);
-  const body = isCounted ? Array.from({ length: times }, (_, n) => once + n).join("") : once.repeat(times);
+  const body = isCounted
+    ? Array.from({ length: times }, (_, n) => once + n).join("")
+    : once.repeat(times);
   return body.slice(0, upTo);
 }
 
 /** A host of so many characters that differ is what is slowest to convert to ASCII. */
-const manyCharacters = Array.from({ length: 5000 }, (_, n) => String.fromCodePoint(0x4e00 + n)).join("");
+const manyCharacters = Array.from({ length: 5000 }, (_, n) =>
+  String.fromCodePoint(0x4e00 + n),
+).join("");
 /** Texts that are slow for other reasons than Markdown's own signs. */
 const pieces = [
   ...fragments,
@@ -147,9 +176,12 @@ const pieces = [
 /** Every character that is drawn as nothing, tags and fillers included, but of control and unassigned characters one each. */
 function listInvisible(): string[] {
   const drawnAsNothing = new RegExp(`^[${invisible}]$`, "u");
-  const codes = Array.from({ length: 0x110000 }, (_, code) => code).filter((code) => code < 0xd800 || code > 0xdfff);
+  const codes = Array.from({ length: 0x110000 }, (_, code) => code).filter(
+    (code) => code < 0xd800 || code > 0xdfff,
+  );
   const characters = codes.map((code) => String.fromCodePoint(code));
-  const isNamed = (character: string) => drawnAsNothing.test(character) && !/[\p{Cc}\p{Cn}]/u.test(character);
+  const isNamed = (character: string) =>
+    drawnAsNothing.test(character) && !/[\p{Cc}\p{Cn}]/u.test(character);
   return [...characters.filter(isNamed), "\u0001", "\u0378"];
 }
 
@@ -159,7 +191,9 @@ const withBeginning: readonly Recipe[] = [
   { before: [`[${"a.b ".repeat(120)}](https://`], unit: [manyCharacters], isCounted: false },
   { before: ["https://"], unit: [manyCharacters], isCounted: false },
   {
-    before: [`${`[${"a.b ".repeat(120)}][r]\n\n`.repeat(10)}[r]: https://${manyCharacters}.example/\n`],
+    before: [
+      `${`[${"a.b ".repeat(120)}][r]\n\n`.repeat(10)}[r]: https://${manyCharacters}.example/\n`,
+    ],
     unit: ["a"],
     isCounted: false,
   },
@@ -211,7 +245,8 @@ function measure(recipe: Recipe): Found {
 type Grown = Growth & { recipe: Recipe; subject: string };
 
 const sources = new URL("../../", import.meta.url).href;
-const isSource = (url: string) => ["contracts/", "lambdas/", "lib/"].some((folder) => url.startsWith(sources + folder));
+const isSource = (url: string) =>
+  ["contracts/", "lambdas/", "lib/"].some((folder) => url.startsWith(sources + folder));
 
 /** Finds the passes whose steps grow faster than the text. Counting slows everything down, so times are measured before. */
 function compareSteps({ recipes, seconds }: { recipes: readonly Recipe[]; seconds: number }) {
@@ -221,13 +256,19 @@ function compareSteps({ recipes, seconds }: { recipes: readonly Recipe[]; second
   let compared = 0;
   for (const recipe of recipes) {
     if (performance.now() > endMs) break;
-    const texts = comparedLengths.map((length) => textOf(recipe, recipe.before.join("").length + length));
+    const texts = comparedLengths.map((length) =>
+      textOf(recipe, recipe.before.join("").length + length),
+    );
     for (const [subject, run] of Object.entries(subjects)) {
       const doublings = texts.map((text) => {
         forgetTexts();
         return counter.count(() => run(text));
       });
-      const growth = findGrowth({ doublings, maxGrowth, minSteps: minStepsPerCharacter * comparedLengths[2] });
+      const growth = findGrowth({
+        doublings,
+        maxGrowth,
+        minSteps: minStepsPerCharacter * comparedLengths[2],
+      });
       grown.push(...growth.map(({ pass, steps }) => ({ recipe, subject, pass, steps })));
     }
     compared += 1;
@@ -260,7 +301,10 @@ function forgetTexts(): void {
   parts(sampleTask({ outcome: { type: "answer", text: "x" } }));
 }
 
-function search({ seed, seconds }: { seed: number; seconds: number }): { slowest: Found[]; tried: Recipe[] } {
+function search({ seed, seconds }: { seed: number; seconds: number }): {
+  slowest: Found[];
+  tried: Recipe[];
+} {
   const random = createRandom(seed);
   const pick = () => {
     const piece = pieces[random(pieces.length)] ?? "";
@@ -276,7 +320,12 @@ function search({ seed, seconds }: { seed: number; seconds: number }): { slowest
     const next = [...unit];
     const at = random(next.length + 1);
     next.splice(at, random(2), ...Array.from({ length: random(3) }, pick));
-    return { before: random(5) === 0 ? [pick(), ...before].slice(0, 3) : before, unit: next, second, isCounted };
+    return {
+      before: random(5) === 0 ? [pick(), ...before].slice(0, 3) : before,
+      unit: next,
+      second,
+      isCounted,
+    };
   };
   // The first run of each function also compiles it.
   for (let times = 0; times < 3; times += 1) measure(fresh());
@@ -321,13 +370,19 @@ function main(): number {
   process.stdout.write(
     `The slowest took ${((slowest[0]?.ms ?? 0) / unitMs).toFixed(1)} units of ${unitMs.toFixed(1)} ms\n`,
   );
-  const { grown, compared } = compareSteps({ recipes: [...slowest.map(({ recipe }) => recipe), ...tried], seconds });
+  const { grown, compared } = compareSteps({
+    recipes: [...slowest.map(({ recipe }) => recipe), ...tried],
+    seconds,
+  });
   process.stdout.write(`${compared} texts compared with twice the text\n`);
   for (const { recipe, subject, pass, steps } of grown)
     process.stdout.write(
       `${steps.join(", ")} steps at each doubling: ${pass} of ${subject}, ${JSON.stringify(recipe, shortened)}\n`,
     );
-  return grown.length > 0 || slowest.some(({ ms, steps }) => ms > maxMs || steps > maxStepsPerCharacter) ? 1 : 0;
+  return grown.length > 0 ||
+    slowest.some(({ ms, steps }) => ms > maxMs || steps > maxStepsPerCharacter)
+    ? 1
+    : 0;
 }
 
 try {

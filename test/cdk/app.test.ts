@@ -18,7 +18,10 @@ describe("the CDK app", () => {
     const none = await runApp({ config: {} });
     expect(none).toMatchObject({ code: 2, errors: expect.stringContaining('"stages": { "dev"') });
     none.remove();
-    const other = await runApp({ config: configWith({ stage: external, ...nowhere }), context: { stage: "prod" } });
+    const other = await runApp({
+      config: configWith({ stage: external, ...nowhere }),
+      context: { stage: "prod" },
+    });
     expect(other).toMatchObject({
       code: 2,
       errors: expect.stringContaining('no stage "prod"; the configuration has: dev'),
@@ -39,7 +42,10 @@ describe("the CDK app", () => {
     const directory = mkdtempSync(join(tmpdir(), "sekisho-agent-"));
     const file = join(directory, "config.json");
     if (text !== undefined) writeFileSync(join(directory, agent), text);
-    const config = { ...configWith({ stage: { execution: { kind: "lambda" } } }), execution: { agent } };
+    const config = {
+      ...configWith({ stage: { execution: { kind: "lambda" } } }),
+      execution: { agent },
+    };
     writeFileSync(file, JSON.stringify(config));
     const run = await runApp({ config, context: { config: file } });
     expect(run).toMatchObject({ code: 2, errors: expect.stringMatching(expected) });
@@ -49,7 +55,9 @@ describe("the CDK app", () => {
 
   it("fails for a template that cdk-nag or CDK's own validation objects to", async () => {
     const child = join(__dirname, "children/bad-stack.ts");
-    const failed = await promisify(execFile)(process.execPath, [child], { cwd: project }).catch((error) => error);
+    const failed = await promisify(execFile)(process.execPath, [child], { cwd: project }).catch(
+      (error) => error,
+    );
     expect(failed.code).not.toBe(0);
     expect(failed.stderr).toContain("AwsSolutions-SQS4");
     expect(failed.stderr).toMatch(/ERROR.*5000|5000[\s\S]*900/);
@@ -59,7 +67,10 @@ describe("the CDK app", () => {
     const directory = mkdtempSync(join(tmpdir(), "sekisho-cdk-"));
     const file = join(directory, "config.json");
     const stage = { verification: { account: a, region }, ...external };
-    writeFileSync(file, JSON.stringify({ ...nowhere, stages: { dev: stage, prod: { ...stage, production: true } } }));
+    writeFileSync(
+      file,
+      JSON.stringify({ ...nowhere, stages: { dev: stage, prod: { ...stage, production: true } } }),
+    );
     const words = [
       "cdk",
       "synth",

@@ -7,7 +7,12 @@ import { stop } from "esbuild";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
 import * as bundler from "../../lib/cdk/bundle/bundle.ts";
-import { agentFileName, type BundleName, bundleNames, entries } from "../../lib/cdk/bundle/entry.ts";
+import {
+  agentFileName,
+  type BundleName,
+  bundleNames,
+  entries,
+} from "../../lib/cdk/bundle/entry.ts";
 import { sectionOf, tablesIn, textOf as textOfPage } from "../docs/commands/documented.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { configWith } from "./synth.ts";
@@ -37,60 +42,87 @@ function echo(name: BundleName): Made {
   return known;
 }
 
-function bundleOf(name: BundleName, agent: unknown = "echo", { bundle, coldBytes } = bundler): Made {
-  const json = { ...configWith({ stage: { execution: { kind: "lambda" } } }), execution: { agent } };
+function bundleOf(
+  name: BundleName,
+  agent: unknown = "echo",
+  { bundle, coldBytes } = bundler,
+): Made {
+  const json = {
+    ...configWith({ stage: { execution: { kind: "lambda" } } }),
+    execution: { agent },
+  };
   const config = createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
   const { files, metafile } = bundle({ name, config, configDirectory });
   // Only files of which esbuild kept something.
   const inputs = Object.values(metafile.outputs)
     .flatMap((output) => Object.entries(output.inputs))
     .flatMap(([path, { bytesInOutput }]) => (bytesInOutput > 0 ? [path] : []));
-  const imports = Object.values(metafile.outputs).flatMap((output) => output.imports.map(({ path }) => path));
+  const imports = Object.values(metafile.outputs).flatMap((output) =>
+    output.imports.map(({ path }) => path),
+  );
   const kilobytesOf = (fileName: string) => (files.get(fileName)?.byteLength ?? 0) / 1000;
-  return { kilobytes: coldBytes({ name, files }) / 1000, kilobytesOf, text: textOf(files), inputs, imports };
+  return {
+    kilobytes: coldBytes({ name, files }) / 1000,
+    kilobytesOf,
+    text: textOf(files),
+    inputs,
+    imports,
+  };
 }
 
 /** Returns all files of a bundle, each after its name. */
 function textOf(files: ReadonlyMap<string, Uint8Array>): string {
-  return [...files].map(([name, content]) => `${name}\n${Buffer.from(content).toString()}`).join("\n");
+  return [...files]
+    .map(([name, content]) => `${name}\n${Buffer.from(content).toString()}`)
+    .join("\n");
 }
 
 const { bundles } = JSON.parse(readFileSync(join(__dirname, "../budgets.json"), "utf8"));
 const ceilings = bundleNames.map((name) => [name, Number(bundles[name])] as const);
 
 describe("a bundle", () => {
-  it.each(["ingress", "executionWorker"] as const)("of %s has the same bytes for the same input", (name) => {
-    // Another copy of the module, because one builds each handler once.
-    jest.isolateModules(() => {
-      const again = require("../../lib/cdk/bundle/bundle.ts") as typeof bundler;
-      expect(bundleOf(name, "echo", again).text).toBe(echo(name).text);
-    });
-  });
+  it.each(["ingress", "executionWorker"] as const)(
+    "of %s has the same bytes for the same input",
+    (name) => {
+      // Another copy of the module, because one builds each handler once.
+      jest.isolateModules(() => {
+        const again = require("../../lib/cdk/bundle/bundle.ts") as typeof bundler;
+        expect(bundleOf(name, "echo", again).text).toBe(echo(name).text);
+      });
+    },
+  );
 
   it.each(ceilings)("of %s loads at most %s KB at a cold start", (name, most) => {
     expect(echo(name).kilobytes).toBeLessThanOrEqual(most);
   });
 
   it("has its ceiling in docs/reference/dependencies.md, and its size to 5 %", () => {
-    const [rows = []] = tablesIn(sectionOf(textOfPage("docs/reference/dependencies.md"), "## Bundles"));
+    const [rows = []] = tablesIn(
+      sectionOf(textOfPage("docs/reference/dependencies.md"), "## Bundles"),
+    );
     const shown = rows.map(([cell = "", size, most]) => ({
       name: /`(\w+)`/.exec(cell)?.[1],
       size,
       most: Number(most),
     }));
     expect(shown.map(({ name, most }) => [name, most])).toEqual(ceilings);
-    const wrong = ceilings.filter(([name], at) => Math.abs(Number(shown[at]?.size) / echo(name).kilobytes - 1) > 0.05);
+    const wrong = ceilings.filter(
+      ([name], at) => Math.abs(Number(shown[at]?.size) / echo(name).kilobytes - 1) > 0.05,
+    );
     expect(wrong).toEqual([]);
   });
 
   it.each([
     ["client-bedrock-agentcore.cjs", 371],
     ["file-type.cjs", 84],
-  ])("of the worker has in %s, which it loads when it needs it, at most %s KB", (fileName, most) => {
-    const kilobytes = echo("worker").kilobytesOf(fileName);
-    expect(kilobytes).toBeGreaterThan(0);
-    expect(kilobytes).toBeLessThanOrEqual(most);
-  });
+  ])(
+    "of the worker has in %s, which it loads when it needs it, at most %s KB",
+    (fileName, most) => {
+      const kilobytes = echo("worker").kilobytesOf(fileName);
+      expect(kilobytes).toBeGreaterThan(0);
+      expect(kilobytes).toBeLessThanOrEqual(most);
+    },
+  );
 
   it.each([
     ["echo", 11.1],
@@ -101,38 +133,56 @@ describe("a bundle", () => {
   });
 
   it.each(bundleNames)("of %s has nothing of the other zone, of the stacks or of CDK", (name) => {
-    const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(name);
-    const [own, other] = isExecution ? ["execution", "verification"] : ["verification", "execution"];
+    const isExecution = ["executionUrl", "executionWorker", "agentcore", "container"].includes(
+      name,
+    );
+    const [own, other] = isExecution
+      ? ["execution", "verification"]
+      : ["verification", "execution"];
     const { inputs } = echo(name);
     expect(inputs.filter((path) => path.startsWith(`lambdas/${own}/`))).not.toEqual([]);
     expect(
-      inputs.filter((path) => path.startsWith(`lambdas/${other}/`) || /^(lib|bin|test)\/|aws-cdk/.test(path)),
+      inputs.filter(
+        (path) => path.startsWith(`lambdas/${other}/`) || /^(lib|bin|test)\/|aws-cdk/.test(path),
+      ),
     ).toEqual([]);
   });
 
-  it.each(bundleNames)("of %s leaves nothing outside but the modules of Node and what is beside it", (name) => {
-    const beside = entries[name].lazy?.map(({ fileName }) => `./${fileName}`) ?? [];
-    const { external = [] } = entries[name].leaveOut ?? {};
-    const outside = echo(name).imports.filter((path) => !isBuiltin(path) && !external.includes(path));
-    expect(outside.sort()).toEqual(beside.sort());
-  });
+  it.each(bundleNames)(
+    "of %s leaves nothing outside but the modules of Node and what is beside it",
+    (name) => {
+      const beside = entries[name].lazy?.map(({ fileName }) => `./${fileName}`) ?? [];
+      const { external = [] } = entries[name].leaveOut ?? {};
+      const outside = echo(name).imports.filter(
+        (path) => !isBuiltin(path) && !external.includes(path),
+      );
+      expect(outside.sort()).toEqual(beside.sort());
+    },
+  );
 
   it("of the worker has of undici only HTTP/1.1", () => {
     const { inputs, imports } = echo("worker");
     const files = inputs.flatMap((path) => /\/undici\/lib\/(.+)$/.exec(path)?.[1] ?? []);
     expect(files).toContain("llhttp/llhttp_simd-wasm.js");
-    expect(files.filter((path) => /^(web|milo|api|mock|interceptor)\/|llhttp-wasm/.test(path))).toEqual([]);
+    expect(
+      files.filter((path) => /^(web|milo|api|mock|interceptor)\/|llhttp-wasm/.test(path)),
+    ).toEqual([]);
     expect(imports).not.toContain("node:http2");
   });
 
   it("of the ingress does not have the whole of zod", () => {
-    expect(echo("ingress").inputs.filter((path) => /zod\/v4\/(classic|locales)/.test(path))).toEqual([]);
+    expect(
+      echo("ingress").inputs.filter((path) => /zod\/v4\/(classic|locales)/.test(path)),
+    ).toEqual([]);
   });
 
   it.each([
     ["echo", /agents\/echo\.ts$/],
     [{ type: "bedrock", modelId: "amazon.nova-lite-v1:0" }, /agents\/bedrock/],
-    [{ type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" }, /agents\/openai-compatible/],
+    [
+      { type: "openai-compatible", baseUrl: "https://model.example/v1", model: "m" },
+      /agents\/openai-compatible/,
+    ],
     ["./agent.ts", /agent\.ts$/],
   ])("of what runs agents has the one that is configured, %j, and no other", (agent, own) => {
     const { inputs } = bundleOf("executionWorker", agent);
@@ -150,7 +200,12 @@ describe("a bundle", () => {
   it("of the Execution zone has nothing of the configuration but what it runs and how it reports", () => {
     const secret = (name: string) => ({ secretsManager: name });
     const json = {
-      ...configWith({ stage: { execution: { kind: "external" }, alarmEmail: "only-verification-mail@example.com" } }),
+      ...configWith({
+        stage: {
+          execution: { kind: "external" },
+          alarmEmail: "only-verification-mail@example.com",
+        },
+      }),
       allowlist: [{ team: "TONLYVERIFICATION" }],
       slack: {
         signingSecret: secret("only-verification-signing"),
@@ -185,7 +240,9 @@ describe("a bundle", () => {
 
   it("names the agent's file where that exports no agent, and not the entry that imports it", () => {
     writeFileSync(join(configDirectory, "other.ts"), "export const other = 1;\n");
-    expect(() => bundleOf("executionWorker", "./other.ts")).toThrow(/\n {2}- \.\/other\.ts must export `agent`$/);
+    expect(() => bundleOf("executionWorker", "./other.ts")).toThrow(
+      /\n {2}- \.\/other\.ts must export `agent`$/,
+    );
   });
 });
 
@@ -260,7 +317,11 @@ const lazyBudgets: Record<string, readonly string[]> = {
 
 /** The packages in the files of a bundle for which `isAsked`. */
 function packagesOf(name: BundleName, isAsked: (fileName: string) => boolean): string[] {
-  const { metafile } = bundler.bundle({ name, config: parseConfig({ json: {} }), configDirectory: "." });
+  const { metafile } = bundler.bundle({
+    name,
+    config: parseConfig({ json: {} }),
+    configDirectory: ".",
+  });
   const outputs = Object.entries(metafile.outputs).filter(([fileName]) => isAsked(fileName));
   const inputs = outputs.flatMap(([, output]) => Object.entries(output.inputs));
   const packages = inputs.flatMap(([path, { bytesInOutput }]) => {
@@ -270,10 +331,18 @@ function packagesOf(name: BundleName, isAsked: (fileName: string) => boolean): s
   return [...new Set(packages)];
 }
 
-it.each(bundleNames)("a cold start of %s loads the packages of its budget, with the agent echo", (name) => {
-  expect(packagesOf(name, (fileName) => !(fileName in lazyBudgets)).sort()).toEqual([...budgets[name]].sort());
-});
+it.each(bundleNames)(
+  "a cold start of %s loads the packages of its budget, with the agent echo",
+  (name) => {
+    expect(packagesOf(name, (fileName) => !(fileName in lazyBudgets)).sort()).toEqual(
+      [...budgets[name]].sort(),
+    );
+  },
+);
 
-it.each(Object.entries(lazyBudgets))("the worker's %s has the packages of its budget", (fileName, packages) => {
-  expect(packagesOf("worker", (each) => each === fileName).sort()).toEqual([...packages].sort());
-});
+it.each(Object.entries(lazyBudgets))(
+  "the worker's %s has the packages of its budget",
+  (fileName, packages) => {
+    expect(packagesOf("worker", (each) => each === fileName).sort()).toEqual([...packages].sort());
+  },
+);

@@ -32,7 +32,8 @@ function settingsOf(stage: Record<string, unknown>): StageSettings {
   return { ...settings, writeBundle: () => code };
 }
 
-const createApp = (context = {}) => new App({ outdir: join(folder, "out"), context, analyticsReporting: false });
+const createApp = (context = {}) =>
+  new App({ outdir: join(folder, "out"), context, analyticsReporting: false });
 const lambda = settingsOf({ execution: { kind: "lambda" } });
 const elsewhere = settingsOf({ execution: { kind: "lambda", account: b, region: "eu-west-1" } });
 const agentcore = settingsOf({ execution: { kind: "agentcore", account: b } });
@@ -40,30 +41,42 @@ const external = settingsOf({ execution: { kind: "external" } });
 
 /** Makes both zones in stacks of their own. */
 function createZones(settings: StageSettings, app = createApp()) {
-  const { account = a } = settings.stage.execution.kind === "external" ? {} : settings.stage.execution;
+  const { account = a } =
+    settings.stage.execution.kind === "external" ? {} : settings.stage.execution;
   const execution = new Stack(app, "Execution", { env: { account, region } });
   const executionZone = new ExecutionZone(execution, "Sekisho", { settings });
   const verification = new Stack(app, "Verification", { env: here });
   CrossStackReferences.of(verification).consume(ReferenceStrength.WEAK);
   const { entry } = executionZone;
-  return { app, executionZone, verificationZone: new VerificationZone(verification, "Sekisho", { settings, entry }) };
+  return {
+    app,
+    executionZone,
+    verificationZone: new VerificationZone(verification, "Sekisho", { settings, entry }),
+  };
 }
 
 describe("a construct in an app of one's own", () => {
   it.each([
     ["lambda", lambda],
     ["agentcore", agentcore],
-  ])("refuses a Verification zone without the entry of the stage's own Execution zone: %s", (kind, settings) => {
-    const stack = new Stack(createApp(), "Verification", { env: here });
-    expect(() => new VerificationZone(stack, "Sekisho", { settings })).toThrow(
-      `The stage dev cannot be used:\n  - it has the kind ${kind}: pass \`entry: executionZone.entry\`, or set execution.kind to external`,
-    );
-  });
+  ])(
+    "refuses a Verification zone without the entry of the stage's own Execution zone: %s",
+    (kind, settings) => {
+      const stack = new Stack(createApp(), "Verification", { env: here });
+      expect(() => new VerificationZone(stack, "Sekisho", { settings })).toThrow(
+        `The stage dev cannot be used:\n  - it has the kind ${kind}: pass \`entry: executionZone.entry\`, or set execution.kind to external`,
+      );
+    },
+  );
 
   it("takes a Verification zone without an entry where the Execution zone is external, and no Execution zone there", () => {
     const stack = new Stack(createApp(), "Verification", { env: here });
-    expect(new VerificationZone(stack, "Sekisho", { settings: external }).eventsUrl).toContain("https://");
-    expect(() => new ExecutionZone(stack, "Execution", { settings: external })).toThrow("leave out ExecutionZone");
+    expect(new VerificationZone(stack, "Sekisho", { settings: external }).eventsUrl).toContain(
+      "https://",
+    );
+    expect(() => new ExecutionZone(stack, "Execution", { settings: external })).toThrow(
+      "leave out ExecutionZone",
+    );
   });
 
   const zones = {
@@ -74,26 +87,52 @@ describe("a construct in an app of one's own", () => {
 
   it.each([
     ["Identity", { account: b, region }, `in the account ${b}, `, `in the account ${a}: `],
-    ["Execution", here, `account ${a} and the region ${region}`, `account ${b} and the region eu-west-1`],
-    ["Execution", { account: b, region }, `account ${b} and the region ${region}`, "the region eu-west-1"],
-    ["Verification", { account: b, region }, `account ${b} and the region ${region}`, `account ${a} and`],
-    ["Verification", { account: a, region: "eu-west-1" }, "the region eu-west-1", `the region ${region}`],
-  ] as const)("refuses a stack of another place, and names both: %s in %j", (zone, env, actual, expected) => {
-    const create = () => zones[zone](new Stack(createApp(), "Mine", { env }));
-    expect(create).toThrow("The stack Mine cannot be used");
-    expect(create).toThrow(actual);
-    expect(create).toThrow(expected);
-  });
+    [
+      "Execution",
+      here,
+      `account ${a} and the region ${region}`,
+      `account ${b} and the region eu-west-1`,
+    ],
+    [
+      "Execution",
+      { account: b, region },
+      `account ${b} and the region ${region}`,
+      "the region eu-west-1",
+    ],
+    [
+      "Verification",
+      { account: b, region },
+      `account ${b} and the region ${region}`,
+      `account ${a} and`,
+    ],
+    [
+      "Verification",
+      { account: a, region: "eu-west-1" },
+      "the region eu-west-1",
+      `the region ${region}`,
+    ],
+  ] as const)(
+    "refuses a stack of another place, and names both: %s in %j",
+    (zone, env, actual, expected) => {
+      const create = () => zones[zone](new Stack(createApp(), "Mine", { env }));
+      expect(create).toThrow("The stack Mine cannot be used");
+      expect(create).toThrow(actual);
+      expect(create).toThrow(expected);
+    },
+  );
 
   it.each([
     ["Identity", {}, `env: { account: "${a}", region: "REGION" }`],
     ["Execution", {}, `env: { account: "${b}", region: "eu-west-1" }`],
     ["Execution", { account: b }, `env: { account: "${b}", region: "eu-west-1" }`],
     ["Verification", { region }, `env: { account: "${a}", region: "${region}" }`],
-  ] as const)("refuses a stack without an env, and says which to give: %s with %j", (zone, env, remedy) => {
-    const stack = new Stack(createApp(), "Mine", { env });
-    expect(() => zones[zone](stack)).toThrow(remedy);
-  });
+  ] as const)(
+    "refuses a stack without an env, and says which to give: %s with %j",
+    (zone, env, remedy) => {
+      const stack = new Stack(createApp(), "Mine", { env });
+      expect(() => zones[zone](stack)).toThrow(remedy);
+    },
+  );
 
   it("puts the identity into any region of the account", () => {
     const stack = new Stack(createApp(), "Mine", { env: { account: a, region: "us-east-1" } });
@@ -118,7 +157,11 @@ it.each([
 });
 
 it("makes the log group of the runtime before its endpoint can be called, with the stage's retention and key", () => {
-  const stack = new Stack(createApp({ "@aws-cdk/core:enablePartitionLiterals": true }), "Execution", { env: here });
+  const stack = new Stack(
+    createApp({ "@aws-cdk/core:enablePartitionLiterals": true }),
+    "Execution",
+    { env: here },
+  );
   new ExecutionZone(stack, "Sekisho", {
     settings: settingsOf({ execution: { kind: "agentcore" }, logRetentionDays: 7 }),
   });
@@ -153,8 +196,11 @@ describe("addStage", () => {
 
   it("adds several stages to one app, each with its own names in CloudFormation", () => {
     const app = createApp();
-    for (const stageName of ["dev", "prod"]) addStage(new Stage(app, stageName), { ...external, stageName });
-    const names = app.synth().nestedAssemblies.flatMap(({ nestedAssembly }) => nestedAssembly.stacks);
+    for (const stageName of ["dev", "prod"])
+      addStage(new Stage(app, stageName), { ...external, stageName });
+    const names = app
+      .synth()
+      .nestedAssemblies.flatMap(({ nestedAssembly }) => nestedAssembly.stacks);
     expect(names.map(({ displayName, stackName }) => [displayName, stackName])).toEqual([
       ["dev/Identity (Sekisho-dev-Identity)", "Sekisho-dev-Identity"],
       ["dev/Verification (Sekisho-dev-Verification)", "Sekisho-dev-Verification"],
@@ -169,13 +215,24 @@ it.each(["eusc-de-east-1", "cn-north-1"])("names only the partition of its regio
   const config = configWith({
     stage: { verification: { account: a, region: place }, execution: { kind: "lambda" } },
   });
-  const json = { ...config, destinations: { home: { transport: "https" } }, routes: [{ destination: "home" }] };
-  const source = { config: parseConfig({ json }), configDirectory: folder, stageName: "dev", folder };
+  const json = {
+    ...config,
+    destinations: { home: { transport: "https" } },
+    routes: [{ destination: "home" }],
+  };
+  const source = {
+    config: parseConfig({ json }),
+    configDirectory: folder,
+    stageName: "dev",
+    folder,
+  };
   const app = createApp(context);
   addStage(app, { ...createSettings(source), writeBundle: () => code });
   const { partition } = RegionInfo.get(place);
   for (const { template } of app.synth().stacks) {
-    const partitions = [...JSON.stringify(template).matchAll(/arn:(aws[a-z-]*):/g)].map(([, name]) => name);
+    const partitions = [...JSON.stringify(template).matchAll(/arn:(aws[a-z-]*):/g)].map(
+      ([, name]) => name,
+    );
     expect(new Set(partitions)).toEqual(new Set(partitions.length === 0 ? [] : [partition]));
   }
 });
@@ -185,9 +242,13 @@ describe("addStage, in an app without a feature flag for references", () => {
     const app = createApp();
     addStage(app, lambda);
     const assembly = app.synth();
-    const [execution, verification] = ["Execution", "Verification"].map((id) => app.node.findChild(id) as Stack);
+    const [execution, verification] = ["Execution", "Verification"].map(
+      (id) => app.node.findChild(id) as Stack,
+    );
     const { Outputs = {} } = assembly.getStackByName("Sekisho-dev-Execution").template;
-    expect(Object.values(Outputs).filter((output) => Object(output).Export !== undefined)).toEqual([]);
+    expect(Object.values(Outputs).filter((output) => Object(output).Export !== undefined)).toEqual(
+      [],
+    );
     const text = JSON.stringify(assembly.getStackByName("Sekisho-dev-Verification").template);
     expect(text).toContain("Fn::GetStackOutput");
     expect(text).not.toContain("Fn::ImportValue");
@@ -203,7 +264,9 @@ describe("addStage, in an app without a feature flag for references", () => {
     addStage(app, external);
     const bucket = new Bucket(new Stack(app, "Producer", { env: here }), "Bucket");
     const consumer = new Stack(app, "Consumer", { env: here });
-    bucket.grantRead(new Role(consumer, "Reader", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }));
+    bucket.grantRead(
+      new Role(consumer, "Reader", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
+    );
     expect(JSON.stringify(Template.fromStack(consumer))).toContain("Fn::ImportValue");
   });
 });
@@ -227,7 +290,8 @@ describe("the members of the zones", () => {
     const { app, executionZone, verificationZone } = createZones(lambda);
     const topic = new Topic(new Stack(app, "Pager", { env: here }), "Topic");
     const zones = [verificationZone, executionZone];
-    for (const alarm of zones.flatMap(({ alarms }) => alarms)) alarm.addAlarmAction(new SnsAction(topic));
+    for (const alarm of zones.flatMap(({ alarms }) => alarms))
+      alarm.addAlarmAction(new SnsAction(topic));
     for (const zone of zones) {
       const found = Template.fromStack(Stack.of(zone)).findResources("AWS::CloudWatch::Alarm");
       expect(zone.alarms).toHaveLength(Object.keys(found).length);
@@ -241,10 +305,14 @@ describe("the members of the zones", () => {
   it("let a function of another stack read the table, and name the worker", () => {
     const { app, verificationZone } = createZones(lambda);
     const stack = new Stack(app, "Reports", { env: here });
-    const role = new Role(stack, "Reader", { assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+    const role = new Role(stack, "Reader", {
+      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+    });
     verificationZone.table.grantReadData(role);
     const [policy] = Object.values(Template.fromStack(stack).findResources("AWS::IAM::Policy"));
-    const actions = policy?.Properties.PolicyDocument.Statement.flatMap(({ Action }: { Action: unknown }) => Action);
+    const actions = policy?.Properties.PolicyDocument.Statement.flatMap(
+      ({ Action }: { Action: unknown }) => Action,
+    );
     expect(actions).toEqual(expect.arrayContaining(["dynamodb:Query", "kms:Decrypt"]));
     expect(verificationZone.worker.node.path).toBe("Verification/Sekisho/Worker");
   });
@@ -258,31 +326,39 @@ describe("the role that reads the outputs of the other account's stack", () => {
   it.each([
     ["agentcore", agentcore],
     ["lambda", settingsOf({ execution: { kind: "lambda", account: b } })],
-  ])("trusts the account for CloudFormation's role by its name, which a new bootstrap keeps: %s", (_kind, settings) => {
-    const { app, executionZone } = createZones(settings, createApp({ "@aws-cdk/core:enablePartitionLiterals": true }));
-    const { template } = app.synth().getStackArtifact(Stack.of(executionZone).artifactId);
-    const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(template.Resources).filter(
-      ([id, { Type }]) => Type === "AWS::IAM::Role" && id.includes("GetStackOutput"),
-    );
-    expect(roles.map(([, { Properties }]) => Properties.AssumeRolePolicyDocument)).toEqual([
-      {
-        Version: "2012-10-17",
-        Statement: [
-          {
-            Effect: "Allow",
-            Principal: { AWS: `arn:aws:iam::${a}:root` },
-            Action: "sts:AssumeRole",
-            Condition: { ArnEquals: { "aws:PrincipalArn": deployer } },
-          },
-        ],
-      },
-    ]);
-  });
+  ])(
+    "trusts the account for CloudFormation's role by its name, which a new bootstrap keeps: %s",
+    (_kind, settings) => {
+      const { app, executionZone } = createZones(
+        settings,
+        createApp({ "@aws-cdk/core:enablePartitionLiterals": true }),
+      );
+      const { template } = app.synth().getStackArtifact(Stack.of(executionZone).artifactId);
+      const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(
+        template.Resources,
+      ).filter(([id, { Type }]) => Type === "AWS::IAM::Role" && id.includes("GetStackOutput"));
+      expect(roles.map(([, { Properties }]) => Properties.AssumeRolePolicyDocument)).toEqual([
+        {
+          Version: "2012-10-17",
+          Statement: [
+            {
+              Effect: "Allow",
+              Principal: { AWS: `arn:aws:iam::${a}:root` },
+              Action: "sts:AssumeRole",
+              Condition: { ArnEquals: { "aws:PrincipalArn": deployer } },
+            },
+          ],
+        },
+      ]);
+    },
+  );
 
   it("is absent where both zones are in one account", () => {
     const { app, executionZone } = createZones(lambda);
     app.synth();
-    expect(JSON.stringify(Template.fromStack(Stack.of(executionZone)))).not.toContain("GetStackOutputRole");
+    expect(JSON.stringify(Template.fromStack(Stack.of(executionZone)))).not.toContain(
+      "GetStackOutputRole",
+    );
   });
 
   it("gets the permissions boundary and the tags of the app, like every other role", () => {
@@ -290,9 +366,9 @@ describe("the role that reads the outputs of the other account's stack", () => {
     const { executionZone } = createZones(agentcore, app);
     Tags.of(app).add("team", "bots");
     const { Resources } = app.synth().getStackArtifact(Stack.of(executionZone).artifactId).template;
-    const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(Resources).filter(
-      ([, { Type }]) => Type === "AWS::IAM::Role",
-    );
+    const roles = Object.entries<{ Type: string; Properties: Record<string, unknown> }>(
+      Resources,
+    ).filter(([, { Type }]) => Type === "AWS::IAM::Role");
     expect(roles.map(([id]) => id)).toContainEqual(expect.stringContaining("GetStackOutputRole"));
     for (const [, { Properties }] of roles) {
       expect(Properties).toMatchObject({

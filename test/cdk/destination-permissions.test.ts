@@ -2,7 +2,10 @@ import { describe, expect, it } from "@jest/globals";
 import { App, Stack } from "aws-cdk-lib";
 import { type PolicyStatement, Role } from "aws-cdk-lib/aws-iam";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { destinationSecrets, permitDestinations } from "../../lib/cdk/constructs/destination-permissions.ts";
+import {
+  destinationSecrets,
+  permitDestinations,
+} from "../../lib/cdk/constructs/destination-permissions.ts";
 
 type Json = Record<string, unknown>;
 
@@ -14,7 +17,9 @@ function configOf(destinations: Record<string, unknown>) {
 
 /** Returns the statements for destinations elsewhere with these authorizers. */
 function statementsFor(...authorizers: Json[]): Json[] {
-  const destinations = authorizers.map((authorizer, index) => [`d${index}`, { ...far, authorizer }] as const);
+  const destinations = authorizers.map(
+    (authorizer, index) => [`d${index}`, { ...far, authorizer }] as const,
+  );
   return permitted(Object.fromEntries(destinations));
 }
 
@@ -24,7 +29,11 @@ function permitted(destinations: Record<string, unknown>): Json[] {
     statements.push(statement.toJSON());
     return { statementAdded: true };
   };
-  const role = Role.fromRoleName(new Stack(new App({ analyticsReporting: false }), "Verification"), "Role", "caller");
+  const role = Role.fromRoleName(
+    new Stack(new App({ analyticsReporting: false }), "Verification"),
+    "Role",
+    "caller",
+  );
   permitDestinations(Object.assign(role, { addToPrincipalPolicy }), {
     config: configOf(destinations),
     entry: undefined,
@@ -70,7 +79,11 @@ const azure = {
 
 describe("the Verification role may ask AWS STS", () => {
   it("for tokens with the audiences of its destinations, whoever exchanges them, in one statement", () => {
-    const audiences = ["https://far.example", `https://iam.googleapis.com/${provider}`, "api://AzureADTokenExchange"];
+    const audiences = [
+      "https://far.example",
+      `https://iam.googleapis.com/${provider}`,
+      "api://AzureADTokenExchange",
+    ];
     const authorizers = [webIdentity({ audience: "https://far.example" }), google, azure];
     expect(statementsFor(...authorizers, ...authorizers)).toEqual([tokensFor({ audiences })]);
   });
@@ -97,12 +110,17 @@ describe("the Verification role may ask AWS STS", () => {
     ];
     const assume = (Resource: unknown) => ({ Effect: "Allow", Action: "sts:AssumeRole", Resource });
     const StringEquals = { "sts:ExternalId": "sekisho" };
-    expect(statementsFor(...authorizers)).toEqual([assume(one), { ...assume(other), Condition: { StringEquals } }]);
+    expect(statementsFor(...authorizers)).toEqual([
+      assume(one),
+      { ...assume(other), Condition: { StringEquals } },
+    ]);
   });
 
   it("for nothing where no destination needs it", () => {
     expect(statementsFor({ type: "bearer", token: { env: "TOKEN" } })).toEqual([]);
-    expect(permitted({ own: { transport: "https", authorizer: webIdentity({ audience: "a" }) } })).toEqual([]);
+    expect(
+      permitted({ own: { transport: "https", authorizer: webIdentity({ audience: "a" }) } }),
+    ).toEqual([]);
   });
 });
 
@@ -115,7 +133,10 @@ describe("an A2A agent", () => {
   it.each([
     ["a function", { ...sigv4("lambda"), functionArn }],
     ["an API", sigv4("execute-api")],
-    ["a role of another account", { ...sigv4("lambda"), assumeRoleArn: "arn:aws:iam::222222222222:role/agents" }],
+    [
+      "a role of another account",
+      { ...sigv4("lambda"), assumeRoleArn: "arn:aws:iam::222222222222:role/agents" },
+    ],
     ["a token", webIdentity({ audience: "agents" })],
     ["an exchanged token", google],
     ["nothing of AWS", { type: "bearer", token: { env: "TOKEN" } }],
@@ -128,15 +149,23 @@ describe("an A2A agent", () => {
   });
 
   it("is permitted both APIs where its card is at another than its messages go to", () => {
-    const agent = { transport: "a2a", card: api("cards"), url: api("agents"), authorizer: sigv4("execute-api") };
+    const agent = {
+      transport: "a2a",
+      card: api("cards"),
+      url: api("agents"),
+      authorizer: sigv4("execute-api"),
+    };
     const [statement, ...others] = permitted({ agent });
     expect(others).toEqual([]);
     const resources = JSON.stringify(statement?.Resource);
-    for (const id of ["cards", "agents"]) expect(resources).toContain(`:execute-api:eu-central-1:*:${id}/*`);
+    for (const id of ["cards", "agents"])
+      expect(resources).toContain(`:execute-api:eu-central-1:*:${id}/*`);
   });
 
   it("of the local run is permitted nothing", () => {
-    expect(permitted({ own: { transport: "a2a", authorizer: webIdentity({ audience: "a" }) } })).toEqual([]);
+    expect(
+      permitted({ own: { transport: "a2a", authorizer: webIdentity({ audience: "a" }) } }),
+    ).toEqual([]);
   });
 });
 
@@ -163,7 +192,10 @@ describe("the secrets that a worker may read", () => {
     };
     const mtls = { type: "mtls", certificate: secret("certificate"), key: secret("key") };
     const authorizers = { oauth, mtls, pinned: { ...mtls, ca: secret("ca") }, google, azure };
-    const destinations = Object.entries(authorizers).map(([name, authorizer]) => [name, { ...far, authorizer }]);
+    const destinations = Object.entries(authorizers).map(([name, authorizer]) => [
+      name,
+      { ...far, authorizer },
+    ]);
     expect(destinationSecrets(configOf(Object.fromEntries(destinations)))).toEqual([
       "client-secret",
       ...["certificate", "key"],

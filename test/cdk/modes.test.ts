@@ -27,9 +27,14 @@ it("writes bundles that everybody can read under the umask 077, also into folder
 });
 
 it("gives assets whose files every user can read under the umask 077", async () => {
-  const home = { destinations: { home: { transport: "https" } }, routes: [{ destination: "home" }] };
+  const home = {
+    destinations: { home: { transport: "https" } },
+    routes: [{ destination: "home" }],
+  };
   const kinds = ["lambda", "agentcore"] as const;
-  const configs = kinds.map((kind) => [kind, configWith({ stage: { execution: { kind } }, ...home })] as const);
+  const configs = kinds.map(
+    (kind) => [kind, configWith({ stage: { execution: { kind } }, ...home })] as const,
+  );
   const directory = await synthInto({ configs: Object.fromEntries(configs), stageName: "dev" });
   try {
     const folders = kinds.flatMap((kind) => {
@@ -40,7 +45,9 @@ it("gives assets whose files every user can read under the umask 077", async () 
       );
     });
     expect(folders.length).toBeGreaterThan(6);
-    const modes = folders.flatMap((folder) => readdirSync(folder).map((name) => modeOf(join(folder, name))));
+    const modes = folders.flatMap((folder) =>
+      readdirSync(folder).map((name) => modeOf(join(folder, name))),
+    );
     expect(new Set(modes)).toEqual(new Set([0o644]));
     // The hash of the contents is that of an asset whose files only their owner can read, and CDK uploads no asset twice.
     for (const folder of folders) expect(folder).not.toContain(FileSystem.fingerprint(folder));

@@ -15,9 +15,11 @@ const root = join(import.meta.dirname, "../..");
 const folder = folderOfFile();
 
 /** These packages have no license file. The text of their license, Apache-2.0, is there for others. */
-const withoutLicenseFile = ["credential-provider-http", "credential-provider-login", "nested-clients"].map(
-  (name) => `@aws-sdk/${name}`,
-);
+const withoutLicenseFile = [
+  "credential-provider-http",
+  "credential-provider-login",
+  "nested-clients",
+].map((name) => `@aws-sdk/${name}`);
 
 function bundleWith(name: BundleName, agent: unknown = "echo") {
   const { files, metafile } = bundle({
@@ -25,7 +27,10 @@ function bundleWith(name: BundleName, agent: unknown = "echo") {
     config: parseConfig({ json: { execution: { agent } } }),
     configDirectory: folder,
   });
-  return { packages: bundledPackages(metafile), notices: Buffer.from(files.get(noticesFileName) ?? "").toString() };
+  return {
+    packages: bundledPackages(metafile),
+    notices: Buffer.from(files.get(noticesFileName) ?? "").toString(),
+  };
 }
 
 function licenseOf(path: string): string | undefined {
@@ -43,20 +48,28 @@ describe("the notices", () => {
     ["container", { type: "bedrock", modelId: "amazon.nova-lite-v1:0" }],
   ];
 
-  it.each(agents)("name every package in %s with the agent %j, with its version and license", (name, agent) => {
-    const { packages, notices } = bundleWith(name, agent);
-    expect(packages.length).toBeGreaterThan(0);
-    for (const path of packages) {
-      const { name: packageName, version } = JSON.parse(readFileSync(join(root, path, "package.json"), "utf8"));
-      expect(notices).toContain(`\n${packageName} ${version} (`);
-      const license = licenseOf(path);
-      if (license === undefined) {
-        expect(withoutLicenseFile).toContain(packageName);
-        expect(notices).toContain(`\n${packageName} ${version} (Apache-2.0)\n`);
-        expect(notices).toMatch(/^ *Apache License$/m);
-      } else expect(notices.includes(license) ? packageName : `${packageName} without its license`).toBe(packageName);
-    }
-  });
+  it.each(agents)(
+    "name every package in %s with the agent %j, with its version and license",
+    (name, agent) => {
+      const { packages, notices } = bundleWith(name, agent);
+      expect(packages.length).toBeGreaterThan(0);
+      for (const path of packages) {
+        const { name: packageName, version } = JSON.parse(
+          readFileSync(join(root, path, "package.json"), "utf8"),
+        );
+        expect(notices).toContain(`\n${packageName} ${version} (`);
+        const license = licenseOf(path);
+        if (license === undefined) {
+          expect(withoutLicenseFile).toContain(packageName);
+          expect(notices).toContain(`\n${packageName} ${version} (Apache-2.0)\n`);
+          expect(notices).toMatch(/^ *Apache License$/m);
+        } else
+          expect(
+            notices.includes(license) ? packageName : `${packageName} without its license`,
+          ).toBe(packageName);
+      }
+    },
+  );
 
   it("name the packages of an agent of its own, with all of their notices and comments", () => {
     const own = join(folder, "node_modules/@acme/tools");
@@ -65,14 +78,21 @@ describe("the notices", () => {
       join(own, "package.json"),
       JSON.stringify({ name: "@acme/tools", version: "1.2.3", main: "index.js" }),
     );
-    writeFileSync(join(own, "index.js"), "/*! Copyright Somebody */\nexports.tool = () => 'used';\n");
+    writeFileSync(
+      join(own, "index.js"),
+      "/*! Copyright Somebody */\nexports.tool = () => 'used';\n",
+    );
     writeFileSync(join(own, "LICENCE.md"), "A license\r\nof Acme.\n");
     writeFileSync(join(own, "NOTICE"), "Portions of this are of Emca.\n");
     const agent = 'import { tool } from "@acme/tools";\nexport const agent = async () => tool();\n';
     writeFileSync(join(folder, "agent.ts"), agent);
     const { notices } = bundleWith("container", "./agent.ts");
     expect(notices).toContain("\n@acme/tools 1.2.3 (no license in its package.json)\n");
-    for (const text of ["A license\nof Acme.", "Portions of this are of Emca.", "/*! Copyright Somebody */"])
+    for (const text of [
+      "A license\nof Acme.",
+      "Portions of this are of Emca.",
+      "/*! Copyright Somebody */",
+    ])
       expect(notices).toContain(text);
     expect(bundleWith("container").notices).not.toContain("@acme/tools");
   });

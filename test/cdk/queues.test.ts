@@ -3,7 +3,12 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
 import { Role } from "aws-cdk-lib/aws-iam";
-import { createFileBucket, createTaskTable, createZoneKey, permitFiles } from "../../lib/cdk/constructs/storage.ts";
+import {
+  createFileBucket,
+  createTaskTable,
+  createZoneKey,
+  permitFiles,
+} from "../../lib/cdk/constructs/storage.ts";
 import { a, b, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
 const chosen = {
@@ -13,7 +18,13 @@ const chosen = {
 };
 
 type Variant = keyof typeof chosen;
-type Statement = { Effect: string; Action: unknown; Resource: unknown; Principal?: unknown; Condition?: unknown };
+type Statement = {
+  Effect: string;
+  Action: unknown;
+  Resource: unknown;
+  Principal?: unknown;
+  Condition?: unknown;
+};
 let made = new Map<Variant, Synthesized>();
 
 beforeAll(async () => {
@@ -33,7 +44,10 @@ function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;
   if ("Fn::Join" in value) return (value["Fn::Join"] as [string, unknown[]])[1].map(plain).join("");
-  if ("Ref" in value) return { "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com" }[String(value.Ref)] ?? value;
+  if ("Ref" in value)
+    return (
+      { "AWS::Partition": "aws", "AWS::URLSuffix": "amazonaws.com" }[String(value.Ref)] ?? value
+    );
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plain(entry)]));
 }
 
@@ -49,17 +63,19 @@ describe.each([
   const isRole = { ArnEquals: { "aws:PrincipalArn": role } };
 
   it("has a queue that only the Execution role may send to, encrypted by a key that this role may use through SQS only", () => {
-    const queues = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter((one) => one.properties.QueueName);
+    const queues = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter(
+      (one) => one.properties.QueueName,
+    );
     expect(queues.map(({ properties }) => properties)).toMatchObject([
       { QueueName: "sekisho-dev-completions", KmsMasterKeyId: expect.anything() },
     ]);
     const [queue] = queues;
-    const policies = resourcesOf(name, "Verification", "AWS::SQS::QueuePolicy").filter(({ properties }) =>
-      JSON.stringify(properties.Queues).includes(`"${queue?.id}"`),
+    const policies = resourcesOf(name, "Verification", "AWS::SQS::QueuePolicy").filter(
+      ({ properties }) => JSON.stringify(properties.Queues).includes(`"${queue?.id}"`),
     );
-    const allowed = statementsOf(policies.map(({ properties }) => properties.PolicyDocument)).filter(
-      ({ Effect }) => Effect === "Allow",
-    );
+    const allowed = statementsOf(
+      policies.map(({ properties }) => properties.PolicyDocument),
+    ).filter(({ Effect }) => Effect === "Allow");
     expect(allowed.map(plain)).toEqual([
       {
         Action: "sqs:SendMessage",
@@ -86,14 +102,24 @@ describe.each([
 
   it("permits the Execution role to send there, and to use a key of that account through SQS only; nobody else of its stack", () => {
     const policies = resourcesOf(name, "Execution", "AWS::IAM::Policy");
-    const toOther = policies.filter((policy) => JSON.stringify(plain(policy.properties)).includes(queueArn));
+    const toOther = policies.filter((policy) =>
+      JSON.stringify(plain(policy.properties)).includes(queueArn),
+    );
     expect(toOther.map(({ properties }) => properties.Roles)).toEqual([
       [{ Ref: expect.stringMatching(/^ExecutionRole/) }],
     ]);
-    const statements = statementsOf(toOther.map(({ properties }) => properties.PolicyDocument)).map(plain);
-    expect(statements).toContainEqual({ Action: "sqs:SendMessage", Effect: "Allow", Resource: queueArn });
+    const statements = statementsOf(toOther.map(({ properties }) => properties.PolicyDocument)).map(
+      plain,
+    );
+    expect(statements).toContainEqual({
+      Action: "sqs:SendMessage",
+      Effect: "Allow",
+      Resource: queueArn,
+    });
     const anyKey = `arn:aws:kms:eu-central-1:${a}:key/*`;
-    expect(policies.filter((policy) => JSON.stringify(plain(policy.properties)).includes(anyKey))).toEqual(toOther);
+    expect(
+      policies.filter((policy) => JSON.stringify(plain(policy.properties)).includes(anyKey)),
+    ).toEqual(toOther);
     expect(statements).toContainEqual({
       Action: ["kms:Decrypt", "kms:GenerateDataKey"],
       Condition: { StringEquals: throughSqs },
@@ -106,7 +132,9 @@ describe.each([
     const places = ["AWS::Lambda::Function", "AWS::BedrockAgentCore::Runtime"].flatMap((type) =>
       ["Execution", "Verification"].flatMap((zone) => resourcesOf(name, zone, type)),
     );
-    const told = places.filter(({ properties }) => JSON.stringify(properties).includes("SEKISHO_COMPLETIONS_URL"));
+    const told = places.filter(({ properties }) =>
+      JSON.stringify(properties).includes("SEKISHO_COMPLETIONS_URL"),
+    );
     expect(told.map(({ id }) => id)).toEqual([expect.stringMatching(/^(Worker|Runtime)/)]);
     expect(JSON.stringify(plain(told[0]?.properties))).toContain(
       `"https://sqs.eu-central-1.amazonaws.com/${a}/sekisho-dev-completions"`,
@@ -114,19 +142,26 @@ describe.each([
   });
 
   it("wakes the worker from it with two invocations at most, and forgets what could not be handled three times", () => {
-    const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter((one) => one.properties.QueueName);
-    const sources = resourcesOf(name, "Verification", "AWS::Lambda::EventSourceMapping").filter(({ properties }) =>
-      JSON.stringify(properties.EventSourceArn).includes(`"${queue?.id}"`),
+    const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter(
+      (one) => one.properties.QueueName,
+    );
+    const sources = resourcesOf(name, "Verification", "AWS::Lambda::EventSourceMapping").filter(
+      ({ properties }) => JSON.stringify(properties.EventSourceArn).includes(`"${queue?.id}"`),
     );
     expect(sources.map(({ properties }) => properties)).toMatchObject([
-      { FunctionName: { Ref: expect.stringMatching(/^Worker/) }, ScalingConfig: { MaximumConcurrency: 2 } },
+      {
+        FunctionName: { Ref: expect.stringMatching(/^Worker/) },
+        ScalingConfig: { MaximumConcurrency: 2 },
+      },
     ]);
     const { MessageRetentionPeriod: kept, VisibilityTimeout: hidden } = queue?.properties ?? {};
     expect(Number(kept)).toBe(3 * Number(hidden));
   });
 
   it("lets the queue go with its stack, so that its name is free again", () => {
-    const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter((one) => one.properties.QueueName);
+    const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter(
+      (one) => one.properties.QueueName,
+    );
     expect(queue?.deletionPolicy).toBe("Delete");
   });
 });
@@ -137,7 +172,11 @@ describe("a stage whose tasks are executed elsewhere", () => {
   });
 });
 
-const far = { transport: "https", url: "https://far.example/", authorizer: { type: "bearer", token: { env: "FAR" } } };
+const far = {
+  transport: "https",
+  url: "https://far.example/",
+  authorizer: { type: "bearer", token: { env: "FAR" } },
+};
 const external = { destinations: { far }, routes: [{ destination: "far" }] };
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 const given = { workerConcurrency: 8, eventsPerSecond: 120, eventBurst: 400, reservedIngress: 30 };
@@ -145,13 +184,19 @@ const given = { workerConcurrency: 8, eventsPerSecond: 120, eventBurst: 400, res
 const configs = {
   agentcore: configWith({ stage: {} }),
   lambda: configWith({ stage: { execution: { kind: "lambda" } } }),
-  external: configWith({ stage: { execution: { kind: "external" } }, ...external, slack: { install } }),
+  external: configWith({
+    stage: { execution: { kind: "external" } },
+    ...external,
+    slack: { install },
+  }),
   patient: configWith({
     stage: { execution: { kind: "external" } },
     destinations: { far: { ...far, callTimeoutMs: 300_000 } },
     routes: [{ destination: "far" }],
   }),
-  scaled: configWith({ stage: { execution: { kind: "lambda" }, scale: { ...given, agentConcurrency: 24 } } }),
+  scaled: configWith({
+    stage: { execution: { kind: "lambda" }, scale: { ...given, agentConcurrency: 24 } },
+  }),
 };
 
 type Name = keyof typeof configs;
@@ -187,12 +232,17 @@ function reservedOf(name: Name): unknown[] {
 
 it("a long call has time in its worker, and hides no message for longer", () => {
   const timesOf = (name: Name) => ({
-    hidden: scaledResources(name, "AWS::SQS::Queue").map(({ properties }) => properties.VisibilityTimeout),
+    hidden: scaledResources(name, "AWS::SQS::Queue").map(
+      ({ properties }) => properties.VisibilityTimeout,
+    ),
     workers: scaledResources(name, "AWS::Lambda::Function")
       .filter(({ id }) => id.startsWith("Worker"))
       .map(({ properties }) => properties.Timeout),
   });
-  expect(timesOf("patient")).toEqual({ hidden: timesOf("external").hidden, workers: [60 + 15 + 270] });
+  expect(timesOf("patient")).toEqual({
+    hidden: timesOf("external").hidden,
+    workers: [60 + 15 + 270],
+  });
   expect(timesOf("patient").hidden).toContain(450);
 });
 
@@ -201,10 +251,13 @@ describe("by default, where the account allows ten invocations,", () => {
     ["external", 6],
     ["agentcore", 4],
     ["lambda", 2],
-  ] as const)("%s leaves %i of them to what no queue feeds while all its queues are busy", (name, left) => {
-    const most = sourcesOf(name).reduce((sum, one) => sum + one, 0);
-    expect(10 - most).toBe(left);
-  });
+  ] as const)(
+    "%s leaves %i of them to what no queue feeds while all its queues are busy",
+    (name, left) => {
+      const most = sourcesOf(name).reduce((sum, one) => sum + one, 0);
+      expect(10 - most).toBe(left);
+    },
+  );
 
   it.each(["agentcore", "lambda", "external"] as const)(
     "%s reserves nothing, which such an account refuses",
@@ -225,7 +278,9 @@ describe("the scale of a stage", () => {
   it("sets how many workers and agents run at once, and what only the ingress has", () => {
     expect(sourcesOf("scaled").sort((one, other) => one - other)).toEqual([2, 2, 8, 24]);
     expect(reservedOf("scaled")).toEqual([["Ingress", 30]]);
-    expect(JSON.stringify(scaledResources("scaled", "AWS::Lambda::Function"))).toContain('\\"sendsAtOnce\\":3');
+    expect(JSON.stringify(scaledResources("scaled", "AWS::Lambda::Function"))).toContain(
+      '\\"sendsAtOnce\\":3',
+    );
   });
 
   it("sets how many requests of Slack are let through", () => {
@@ -238,15 +293,24 @@ describe("the scale of a stage", () => {
   it("lets installations have a limit of their own, beside that of events", () => {
     const [stage] = scaledResources("external", "AWS::ApiGatewayV2::Stage");
     const own = { ThrottlingRateLimit: 2, ThrottlingBurstLimit: 5 };
-    expect(stage?.properties.RouteSettings).toEqual({ "GET /slack/install": own, "GET /slack/oauth_redirect": own });
-    expect(scaledResources("agentcore", "AWS::ApiGatewayV2::Stage")[0]?.properties.RouteSettings).toBeUndefined();
+    expect(stage?.properties.RouteSettings).toEqual({
+      "GET /slack/install": own,
+      "GET /slack/oauth_redirect": own,
+    });
+    expect(
+      scaledResources("agentcore", "AWS::ApiGatewayV2::Stage")[0]?.properties.RouteSettings,
+    ).toBeUndefined();
     // AWS refuses a stage that is created before its routes.
-    const { Resources } = JSON.parse(scaled.get("external")?.stacks.get("Verification")?.text ?? "{}");
-    const routes = scaledResources("external", "AWS::ApiGatewayV2::Route").filter(({ properties }) =>
-      String(properties.RouteKey).startsWith("GET "),
+    const { Resources } = JSON.parse(
+      scaled.get("external")?.stacks.get("Verification")?.text ?? "{}",
+    );
+    const routes = scaledResources("external", "AWS::ApiGatewayV2::Route").filter(
+      ({ properties }) => String(properties.RouteKey).startsWith("GET "),
     );
     expect(routes).toHaveLength(2);
-    expect(Resources[stage?.id ?? ""].DependsOn).toEqual(expect.arrayContaining(routes.map(({ id }) => id)));
+    expect(Resources[stage?.id ?? ""].DependsOn).toEqual(
+      expect.arrayContaining(routes.map(({ id }) => id)),
+    );
   });
 });
 
@@ -255,9 +319,14 @@ const templates = new Map<boolean, Template>();
 beforeAll(() => {
   for (const production of [false, true]) {
     const app = new App({ analyticsReporting: false });
-    const stack = new Stack(app, "Zone", { env: { account: "111111111111", region: "eu-central-1" } });
+    const stack = new Stack(app, "Zone", {
+      env: { account: "111111111111", region: "eu-central-1" },
+    });
     const key = createZoneKey(stack, "Key", { production });
-    permitFiles(Role.fromRoleName(stack, "Role", "theRole"), createFileBucket(stack, "Files", { key, production }));
+    permitFiles(
+      Role.fromRoleName(stack, "Role", "theRole"),
+      createFileBucket(stack, "Files", { key, production }),
+    );
     templates.set(production, Template.fromStack(stack));
   }
 });
@@ -284,7 +353,13 @@ describe("the bucket of files", () => {
         ],
       },
       LifecycleConfiguration: {
-        Rules: [{ ExpirationInDays: 1, AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: "Enabled" }],
+        Rules: [
+          {
+            ExpirationInDays: 1,
+            AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 },
+            Status: "Enabled",
+          },
+        ],
       },
       OwnershipControls: { Rules: [{ ObjectOwnership: "BucketOwnerEnforced" }] },
       PublicAccessBlockConfiguration: {
@@ -314,7 +389,9 @@ describe("the bucket of files", () => {
       {
         Effect: "Allow",
         Action: ["s3:PutObject", "s3:GetObject"],
-        Resource: { "Fn::Join": ["", [{ "Fn::GetAtt": [expect.stringMatching(/^Files/), "Arn"] }, "/*"]] },
+        Resource: {
+          "Fn::Join": ["", [{ "Fn::GetAtt": [expect.stringMatching(/^Files/), "Arn"] }, "/*"]],
+        },
       },
     ]);
   });
@@ -345,6 +422,9 @@ describe("the table of tasks", () => {
   it("has the indexes of keys only that its zone needs", () => {
     expect(indexesOf()).toBeUndefined();
     expect(indexesOf("principals")).toEqual([index("principal", "listed")]);
-    expect(indexesOf("shards", "principals")).toEqual([index("shard", "position"), index("principal", "listed")]);
+    expect(indexesOf("shards", "principals")).toEqual([
+      index("shard", "position"),
+      index("principal", "listed"),
+    ]);
   });
 });

@@ -2,7 +2,11 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { a, configWith, type Resource, type Synthesized, synthAll } from "./synth.ts";
 
-const far = { transport: "https", url: "https://far.example/", authorizer: { type: "bearer", token: { env: "FAR" } } };
+const far = {
+  transport: "https",
+  url: "https://far.example/",
+  authorizer: { type: "bearer", token: { env: "FAR" } },
+};
 
 const plain = {
   stage: { execution: { kind: "external" } },
@@ -55,9 +59,21 @@ describe("the installation flow", () => {
         operation: "GetSecretValue",
         secrets: ["secret:sekisho/dev/SLACK_CLIENT_SECRET-??????"],
       },
-      { id: expect.any(String), operation: "CreateSecret", secrets: ["secret:sekisho/dev/installations/*"] },
-      { id: expect.any(String), operation: "PutSecretValue", secrets: ["secret:sekisho/dev/installations/*"] },
-      { id: expect.any(String), operation: "RestoreSecret", secrets: ["secret:sekisho/dev/installations/*"] },
+      {
+        id: expect.any(String),
+        operation: "CreateSecret",
+        secrets: ["secret:sekisho/dev/installations/*"],
+      },
+      {
+        id: expect.any(String),
+        operation: "PutSecretValue",
+        secrets: ["secret:sekisho/dev/installations/*"],
+      },
+      {
+        id: expect.any(String),
+        operation: "RestoreSecret",
+        secrets: ["secret:sekisho/dev/installations/*"],
+      },
     ]);
     const policies = resources("with").filter(
       ({ id, type }) => type === "AWS::IAM::Policy" && id.startsWith("Install"),
@@ -73,8 +89,12 @@ describe("the installation flow", () => {
   it("writes to the table, under keys of its own, and reads nothing there", () => {
     const statements = resources("with")
       .filter(({ id, type }) => type === "AWS::IAM::Policy" && id.startsWith("InstallFlow"))
-      .flatMap(({ properties }) => (properties.PolicyDocument as { Statement: Statement[] }).Statement);
-    const ofTable = statements.filter(({ Action }) => [Action].flat().some((action) => action.startsWith("dynamodb:")));
+      .flatMap(
+        ({ properties }) => (properties.PolicyDocument as { Statement: Statement[] }).Statement,
+      );
+    const ofTable = statements.filter(({ Action }) =>
+      [Action].flat().some((action) => action.startsWith("dynamodb:")),
+    );
     expect(ofTable).toMatchObject([
       {
         Action: "dynamodb:UpdateItem",
@@ -85,7 +105,9 @@ describe("the installation flow", () => {
 
   it("leaves it to the worker's role to read installations, which writes none; the ingress sees none of it", () => {
     const others = secretPermissions("with").filter(({ id }) => !id.startsWith("InstallFlow"));
-    const ofInstallations = others.filter(({ secrets }) => secrets.some((one) => one.includes("installations")));
+    const ofInstallations = others.filter(({ secrets }) =>
+      secrets.some((one) => one.includes("installations")),
+    );
     expect(ofInstallations.map(({ operation }) => operation)).toEqual(["GetSecretValue"]);
     expect(ofInstallations.filter(({ id }) => id.startsWith("Ingress"))).toEqual([]);
   });
@@ -116,8 +138,13 @@ describe("the installation flow", () => {
       SEKISHO_SLACK_API_URL: "https://slack.com/api/",
       SEKISHO_TABLE: expect.anything(),
     });
-    const told = variables.filter(([, one]) => one.SEKISHO_INSTALLATIONS_PREFIX !== undefined).map(([id]) => id);
-    expect(told.map((id) => id.replace(/[0-9A-F]{8}$/, "")).sort()).toEqual(["InstallFlow", "Worker"]);
+    const told = variables
+      .filter(([, one]) => one.SEKISHO_INSTALLATIONS_PREFIX !== undefined)
+      .map(([id]) => id);
+    expect(told.map((id) => id.replace(/[0-9A-F]{8}$/, "")).sort()).toEqual([
+      "InstallFlow",
+      "Worker",
+    ]);
   });
 });
 
@@ -148,7 +175,9 @@ function times(text: string, part: string): number {
 function queuesSentTo(name: "agent" | "plain"): number {
   const policies = withA2a.get(name)?.resources("AWS::IAM::Policy", "Execution") ?? [];
   const statements = policies.flatMap(({ properties }) => {
-    const { Statement } = properties.PolicyDocument as { Statement: { Action: unknown; Resource: unknown }[] };
+    const { Statement } = properties.PolicyDocument as {
+      Statement: { Action: unknown; Resource: unknown }[];
+    };
     return Statement.filter(({ Action }) => [Action].flat().includes("sqs:SendMessage"));
   });
   return statements.flatMap(({ Resource }) => Resource).length;
@@ -165,11 +194,14 @@ describe("an Execution zone that is an A2A agent", () => {
   });
 
   it("is called by the Verification zone and by the roles that are named, and by nobody else", () => {
-    const permissions = withA2a.get("agent")?.resources("AWS::Lambda::Permission", "Execution") ?? [];
+    const permissions =
+      withA2a.get("agent")?.resources("AWS::Lambda::Permission", "Execution") ?? [];
     const principals = permissions.map(({ properties }) => properties.Principal);
     // Each account has two permissions. The function itself knows the roles.
     const accounts = [a, client.split(":")[4]];
-    expect(principals.toSorted()).toEqual(accounts.flatMap((account) => [account, account]).toSorted());
+    expect(principals.toSorted()).toEqual(
+      accounts.flatMap((account) => [account, account]).toSorted(),
+    );
     expect(execution("agent")).toContain(`"SEKISHO_CALLERS": "${verificationRole} ${client}"`);
   });
 
@@ -180,15 +212,25 @@ describe("an Execution zone that is an A2A agent", () => {
   });
 
   it("runs the agents of its clients by a queue and a concurrency of their own, beside those of Slack", () => {
-    const ofWorker = withA2a.get("agent")?.resources("AWS::Lambda::EventSourceMapping", "Execution") ?? [];
+    const ofWorker =
+      withA2a.get("agent")?.resources("AWS::Lambda::EventSourceMapping", "Execution") ?? [];
     expect(ofWorker).toHaveLength(2);
-    expect(new Set(ofWorker.map(({ properties }) => JSON.stringify(properties.EventSourceArn))).size).toBe(2);
-    for (const { properties } of ofWorker) expect(properties.ScalingConfig).toEqual({ MaximumConcurrency: 2 });
+    expect(
+      new Set(ofWorker.map(({ properties }) => JSON.stringify(properties.EventSourceArn))).size,
+    ).toBe(2);
+    for (const { properties } of ofWorker)
+      expect(properties.ScalingConfig).toEqual({ MaximumConcurrency: 2 });
   });
 
   it("needs all of that only where its address is configured", () => {
     const text = execution("plain");
-    for (const part of ["dynamodb:Query", "CARD_KEY-", client, "by-principal", "SEKISHO_CLIENTS_QUEUE_URL"])
+    for (const part of [
+      "dynamodb:Query",
+      "CARD_KEY-",
+      client,
+      "by-principal",
+      "SEKISHO_CLIENTS_QUEUE_URL",
+    ])
       expect(text).not.toContain(part);
     expect(times(text, "SEKISHO_QUEUE_URL")).toBe(1);
   });

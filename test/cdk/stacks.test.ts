@@ -38,7 +38,9 @@ function stacksOf(name: Variant): Synthesized {
 
 function resourcesOf(name: Variant, type?: string): Resource[] {
   const { stacks, resources } = stacksOf(name);
-  return type === undefined ? [...stacks.values()].flatMap((stack) => stack.resources) : resources(type);
+  return type === undefined
+    ? [...stacks.values()].flatMap((stack) => stack.resources)
+    : resources(type);
 }
 
 /** Returns every object in a value that has the field. */
@@ -63,16 +65,20 @@ describe.each(names)("%s", (name) => {
 
   it("is deployed in the order Identity, Execution, Verification, each into its account", () => {
     const { order, accounts } = stacksOf(name);
-    expect(order).toEqual(isExternal ? ["Identity", "Verification"] : ["Identity", "Execution", "Verification"]);
+    expect(order).toEqual(
+      isExternal ? ["Identity", "Verification"] : ["Identity", "Execution", "Verification"],
+    );
     expect(accounts.get("Identity")).toContain(a);
     expect(accounts.get("Verification")).toContain(a);
-    if (!isExternal) expect(accounts.get("Execution")).toContain(name.includes("two accounts") ? b : a);
+    if (!isExternal)
+      expect(accounts.get("Execution")).toContain(name.includes("two accounts") ? b : a);
   });
 
   it("lets nobody invoke the worker by a resource policy: only an operator's own IAM policy may", () => {
     const [worker] = resourcesOf(name, "AWS::Lambda::Function").filter(
       ({ properties }) =>
-        typeof properties.Description === "string" && properties.Description.startsWith("Advances tasks"),
+        typeof properties.Description === "string" &&
+        properties.Description.startsWith("Advances tasks"),
     );
     expect(worker).toBeDefined();
     const named = resourcesOf(name, "AWS::Lambda::Permission").filter(
@@ -87,7 +93,9 @@ describe.each(names)("%s", (name) => {
     expect(alias?.properties).toMatchObject({ Name: "operator", FunctionVersion: "$LATEST" });
     const output = stacksOf(name).stacks.get("Verification")?.outputs.WorkerFunction;
     expect(referenced(Object(output).Value)).toBe(alias?.id);
-    const sources = resourcesOf(name, "AWS::Lambda::EventSourceMapping").map(({ properties }) => properties);
+    const sources = resourcesOf(name, "AWS::Lambda::EventSourceMapping").map(
+      ({ properties }) => properties,
+    );
     const worker = referenced(alias?.properties.FunctionName);
     const targets = sources.map(({ FunctionName }) => referenced(FunctionName));
     expect(targets).toContain(worker);
@@ -108,13 +116,16 @@ describe.each(names)("%s", (name) => {
       [...nameFields, "LogGroupName", "BucketName"].flatMap((field) => properties[field] ?? []),
     );
     // A reference is a name that AWS made. CDK names the role that may read a stack's outputs.
-    const ours = fixed.filter((name) => typeof name === "string" && !name.includes("PublishGetStackOutput"));
+    const ours = fixed.filter(
+      (name) => typeof name === "string" && !name.includes("PublishGetStackOutput"),
+    );
     expect(ours).toEqual(
       isExternal
         ? ["sekisho-dev-verification"]
         : expect.arrayContaining(["sekisho-dev-verification", "sekisho-dev-completions"]),
     );
-    for (const text of ours) expect(text).toMatch(/^sekisho-dev-(verification|execution|completions)$/);
+    for (const text of ours)
+      expect(text).toMatch(/^sekisho-dev-(verification|execution|completions)$/);
     expect(new Set(ours).size).toBe(ours.length);
   });
 
@@ -134,8 +145,12 @@ describe.each(names)("%s", (name) => {
             .filter((one) => !["Delete", undefined].includes(one.deletionPolicy))
             .map(({ id }) => id),
         ).toEqual(["LiveSettings"]);
-      for (const type of isProduction ? ["AWS::KMS::Key", "AWS::DynamoDB::Table", "AWS::SQS::Queue"] : []) {
-        const all = resourcesOf(name, type).filter(({ properties }) => properties.QueueName === undefined);
+      for (const type of isProduction
+        ? ["AWS::KMS::Key", "AWS::DynamoDB::Table", "AWS::SQS::Queue"]
+        : []) {
+        const all = resourcesOf(name, type).filter(
+          ({ properties }) => properties.QueueName === undefined,
+        );
         expect(kept.filter((one) => one.type === type)).toEqual(all);
       }
       const tables = resourcesOf(name, "AWS::DynamoDB::Table");
@@ -154,7 +169,8 @@ describe.each(names)("%s", (name) => {
         SSESpecification: { SSEEnabled: true, SSEType: "KMS" },
       });
     }
-    for (const { properties } of resourcesOf(name, "AWS::KMS::Key")) expect(properties.EnableKeyRotation).toBe(true);
+    for (const { properties } of resourcesOf(name, "AWS::KMS::Key"))
+      expect(properties.EnableKeyRotation).toBe(true);
   });
 
   it("has no secret, neither in a template nor where a template would fetch one into the open", () => {
@@ -171,17 +187,27 @@ describe.each(names)("%s", (name) => {
     const open = resourcesOf(name).filter(({ properties }) =>
       having(properties, "Effect").some(
         ({ Resource, Effect, Action }) =>
-          Effect === "Allow" && [Resource].flat().includes("*") && Action !== "sts:GetWebIdentityToken",
+          Effect === "Allow" &&
+          [Resource].flat().includes("*") &&
+          Action !== "sts:GetWebIdentityToken",
       ),
     );
-    expect(open.map(({ type }) => type)).toEqual(resourcesOf(name, "AWS::KMS::Key").map(({ type }) => type));
-    const actions = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ properties }) => having(properties, "Action"));
-    expect(actions.flatMap(({ Action }) => [Action].flat()).filter((action) => String(action).includes("*"))).toEqual(
-      [],
+    expect(open.map(({ type }) => type)).toEqual(
+      resourcesOf(name, "AWS::KMS::Key").map(({ type }) => type),
     );
-    expect(resourcesOf(name, "AWS::IAM::Role").flatMap(({ properties }) => properties.ManagedPolicyArns ?? [])).toEqual(
-      [],
+    const actions = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ properties }) =>
+      having(properties, "Action"),
     );
+    expect(
+      actions
+        .flatMap(({ Action }) => [Action].flat())
+        .filter((action) => String(action).includes("*")),
+    ).toEqual([]);
+    expect(
+      resourcesOf(name, "AWS::IAM::Role").flatMap(
+        ({ properties }) => properties.ManagedPolicyArns ?? [],
+      ),
+    ).toEqual([]);
   });
 
   it("lets no role use a key but through the services that it needs it for", () => {
@@ -189,7 +215,8 @@ describe.each(names)("%s", (name) => {
       having(properties, "Action")
         .filter(({ Action }) => JSON.stringify(Action).includes("kms:"))
         .map(({ Condition }) => {
-          const services = (Condition as { StringEquals?: Record<string, unknown> })?.StringEquals?.["kms:ViaService"];
+          const services = (Condition as { StringEquals?: Record<string, unknown> })
+            ?.StringEquals?.["kms:ViaService"];
           return [id.replace(/(Service)?Role.*/, ""), JSON.stringify(services ?? null)] as const;
         }),
     );
@@ -204,19 +231,32 @@ describe.each(names)("%s", (name) => {
     const [stage] = resourcesOf(name, "AWS::ApiGatewayV2::Stage");
     const { Format = "{}" } = (stage?.properties.AccessLogSettings ?? {}) as { Format?: string };
     expect(Object.keys(JSON.parse(Format)).sort()).toEqual(
-      ["bytes", "duration_ms", "integration_status", "request_id", "source_address", "status", "time"].sort(),
+      [
+        "bytes",
+        "duration_ms",
+        "integration_status",
+        "request_id",
+        "source_address",
+        "status",
+        "time",
+      ].sort(),
     );
     expect(Format).toContain("$context.identity.sourceIp");
   });
 
   it("is open to the public at the entry for Slack and nowhere else", () => {
-    const routes = resourcesOf(name, "AWS::ApiGatewayV2::Route").map(({ properties }) => properties.RouteKey);
+    const routes = resourcesOf(name, "AWS::ApiGatewayV2::Route").map(
+      ({ properties }) => properties.RouteKey,
+    );
     expect(routes).toEqual([
       "POST /slack/events",
       ...(isExternal ? ["GET /slack/install", "GET /slack/oauth_redirect"] : []),
     ]);
-    for (const { properties } of resourcesOf(name, "AWS::Lambda::Url")) expect(properties.AuthType).toBe("AWS_IAM");
-    const callers = resourcesOf(name, "AWS::Lambda::Permission").map(({ properties }) => properties.Principal);
+    for (const { properties } of resourcesOf(name, "AWS::Lambda::Url"))
+      expect(properties.AuthType).toBe("AWS_IAM");
+    const callers = resourcesOf(name, "AWS::Lambda::Permission").map(
+      ({ properties }) => properties.Principal,
+    );
     expect(callers).not.toContain("*");
     const allowed = resourcesOf(name).flatMap(({ properties }) => having(properties, "Principal"));
     const open = allowed.filter(
@@ -228,9 +268,12 @@ describe.each(names)("%s", (name) => {
 
   it("gives the handler of dead letters a role of its own, with the store, the queues, its settings and its log", () => {
     const functions = resourcesOf(name, "AWS::Lambda::Function");
-    const roleOf = (id: string) => JSON.stringify(functions.find((fn) => fn.id.startsWith(id))?.properties.Role);
+    const roleOf = (id: string) =>
+      JSON.stringify(functions.find((fn) => fn.id.startsWith(id))?.properties.Role);
     const verification = stacksOf(name).stacks.get("Verification")?.resources ?? [];
-    const [handler, ...others] = verification.filter(({ id }) => /^DeadLetterHandlerRole.*DefaultPolicy/.test(id));
+    const [handler, ...others] = verification.filter(({ id }) =>
+      /^DeadLetterHandlerRole.*DefaultPolicy/.test(id),
+    );
     expect(others).toEqual([]);
     expect(roleOf("DeadLetterHandler")).toMatch(/DeadLetterHandlerRole/);
     const actions = having(handler?.properties, "Action").flatMap(({ Action }) => [Action].flat());
@@ -257,10 +300,14 @@ describe.each(names)("%s", (name) => {
     );
     for (const { resources } of stacksOf(name).stacks.values()) {
       const byId = new Map(resources.map((one) => [one.id, one.properties]));
-      for (const { properties } of resources.filter(({ type }) => type === "AWS::Lambda::EventSourceMapping")) {
+      for (const { properties } of resources.filter(
+        ({ type }) => type === "AWS::Lambda::EventSourceMapping",
+      )) {
         expect(properties.FunctionResponseTypes).toEqual(["ReportBatchItemFailures"]);
         const timeout = Number(byId.get(referenced(properties.FunctionName))?.Timeout);
-        expect(byId.get(referenced(properties.EventSourceArn))?.VisibilityTimeout).toBe(6 * timeout);
+        expect(byId.get(referenced(properties.EventSourceArn))?.VisibilityTimeout).toBe(
+          6 * timeout,
+        );
       }
     }
   });
@@ -271,8 +318,12 @@ describe.each(names)("%s", (name) => {
     const authority = createAuthority({ policies: collectPolicies({ resolver }) });
     const functions = functionsOf({ assembly, resolver });
     const sources = eventSourcesOf({ resolver });
-    const inLoops = functionsInLoops({ resolver, authority, functions, sources }).map(({ label }) => label);
-    expect(functions.filter(({ allowsLoops }) => allowsLoops).map(({ label }) => label)).toEqual(inLoops);
+    const inLoops = functionsInLoops({ resolver, authority, functions, sources }).map(
+      ({ label }) => label,
+    );
+    expect(functions.filter(({ allowsLoops }) => allowsLoops).map(({ label }) => label)).toEqual(
+      inLoops,
+    );
     expect(inLoops.map((label) => label.replace(/[0-9A-F]{8}$/, "")).sort()).toEqual([
       ...(name === "lambda that serves A2A" ? ["Execution/Worker"] : []),
       "Verification/DeadLetterHandler",
@@ -303,18 +354,28 @@ describe.each(names)("%s", (name) => {
       expect(String(properties.AlarmDescription)).toMatch(/[a-z]{3}/);
     }
     // Agents on Lambda have their own dashboard.
-    expect(resourcesOf(name, "AWS::CloudWatch::Dashboard")).toHaveLength(name.startsWith("lambda") ? 2 : 1);
+    expect(resourcesOf(name, "AWS::CloudWatch::Dashboard")).toHaveLength(
+      name.startsWith("lambda") ? 2 : 1,
+    );
   });
 
   it("runs on Node 24 and arm64, with logs that end, and writes the lines that the configuration wants", () => {
     const logs = { SEKISHO_LOG_LEVEL: name === "lambda in one account" ? "warn" : "info" };
     for (const { properties } of resourcesOf(name, "AWS::Lambda::Function")) {
-      expect(properties).toMatchObject({ Runtime: "nodejs24.x", Architectures: ["arm64"], Handler: "index.handler" });
+      expect(properties).toMatchObject({
+        Runtime: "nodejs24.x",
+        Architectures: ["arm64"],
+        Handler: "index.handler",
+      });
       expect(properties).toMatchObject({ LoggingConfig: {}, Environment: { Variables: logs } });
     }
     for (const { properties } of resourcesOf(name, "AWS::BedrockAgentCore::Runtime"))
-      expect(properties.EnvironmentVariables).toMatchObject({ ...logs, SEKISHO_LOG_DEBUG_RATIO: "0" });
-    for (const { properties } of resourcesOf(name, "AWS::Logs::LogGroup")) expect(properties.RetentionInDays).toBe(30);
+      expect(properties.EnvironmentVariables).toMatchObject({
+        ...logs,
+        SEKISHO_LOG_DEBUG_RATIO: "0",
+      });
+    for (const { properties } of resourcesOf(name, "AWS::Logs::LogGroup"))
+      expect(properties.RetentionInDays).toBe(30);
   });
 
   it("keeps the parameter of the former live settings as it was, and retains it in every stage, because the next release drops it", () => {
@@ -334,7 +395,8 @@ describe("a destination whose calls are signed", () => {
   it("may be called where the file says: the function that it names, the API of the address, and nothing else", () => {
     const text = stacksOf("external").stacks.get("Verification")?.text;
     expect(text).toContain("arn:aws:lambda:eu-west-1:333333333333:function:host");
-    for (const name of names) expect(stacksOf(name).stacks.get("Verification")?.text).not.toContain(":function:*");
+    for (const name of names)
+      expect(stacksOf(name).stacks.get("Verification")?.text).not.toContain(":function:*");
     expect(text).toContain("arn:aws:execute-api:eu-west-1:*:abc/*");
   });
 });
@@ -357,8 +419,12 @@ describe("the Execution zone", () => {
     expect(JSON.stringify(runtime?.properties)).toContain("NODE_22");
     expect(runtime?.properties.PlatformVersion).toBe("V1");
     const [endpoint] = resourcesOf(name, "AWS::BedrockAgentCore::RuntimeEndpoint");
-    expect(endpoint?.properties.AgentRuntimeVersion).toEqual({ "Fn::GetAtt": [runtime?.id, "AgentRuntimeVersion"] });
-    const policies = resourcesOf(name, "AWS::BedrockAgentCore::ResourcePolicy").map(({ properties }) => properties);
+    expect(endpoint?.properties.AgentRuntimeVersion).toEqual({
+      "Fn::GetAtt": [runtime?.id, "AgentRuntimeVersion"],
+    });
+    const policies = resourcesOf(name, "AWS::BedrockAgentCore::ResourcePolicy").map(
+      ({ properties }) => properties,
+    );
     expect(policies.map(({ ResourceArn }) => ResourceArn)).toEqual([
       { "Fn::GetAtt": [runtime?.id, "AgentRuntimeArn"] },
       { "Fn::GetAtt": [endpoint?.id, "AgentRuntimeEndpointArn"] },
@@ -378,10 +444,14 @@ describe("the Execution zone", () => {
   ] as const)(
     "is watched at the endpoint that is called, in each account that may have the metric: $name",
     (variant) => {
-      const alarms = resourcesOf(variant.name, "AWS::CloudWatch::Alarm").map(({ properties }) => properties);
+      const alarms = resourcesOf(variant.name, "AWS::CloudWatch::Alarm").map(
+        ({ properties }) => properties,
+      );
       const ofRuntime = alarms.filter(({ Namespace }) => Namespace === "AWS/Bedrock-AgentCore");
       const one = ["SystemErrors", "Throttles", "SessionCount"];
-      expect(ofRuntime.map(({ MetricName }) => MetricName)).toEqual(Array(variant.times).fill(one).flat());
+      expect(ofRuntime.map(({ MetricName }) => MetricName)).toEqual(
+        Array(variant.times).fill(one).flat(),
+      );
       const [runtime] = resourcesOf(variant.name, "AWS::BedrockAgentCore::Runtime");
       for (const { Dimensions, AccountId } of ofRuntime) {
         expect(Dimensions).toContainEqual({
@@ -398,8 +468,10 @@ describe("the Execution zone", () => {
 
   it("is permitted to stop its sessions only where the stage asks for that", () => {
     const times = (name: Variant, zone: string) =>
-      (stacksOf(name).stacks.get(zone)?.text.split("bedrock-agentcore:StopRuntimeSession").length ?? 0) - 1;
-    for (const zone of ["Execution", "Verification"]) expect(times("agentcore in two accounts", zone)).toBe(0);
+      (stacksOf(name).stacks.get(zone)?.text.split("bedrock-agentcore:StopRuntimeSession").length ??
+        0) - 1;
+    for (const zone of ["Execution", "Verification"])
+      expect(times("agentcore in two accounts", zone)).toBe(0);
     expect(times("agentcore in one account, in production", "Execution")).toBe(2);
     expect(times("agentcore in one account, in production", "Verification")).toBe(1);
   });
@@ -408,9 +480,14 @@ describe("the Execution zone", () => {
     const functions = resourcesOf("lambda in two accounts, in production", "AWS::Lambda::Function");
     const timeouts = functions.map(({ properties }) => Number(properties.Timeout));
     expect(timeouts).toContain(900);
-    const permissions = resourcesOf("lambda in two accounts, in production", "AWS::Lambda::Permission");
+    const permissions = resourcesOf(
+      "lambda in two accounts, in production",
+      "AWS::Lambda::Permission",
+    );
     const actions = permissions.map(({ properties }) => properties.Action);
-    expect(actions).toEqual(expect.arrayContaining(["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"]));
+    expect(actions).toEqual(
+      expect.arrayContaining(["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"]),
+    );
   });
 
   it("travels to the worker as CloudFormation's own reference to an output, which ties no stack to another", () => {
@@ -441,16 +518,21 @@ describe("the Execution zone", () => {
       "lambda in two accounts, in production",
       ["bedrock:*::foundation-model/*", ofApplicationProfile.modelId.replace("arn:aws:", "")],
     ],
-  ] as const)("may ask %s where its agent is one of Bedrock, and nothing else", (_what, name, resources) => {
-    const statements = stacksOf(name)
-      .stacks.get("Execution")
-      ?.resources.flatMap(({ properties }) => having(properties, "Action"))
-      .filter(({ Action }) => JSON.stringify(Action).includes('"bedrock:'));
-    const permitted = statements?.flatMap(({ Resource }) => [Resource].flat().map((one) => joined(one)));
-    expect(permitted?.toSorted()).toEqual(
-      resources.map((resource) => expect.stringMatching(`:${resource.replaceAll("*", "\\*")}$`)),
-    );
-  });
+  ] as const)(
+    "may ask %s where its agent is one of Bedrock, and nothing else",
+    (_what, name, resources) => {
+      const statements = stacksOf(name)
+        .stacks.get("Execution")
+        ?.resources.flatMap(({ properties }) => having(properties, "Action"))
+        .filter(({ Action }) => JSON.stringify(Action).includes('"bedrock:'));
+      const permitted = statements?.flatMap(({ Resource }) =>
+        [Resource].flat().map((one) => joined(one)),
+      );
+      expect(permitted?.toSorted()).toEqual(
+        resources.map((resource) => expect.stringMatching(`:${resource.replaceAll("*", "\\*")}$`)),
+      );
+    },
+  );
 
   it("lets an agent call the models behind an inference profile through that profile only", () => {
     for (const [name, { modelId }] of [
@@ -460,7 +542,9 @@ describe("the Execution zone", () => {
       const statements = resourcesOf(name, "AWS::IAM::Policy").flatMap(({ properties }) =>
         having(properties, "Action"),
       );
-      const ofModels = statements.filter(({ Resource }) => joined(Resource).includes("::foundation-model/"));
+      const ofModels = statements.filter(({ Resource }) =>
+        joined(Resource).includes("::foundation-model/"),
+      );
       expect(ofModels).toHaveLength(1);
       const [{ Condition } = {}] = ofModels;
       const profile = joined(Object(Condition).StringLike["bedrock:InferenceProfileArn"]);
@@ -474,6 +558,7 @@ describe("the Execution zone", () => {
       return execution?.agent === undefined;
     });
     expect(others).toHaveLength(3);
-    for (const other of others) expect(JSON.stringify(resourcesOf(other))).not.toContain('"bedrock:');
+    for (const other of others)
+      expect(JSON.stringify(resourcesOf(other))).not.toContain('"bedrock:');
   });
 });

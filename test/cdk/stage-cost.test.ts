@@ -5,7 +5,9 @@ import { b, configWith, type Resource, synthAll } from "./synth.ts";
 
 const authorizer = { type: "bearer", token: { env: "FAR_TOKEN" } };
 const far = {
-  destinations: { far: { transport: "https", url: "https://far.example/", authorizer, idempotent: true } },
+  destinations: {
+    far: { transport: "https", url: "https://far.example/", authorizer, idempotent: true },
+  },
   routes: [{ destination: "far" }],
 };
 const configs = {
@@ -22,14 +24,19 @@ const configs = {
 /** An alarm watches one metric, or those that its expression uses. */
 function watchedMetrics({ properties }: Resource): number {
   const { Metrics } = properties as { Metrics?: { MetricStat?: unknown }[] };
-  return Metrics === undefined ? 1 : Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length;
+  return Metrics === undefined
+    ? 1
+    : Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length;
 }
 
 describe("the parts of a stage in lib/cli/aws/cost/estimate.ts", () => {
   it("are as many as the templates have", async () => {
     const made = await synthAll(configs);
     const counted = [...made].map(([kind, { resources: ofType }]) => {
-      const alarmMetrics = ofType("AWS::CloudWatch::Alarm").reduce((total, alarm) => total + watchedMetrics(alarm), 0);
+      const alarmMetrics = ofType("AWS::CloudWatch::Alarm").reduce(
+        (total, alarm) => total + watchedMetrics(alarm),
+        0,
+      );
       const queues = ofType("AWS::Lambda::EventSourceMapping").length;
       return [kind, { alarmMetrics, queues, keys: ofType("AWS::KMS::Key").length }];
     });

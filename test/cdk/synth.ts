@@ -12,14 +12,23 @@ export const a = "111111111111";
 export const b = "222222222222";
 const region = "eu-central-1";
 type Json = Record<string, unknown>;
-export type Resource = { id: string; type: string; properties: Json; deletionPolicy: string | undefined };
+export type Resource = {
+  id: string;
+  type: string;
+  properties: Json;
+  deletionPolicy: string | undefined;
+};
 export type SynthesizedStack = { zone: string; text: string; resources: Resource[]; outputs: Json };
 export type Run = { code: number; errors: string };
 
 /** A configuration with one stage, `dev`. */
 export function configWith({ stage, ...rest }: Json & { stage: Json }) {
   const verification = { account: a, region };
-  return { allowlist: [{ team: "T012AB3CD" }], ...rest, stages: { dev: { verification, ...stage } } };
+  return {
+    allowlist: [{ team: "T012AB3CD" }],
+    ...rest,
+    stages: { dev: { verification, ...stage } },
+  };
 }
 
 export async function runApp({
@@ -40,11 +49,21 @@ export async function runApp({
   };
   const run = await new Promise<Run>((resolve) => {
     const app = join(project, "bin/app.mjs");
-    const child = execFile(process.execPath, [app], { cwd: project, env, timeout: hangMs }, (_error, _out, errors) => {
-      resolve({ code: child.exitCode ?? -1, errors });
-    });
+    const child = execFile(
+      process.execPath,
+      [app],
+      { cwd: project, env, timeout: hangMs },
+      (_error, _out, errors) => {
+        resolve({ code: child.exitCode ?? -1, errors });
+      },
+    );
   });
-  return { ...run, folder, directory, remove: () => rmSync(directory, { recursive: true, force: true }) };
+  return {
+    ...run,
+    folder,
+    directory,
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
 }
 
 export type Synthesized = {
@@ -69,13 +88,20 @@ export async function synthInto({
   stageName: string;
 }): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-synth-"));
-  const args = [join(__dirname, "children/synthesize.ts"), directory, JSON.stringify(configs), stageName];
+  const args = [
+    join(__dirname, "children/synthesize.ts"),
+    directory,
+    JSON.stringify(configs),
+    stageName,
+  ];
   await promisify(execFile)(process.execPath, args, { cwd: project, timeout: hangMs });
   return directory;
 }
 
 /** Synthesizes the stage `dev` of each configuration. */
-export async function synthAll<Name extends string>(configs: Record<Name, unknown>): Promise<Map<Name, Synthesized>> {
+export async function synthAll<Name extends string>(
+  configs: Record<Name, unknown>,
+): Promise<Map<Name, Synthesized>> {
   const directory = await synthInto({ configs, stageName: "dev" });
   const names = Object.keys(configs) as Name[];
   const made = new Map(names.map((name) => [name, readSynthesized(join(directory, name))]));
@@ -84,7 +110,9 @@ export async function synthAll<Name extends string>(configs: Record<Name, unknow
 }
 
 function readSynthesized(folder: string): Synthesized {
-  const zones = readdirSync(folder).flatMap((name) => /^(\w+)\.template\.json$/.exec(name)?.[1] ?? []);
+  const zones = readdirSync(folder).flatMap(
+    (name) => /^(\w+)\.template\.json$/.exec(name)?.[1] ?? [],
+  );
   const { artifacts } = JSON.parse(readFileSync(join(folder, "manifest.json"), "utf8"));
   const stacks = new Map(zones.map((zone) => [zone, readStack({ folder, zone })]));
   return {
@@ -102,12 +130,14 @@ function readSynthesized(folder: string): Synthesized {
 function readStack({ folder, zone }: { folder: string; zone: string }): SynthesizedStack {
   const text = readFileSync(join(folder, `${zone}.template.json`), "utf8");
   const { Resources, Outputs = {} } = JSON.parse(text);
-  const resources = Object.entries<Json>(Resources).map(([id, { Type, Properties = {}, DeletionPolicy }]) => ({
-    id,
-    type: String(Type),
-    properties: Properties as Json,
-    deletionPolicy: DeletionPolicy as string | undefined,
-  }));
+  const resources = Object.entries<Json>(Resources).map(
+    ([id, { Type, Properties = {}, DeletionPolicy }]) => ({
+      id,
+      type: String(Type),
+      properties: Properties as Json,
+      deletionPolicy: DeletionPolicy as string | undefined,
+    }),
+  );
   return { zone, text, resources, outputs: Outputs };
 }
 
@@ -116,7 +146,9 @@ function deployOrder(zones: string[], dependenciesOf: (zone: string) => string[]
   const done: string[] = [];
   while (done.length < zones.length) {
     const isReady = (name: string) => !zones.includes(name) || done.includes(name);
-    const ready = zones.filter((zone) => !done.includes(zone) && dependenciesOf(zone).every(isReady));
+    const ready = zones.filter(
+      (zone) => !done.includes(zone) && dependenciesOf(zone).every(isReady),
+    );
     if (ready.length === 0) throw new Error("The stacks wait for each other.");
     done.push(...ready);
   }
@@ -126,7 +158,9 @@ function deployOrder(zones: string[], dependenciesOf: (zone: string) => string[]
 /** Returns the text of a Fn::Join without its references. */
 export function joined(value: unknown): string {
   if (typeof value === "string") return value;
-  const { "Fn::Join": [separator, parts] = ["", []] } = value as { "Fn::Join"?: [string, unknown[]] };
+  const { "Fn::Join": [separator, parts] = ["", []] } = value as {
+    "Fn::Join"?: [string, unknown[]];
+  };
   return parts.map((part) => (typeof part === "string" ? part : "")).join(separator);
 }
 
@@ -139,7 +173,8 @@ export function referenced(value: unknown): string {
 /** Fields with a physical name. A changed name replaces the resource, and the data of the old one is lost. */
 const nameFields = /^(\w*Name|Name|Namespace|Path|AliasName)$/;
 
-const namesOnly = /^AWS::(?!IAM::|CloudWatch::Alarm$|Lambda::Permission$|Lambda::EventSourceMapping$)/;
+const namesOnly =
+  /^AWS::(?!IAM::|CloudWatch::Alarm$|Lambda::Permission$|Lambda::EventSourceMapping$)/;
 
 /**
  * Returns one line per resource: its stack, logical id, type, facts as JSON, and the letters of the variants that have it. The facts
@@ -147,7 +182,10 @@ const namesOnly = /^AWS::(?!IAM::|CloudWatch::Alarm$|Lambda::Permission$|Lambda:
  * and their policies.
  */
 export function templateFacts(made: ReadonlyMap<string, Synthesized>): string {
-  const letters = [...made.keys()].map((name, index) => ({ name, letter: String.fromCharCode(65 + index) }));
+  const letters = [...made.keys()].map((name, index) => ({
+    name,
+    letter: String.fromCharCode(65 + index),
+  }));
   const lines = new Map<string, string>();
   for (const { name, letter } of letters) {
     for (const { zone, resources } of made.get(name)?.stacks.values() ?? []) {
@@ -165,27 +203,54 @@ export function templateFacts(made: ReadonlyMap<string, Synthesized>): string {
 function factsOf({ type, properties, deletionPolicy }: Resource): Record<string, unknown> {
   const { AlarmDescription: _text, ...known } = properties;
   const facts = Object.entries(known).filter(
-    ([field]) => !namesOnly.test(type) || nameFields.test(field) || /Policy(Document)?$|^Policies$/.test(field),
+    ([field]) =>
+      !namesOnly.test(type) ||
+      nameFields.test(field) ||
+      /Policy(Document)?$|^Policies$/.test(field),
   );
-  return { ...Object.fromEntries(facts), ...(deletionPolicy === undefined ? {} : { deletionPolicy }) };
+  return {
+    ...Object.fromEntries(facts),
+    ...(deletionPolicy === undefined ? {} : { deletionPolicy }),
+  };
 }
 
 const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
-const far = { transport: "https", url: "https://far.example/", authorizer: bearer, idempotent: true };
+const far = {
+  transport: "https",
+  url: "https://far.example/",
+  authorizer: bearer,
+  idempotent: true,
+};
 const sigv4 = (service: string) => ({ type: "sigv4", service, region: "eu-west-1" });
 
 const signed = {
   transport: "https",
   url: "https://abc.lambda-url.eu-west-1.on.aws/",
-  authorizer: { ...sigv4("lambda"), functionArn: "arn:aws:lambda:eu-west-1:333333333333:function:host" },
+  authorizer: {
+    ...sigv4("lambda"),
+    functionArn: "arn:aws:lambda:eu-west-1:333333333333:function:host",
+  },
 };
 
-const api = { ...signed, url: "https://abc.execute-api.eu-west-1.amazonaws.com/x", authorizer: sigv4("execute-api") };
-const webIdentity = { ...far, authorizer: { type: "web-identity", audience: "https://far.example" } };
+const api = {
+  ...signed,
+  url: "https://abc.execute-api.eu-west-1.amazonaws.com/x",
+  authorizer: sigv4("execute-api"),
+};
+const webIdentity = {
+  ...far,
+  authorizer: { type: "web-identity", audience: "https://far.example" },
+};
 const assumeRoleArn = "arn:aws:iam::333333333333:role/caller";
-const assumed = { ...far, authorizer: { ...sigv4("execute-api"), assumeRoleArn, externalId: "sekisho-dev" } };
+const assumed = {
+  ...far,
+  authorizer: { ...sigv4("execute-api"), assumeRoleArn, externalId: "sekisho-dev" },
+};
 const destinations = { home: { transport: "https" }, far };
-const toHome = { destinations, routes: [{ channel: "C1", destination: "far" }, { destination: "home" }] };
+const toHome = {
+  destinations,
+  routes: [{ channel: "C1", destination: "far" }, { destination: "home" }],
+};
 const guardrail = { id: "gr123", version: "1" };
 export const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
 const applicationProfile = `arn:aws:bedrock:${region}:${b}:application-inference-profile/abc123def456`;
@@ -194,9 +259,16 @@ export const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0",
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 
 export const variants = {
-  "agentcore in two accounts": configWith({ stage: { execution: { kind: "agentcore", account: b } }, ...toHome }),
+  "agentcore in two accounts": configWith({
+    stage: { execution: { kind: "agentcore", account: b } },
+    ...toHome,
+  }),
   "lambda in two accounts, in production": configWith({
-    stage: { execution: { kind: "lambda", account: b }, production: true, alarmEmail: "pager@example.com" },
+    stage: {
+      execution: { kind: "lambda", account: b },
+      production: true,
+      alarmEmail: "pager@example.com",
+    },
     execution: { agent: ofApplicationProfile },
     ...toHome,
   }),

@@ -13,7 +13,10 @@ import { permitSpans } from "../../lib/cdk/constructs/permissions.ts";
 import { createZoneMetrics } from "../../lib/cdk/constructs/zone-metrics.ts";
 import { alarmStates, watchedBy } from "../rehearsal/aws/alarms.ts";
 import { createMetrics } from "../rehearsal/aws/metrics.ts";
-import { createResolver, type Resource as ResolvedResource } from "../rehearsal/template/resolve.ts";
+import {
+  createResolver,
+  type Resource as ResolvedResource,
+} from "../rehearsal/template/resolve.ts";
 import { a, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
 const metricVariants = {
@@ -32,7 +35,9 @@ function resourcesOf(variant: keyof typeof metricVariants, type: string): Resour
 }
 
 /** Returns our own metrics, wherever they stand in an alarm. */
-function alarmedMetrics(value: unknown): { MetricName: string; Dimensions: { Name: string; Value: string }[] }[] {
+function alarmedMetrics(
+  value: unknown,
+): { MetricName: string; Dimensions: { Name: string; Value: string }[] }[] {
   if (typeof value !== "object" || value === null) return [];
   const own = "Namespace" in value && value.Namespace === "Sekisho/dev" ? [value as never] : [];
   return [...own, ...Object.values(value).flatMap(alarmedMetrics)];
@@ -43,9 +48,12 @@ const names = rows.map(([name]) => name).sort();
 const kept = rows.filter(([, { dimensions }]) => dimensions !== undefined).map(([name]) => name);
 
 const isKept = (name: string, labels: string[]) =>
-  rows.some(([each, { dimensions = [] }]) => each === name && dimensions.some((set) => same(set, labels)));
+  rows.some(
+    ([each, { dimensions = [] }]) => each === name && dimensions.some((set) => same(set, labels)),
+  );
 
-const same = (one: readonly string[], other: readonly string[]) => [...one].sort().join() === [...other].sort().join();
+const same = (one: readonly string[], other: readonly string[]) =>
+  [...one].sort().join() === [...other].sort().join();
 
 describe("the names of the metrics", () => {
   it("are the same in the table, for Prometheus, and in the documentation", async () => {
@@ -59,7 +67,9 @@ describe("the names of the metrics", () => {
       const listed = labels.map((label) => `\`${label}\``).join(", ") || "–";
       expect(page).toContain(`| \`${name}\` | ${kind} | ${listed} | ${help} |`);
     }
-    expect([...new Set(page.match(/^\| `sekisho_\w+/gm))].map((row) => row.slice(3)).sort()).toEqual(names);
+    expect(
+      [...new Set(page.match(/^\| `sekisho_\w+/gm))].map((row) => row.slice(3)).sort(),
+    ).toEqual(names);
   });
 
   it("are those of the log lines for CloudWatch, but for what SQS counts itself and what one process alone has", () => {
@@ -76,17 +86,31 @@ describe("the names of the metrics", () => {
       metrics.add(name as "sekisho_answers_delivered_total", given);
     }
     flush();
-    const written = lines.flatMap((line) => JSON.parse(line)._aws.CloudWatchMetrics[0].Metrics[0].Name);
+    const written = lines.flatMap(
+      (line) => JSON.parse(line)._aws.CloudWatchMetrics[0].Metrics[0].Name,
+    );
     expect(written.sort()).toEqual([...kept].sort());
     const left = names.filter((name) => !kept.includes(name));
-    expect(left).toEqual(["sekisho_queue_messages", "sekisho_queue_oldest_seconds", "sekisho_runs_under_way"]);
+    expect(left).toEqual([
+      "sekisho_queue_messages",
+      "sekisho_queue_oldest_seconds",
+      "sekisho_runs_under_way",
+    ]);
   });
 
   it("are on the dashboards, each by dimensions that are written", () => {
-    const text = JSON.stringify(resourcesOf("on", "AWS::CloudWatch::Dashboard").map(({ properties }) => properties));
+    const text = JSON.stringify(
+      resourcesOf("on", "AWS::CloudWatch::Dashboard").map(({ properties }) => properties),
+    );
     const plain = text.replaceAll(/\\+"/g, '"');
-    const asked = [...plain.matchAll(/SEARCH\('\{"Sekisho\/dev",zone,?([a-z,]*)\} MetricName="(\w+)" zone="(\w+)"'/g)];
-    const wrong = asked.filter(([, labels = "", name = ""]) => !isKept(name, labels.split(",").filter(Boolean)));
+    const asked = [
+      ...plain.matchAll(
+        /SEARCH\('\{"Sekisho\/dev",zone,?([a-z,]*)\} MetricName="(\w+)" zone="(\w+)"'/g,
+      ),
+    ];
+    const wrong = asked.filter(
+      ([, labels = "", name = ""]) => !isKept(name, labels.split(",").filter(Boolean)),
+    );
     expect(wrong).toEqual([]);
     expect([...new Set(asked.map(([, , name]) => name))].sort()).toEqual([...kept].sort());
   });
@@ -107,7 +131,9 @@ describe("the names of the metrics", () => {
 describe("a stage", () => {
   const told = (variant: keyof typeof metricVariants) =>
     resourcesOf(variant, "AWS::Lambda::Function").flatMap(({ properties }) => {
-      const { Variables = {} } = (properties.Environment ?? {}) as { Variables?: Record<string, unknown> };
+      const { Variables = {} } = (properties.Environment ?? {}) as {
+        Variables?: Record<string, unknown>;
+      };
       return "SEKISHO_TABLE" in Variables || "SEKISHO_SIGNING_SECRET" in Variables
         ? [Variables.SEKISHO_METRICS_NAMESPACE]
         : [];
@@ -177,7 +203,12 @@ describe("who sends spans", () => {
 
   it("has the collector of its zone's layer beside it, which tells X-Ray in its name", () => {
     const functions = tracedResources("collector", "AWS::Lambda::Function");
-    expect(functions.flatMap(({ properties }) => properties.Layers ?? []).sort()).toEqual([here, here, there, there]);
+    expect(functions.flatMap(({ properties }) => properties.Layers ?? []).sort()).toEqual([
+      here,
+      here,
+      there,
+      there,
+    ]);
     const ingress = functions.find(({ id }) => id.startsWith("Ingress"));
     expect(ingress?.properties).not.toHaveProperty("Layers");
     expect(policiesWith("collector", "xray:PutTraceSegments")).toHaveLength(4);
@@ -202,7 +233,9 @@ describe("the ingress", () => {
   it("is told which share of traces is kept, and it alone", () => {
     const told = tracedResources("xray", "AWS::Lambda::Function").flatMap(({ id, properties }) => {
       const { Variables } = properties.Environment as { Variables: Record<string, string> };
-      return Variables.SEKISHO_TRACE_RATIO === undefined ? [] : [[id.slice(0, 7), Variables.SEKISHO_TRACE_RATIO]];
+      return Variables.SEKISHO_TRACE_RATIO === undefined
+        ? []
+        : [[id.slice(0, 7), Variables.SEKISHO_TRACE_RATIO]];
     });
     expect(told).toEqual([["Ingress", "0.1"]]);
   });
@@ -224,7 +257,10 @@ beforeAll(async () => {
 });
 
 /** Returns the state at the end. The functions return the value of a minute, or undefined where SQS has none. */
-function lastState(values: { visible: (minute: number) => number | undefined; hidden: (minute: number) => number }) {
+function lastState(values: {
+  visible: (minute: number) => number | undefined;
+  hidden: (minute: number) => number;
+}) {
   const metrics = createMetrics();
   for (const { id } of watchedBy(alarm)) {
     const isHidden = id.name === "ApproximateNumberOfMessagesNotVisible";
@@ -234,16 +270,33 @@ function lastState(values: { visible: (minute: number) => number | undefined; hi
       if (value !== undefined) metrics.record({ ...id, value, atMs: minute * minuteMs });
     }
   }
-  return alarmStates({ alarm, metrics, window: { fromMs: 0, toMs: minutes * minuteMs - 1 } }).at(-1);
+  return alarmStates({ alarm, metrics, window: { fromMs: 0, toMs: minutes * minuteMs - 1 } }).at(
+    -1,
+  );
 }
 
 describe("the alarm DeadLettersStuck", () => {
   it.each([
     ["rings for a message that nobody receives, and none is hidden", () => 1, () => 0, "ALARM"],
     ["rings for a message that is always hidden", () => 0, () => 1, "ALARM"],
-    ["rings for a message that is hidden at times", (at: number) => at % 2, (at: number) => 1 - (at % 2), "ALARM"],
-    ["rings where the latest value of hidden messages is late", () => 0, (at: number) => Number(at < 29), "ALARM"],
-    ["rings where the latest values are all late", (at: number) => (at < 29 ? 1 : undefined), () => 0, "ALARM"],
+    [
+      "rings for a message that is hidden at times",
+      (at: number) => at % 2,
+      (at: number) => 1 - (at % 2),
+      "ALARM",
+    ],
+    [
+      "rings where the latest value of hidden messages is late",
+      () => 0,
+      (at: number) => Number(at < 29),
+      "ALARM",
+    ],
+    [
+      "rings where the latest values are all late",
+      (at: number) => (at < 29 ? 1 : undefined),
+      () => 0,
+      "ALARM",
+    ],
     ["does not ring for an empty queue", () => 0, () => 0, "OK"],
     ["does not ring for a message that is handled", (at: number) => Number(at > 20), () => 0, "OK"],
     ["does not ring for a queue without values", () => undefined, () => 0, "OK"],

@@ -1,7 +1,14 @@
 /** The command line as a process: what it lists, starts and refuses before it does anything. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, it } from "@jest/globals";
@@ -17,8 +24,12 @@ describe("the sekisho command", () => {
   it("lists every command, and says more of each", async () => {
     const overview = await run(["--help"]);
     expect(overview.code).toBe(0);
-    const names = [...overview.stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
-    expect(names).toEqual(expect.arrayContaining(["start", "tasks list", "destinations set", "data delete", "trace"]));
+    const names = [...overview.stdout.matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(
+      ([, name = ""]) => name,
+    );
+    expect(names).toEqual(
+      expect.arrayContaining(["start", "tasks list", "destinations set", "data delete", "trace"]),
+    );
     for (const name of names) {
       const help = await commandHere([...name.split(" "), "--help"], {});
       expect({ name, ...help }).toMatchObject({ name, code: 0, stderr: "" });
@@ -68,7 +79,9 @@ describe("the sekisho command", () => {
   });
 
   it("ends as it would have where nobody reads its output any more (`| head`)", async () => {
-    const child = spawn(process.execPath, ["bin/sekisho.mjs", "--help"], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, ["bin/sekisho.mjs", "--help"], {
+      stdio: ["ignore", "pipe", "pipe"],
+    });
     child.stdout.destroy();
     const [said, [code]] = await Promise.all([readText(child.stderr), once(child, "exit")]);
     expect(said).not.toContain("EPIPE");
@@ -78,7 +91,13 @@ describe("the sekisho command", () => {
 
 describe("sekisho manifest", () => {
   it("prints the manifest with the address at which Slack reaches the Verification zone", async () => {
-    const { code, stdout } = await run(["manifest", "--url", "https://tunnel.example", "--name", "Checkpoint"]);
+    const { code, stdout } = await run([
+      "manifest",
+      "--url",
+      "https://tunnel.example",
+      "--name",
+      "Checkpoint",
+    ]);
     expect(code).toBe(0);
     const { display_information, settings } = JSON.parse(stdout);
     expect(display_information.name).toBe("Checkpoint");
@@ -94,8 +113,13 @@ describe("sekisho manifest", () => {
       const ended = await commandHere(["manifest", "--config", file, ...args], {});
       expect(ended).toMatchObject(refusing(2, "Give --url or --stage"));
     }
-    const { stdout } = await commandHere(["manifest", "--config", file, "--socket", "--url", "https://t.example"], {});
-    expect(JSON.parse(stdout).oauth_config.redirect_urls).toEqual(["https://t.example/slack/oauth_redirect"]);
+    const { stdout } = await commandHere(
+      ["manifest", "--config", file, "--socket", "--url", "https://t.example"],
+      {},
+    );
+    expect(JSON.parse(stdout).oauth_config.redirect_urls).toEqual([
+      "https://t.example/slack/oauth_redirect",
+    ]);
   });
 });
 
@@ -104,9 +128,16 @@ describe("sekisho manifest of a stage", () => {
     const file = join(folder, "stage.json");
     const dev = { verification: { account: "111111111111", region: "eu-central-1" } };
     writeFileSync(file, JSON.stringify({ stages: { dev } }));
-    const env = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_ENDPOINT_URL: "http://127.0.0.1:1" };
+    const env = {
+      AWS_EC2_METADATA_DISABLED: "true",
+      HOME: folder,
+      AWS_ENDPOINT_URL: "http://127.0.0.1:1",
+    };
     const ended = await commandHere(["manifest", "--config", file], env);
-    expect(ended).toMatchObject({ code: 1, stderr: expect.stringMatching(/no AWS credentials.*, or give --url\.$/m) });
+    expect(ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/no AWS credentials.*, or give --url\.$/m),
+    });
   });
 });
 
@@ -120,12 +151,17 @@ describe("sekisho start", () => {
   it("--once exits with 1 when the task fails", async () => {
     const ended = await run(["start", "--once", "fail"]);
     expect(ended.code).toBe(1);
-    expect(ended.stdout).toContain(failureText({ reason: "execution_failed", lost: false, locale: "en" }).happened);
+    expect(ended.stdout).toContain(
+      failureText({ reason: "execution_failed", lost: false, locale: "en" }).happened,
+    );
   });
 
   it("shows its addresses, serves the page, and stops cleanly on SIGINT and SIGTERM", async () => {
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
-      const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+      const ports = {
+        SEKISHO_PORT: String(await freePort()),
+        SEKISHO_EXECUTION_PORT: String(await freePort()),
+      };
       const process = start(["start"], ports);
       await process.prints(`Execution zone:    http://127.0.0.1:${ports.SEKISHO_EXECUTION_PORT}`);
       await process.prints("Ctrl-C");
@@ -144,7 +180,10 @@ describe("sekisho start", () => {
   it("looks for the agent beside the configuration that names it, wherever the command is run", async () => {
     const beside = join(folder, "beside");
     mkdirSync(beside);
-    writeFileSync(join(beside, "config.json"), JSON.stringify({ execution: { agent: "./own.ts" } }));
+    writeFileSync(
+      join(beside, "config.json"),
+      JSON.stringify({ execution: { agent: "./own.ts" } }),
+    );
     writeFileSync(
       join(beside, "own.ts"),
       'export async function* agent() { yield { type: "answer", text: "from beside" }; }\n',
@@ -154,7 +193,10 @@ describe("sekisho start", () => {
   });
 
   it("says which port is taken and what to do", async () => {
-    const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+    const ports = {
+      SEKISHO_PORT: String(await freePort()),
+      SEKISHO_EXECUTION_PORT: String(await freePort()),
+    };
     const first = start(["start"], ports);
     await first.prints("Ctrl-C");
     const elsewhere = join(folder, "elsewhere");
@@ -183,12 +225,18 @@ describe("sekisho start", () => {
       SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test",
     };
     const port = await freePort();
-    const process = start(["start"], { ...secrets, SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0" });
+    const process = start(["start"], {
+      ...secrets,
+      SEKISHO_PORT: String(port),
+      SEKISHO_EXECUTION_PORT: "0",
+    });
     await process.prints("allowlist");
     expect(process.output()).toContain("tunnel");
     expect(process.output()).toContain('"app_mention"');
     expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404);
-    expect((await fetch(`http://127.0.0.1:${port}/slack/events`, { method: "POST", body: "{}" })).status).toBe(401);
+    expect(
+      (await fetch(`http://127.0.0.1:${port}/slack/events`, { method: "POST", body: "{}" })).status,
+    ).toBe(401);
     const { stdout, stderr } = await process.kill("SIGTERM");
     for (const secret of Object.values(secrets)) expect(stdout + stderr).not.toContain(secret);
   });
@@ -202,7 +250,11 @@ describe("sekisho start", () => {
 
 describe("sekisho execution with a task under way", () => {
   it.each([
-    ["takes one Ctrl-C that arrives twice (from the terminal and from npm) as one, and ends cleanly", 0, 0],
+    [
+      "takes one Ctrl-C that arrives twice (from the terminal and from npm) as one, and ends cleanly",
+      0,
+      0,
+    ],
     ["ends at once for a person who presses Ctrl-C again", 800, 130],
   ])("%s", async (_what, pauseMs, code) => {
     const port = String(await freePort());
@@ -214,7 +266,8 @@ describe("sekisho execution with a task under way", () => {
     await new Promise((resolve) => setTimeout(resolve, pauseMs));
     execution.child.kill("SIGINT");
     // On a busy machine both may be seen at once: then the person presses once more.
-    const again = pauseMs === 0 ? undefined : setInterval(() => execution.child.kill("SIGINT"), pauseMs);
+    const again =
+      pauseMs === 0 ? undefined : setInterval(() => execution.child.kill("SIGINT"), pauseMs);
     expect((await execution.exited).code).toBe(code);
     clearInterval(again);
   });
@@ -225,7 +278,15 @@ describe("sekisho send", () => {
     const port = String(await freePort());
     const config = join(folder, "short.json");
     writeFileSync(config, JSON.stringify({ execution: { syncBudgetMs: 100 } }));
-    const execution = start(["execution", "--port", port, "--store", join(folder, "e.db"), "--config", config]);
+    const execution = start([
+      "execution",
+      "--port",
+      port,
+      "--store",
+      join(folder, "e.db"),
+      "--config",
+      config,
+    ]);
     await execution.prints("Execution zone:");
     const env = { SEKISHO_EXECUTION_PORT: port };
     expect(await run(["send", "hello"], env)).toMatchObject(printing("hello"));
@@ -253,13 +314,18 @@ describe("sekisho send", () => {
     const config = join(folder, "deadline.json");
     const destinations = { here: { transport: "in-process", deadlineMs: 1000 } };
     const times = { execution: { syncBudgetMs: 100 }, limits: { callTimeoutMs: 1501 } };
-    writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], ...times }));
+    writeFileSync(
+      config,
+      JSON.stringify({ destinations, routes: [{ destination: "here" }], ...times }),
+    );
     const ended = await run(["send", "slow 60s", "--config", config]);
     expect(ended).toMatchObject(failing(1, "The task failed (timeout)"));
   });
 
   it("exits with 3 and says what to start when nobody is there", async () => {
-    const ended = await run(["send", "hello"], { SEKISHO_EXECUTION_PORT: String(await freePort()) });
+    const ended = await run(["send", "hello"], {
+      SEKISHO_EXECUTION_PORT: String(await freePort()),
+    });
     expect(ended.code).toBe(3);
     expect(ended.stderr).toContain("npx --no-install sekisho execution");
   });
@@ -268,7 +334,10 @@ describe("sekisho send", () => {
     const config = join(folder, "same.json");
     writeFileSync(
       config,
-      JSON.stringify({ destinations: { here: { transport: "in-process" } }, routes: [{ destination: "here" }] }),
+      JSON.stringify({
+        destinations: { here: { transport: "in-process" } },
+        routes: [{ destination: "here" }],
+      }),
     );
     expect(await run(["send", "hello", "--config", config])).toMatchObject(printing("hello"));
   });
@@ -285,7 +354,10 @@ describe("an older Node", () => {
   const older =
     'data:text/javascript,Object.defineProperty(process, "versions", { value: { ...process.versions, node: "20.1.0" } });';
   const runEntry = (entry: string, args: string[]) =>
-    spawnSync(process.execPath, ["--import", older, entry, ...args], { encoding: "utf8", cwd: folder });
+    spawnSync(process.execPath, ["--import", older, entry, ...args], {
+      encoding: "utf8",
+      cwd: folder,
+    });
 
   it("goes on with the pinned one", () => {
     const ended = runEntry(join(__dirname, "../../bin/sekisho.mjs"), ["config", "check", "--loud"]);
@@ -308,7 +380,10 @@ describe("an older Node", () => {
     const alone = join(folder, "fresh", "bin");
     mkdirSync(alone, { recursive: true });
     copyEntryTo(alone);
-    const ended = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], { encoding: "utf8", cwd: folder });
+    const ended = spawnSync(process.execPath, [join(alone, "sekisho.mjs"), "start"], {
+      encoding: "utf8",
+      cwd: folder,
+    });
     expect(ended.stderr).toContain("npm ci");
     expect(ended.status).toBe(2);
   });
@@ -344,7 +419,11 @@ describe("sekisho config check", () => {
       execution: { agent: { type: "bedrock", modelId: "eu.a-model" } },
       stages: {
         dev: { verification },
-        prod: { verification, execution: { kind: "lambda", account: "222222222222" }, alarmEmail: "a@example.org" },
+        prod: {
+          verification,
+          execution: { kind: "lambda", account: "222222222222" },
+          alarmEmail: "a@example.org",
+        },
       },
     });
     expect(ended.code).toBe(0);
@@ -364,7 +443,10 @@ describe("sekisho config check", () => {
     const ended = await check({
       stages: { dev: { verification: { account: "111111111111", region: "eu-central-1" } } },
     });
-    expect(ended).toMatchObject({ code: 0, stderr: expect.stringContaining("stage dev has the example account") });
+    expect(ended).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining("stage dev has the example account"),
+    });
   });
 
   it("says which of Slack's secrets are not set: with an installation flow its client secret, and not the bot token", async () => {
@@ -385,7 +467,9 @@ describe("sekisho config check", () => {
       /^Agent: .*/m.exec((await check({ destinations, routes, ...more })).stdout)?.[0];
     const stages = { dev: { verification: { account: "111111111111", region: "eu-central-1" } } };
     expect(await agentOf([{ destination: "far" }])).toBe("Agent: echo, to which no route leads.");
-    expect(await agentOf([{ channel: "C012AB3CD", destination: "far" }, { destination: "here" }])).toBe("Agent: echo.");
+    expect(
+      await agentOf([{ channel: "C012AB3CD", destination: "far" }, { destination: "here" }]),
+    ).toBe("Agent: echo.");
     expect(await agentOf([{ destination: ["far", "own"] }])).toBe("Agent: echo.");
     expect(await agentOf([{ destination: "far" }], { stages })).toBe("Agent: echo.");
   });
@@ -401,29 +485,41 @@ describe("a command", () => {
     ["send", "hi"],
     ["execution", "--port", "0"],
     ["start", "--once", "hi"],
-  ])("exits with 2 when the agent file of the configuration cannot be used (%s)", async (...args) => {
-    const config = join(folder, "agent.json");
-    writeFileSync(join(folder, "empty.ts"), "export {};");
-    for (const [agent, text] of [
-      ["./nothing.ts", "nothing.ts does not exist"],
-      ["./empty.ts", 'does not export a function "agent"'],
-    ] as const) {
-      const destinations = { here: { transport: "in-process" } };
-      writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "here" }], execution: { agent } }));
-      const ended = await run([...args, "--config", config]);
-      expect(ended).toMatchObject(failing(2, text));
-    }
-  });
+  ])(
+    "exits with 2 when the agent file of the configuration cannot be used (%s)",
+    async (...args) => {
+      const config = join(folder, "agent.json");
+      writeFileSync(join(folder, "empty.ts"), "export {};");
+      for (const [agent, text] of [
+        ["./nothing.ts", "nothing.ts does not exist"],
+        ["./empty.ts", 'does not export a function "agent"'],
+      ] as const) {
+        const destinations = { here: { transport: "in-process" } };
+        writeFileSync(
+          config,
+          JSON.stringify({ destinations, routes: [{ destination: "here" }], execution: { agent } }),
+        );
+        const ended = await run([...args, "--config", config]);
+        expect(ended).toMatchObject(failing(2, text));
+      }
+    },
+  );
 
   it.each(["execution --port 0", "start", "start --once hi"])(
     "exits with 2 when a token that lets callers in is not set (%s)",
     async (args) => {
       const config = join(folder, "tokens.json");
-      const authenticator = { type: "bearer", tokens: [{ env: "OLD_TOKEN" }, { env: "NEW_TOKEN" }] };
+      const authenticator = {
+        type: "bearer",
+        tokens: [{ env: "OLD_TOKEN" }, { env: "NEW_TOKEN" }],
+      };
       writeFileSync(config, JSON.stringify({ routes: [], execution: { authenticator } }));
       const ended = await run([...args.split(" "), "--config", config], { OLD_TOKEN: "t" });
       expect(ended).toMatchObject(failing(2, "NEW_TOKEN is not set"));
-      const short = await run([...args.split(" "), "--config", config], { OLD_TOKEN: "hunter2", NEW_TOKEN: "t" });
+      const short = await run([...args.split(" "), "--config", config], {
+        OLD_TOKEN: "hunter2",
+        NEW_TOKEN: "t",
+      });
       expect(short).toMatchObject(failing(2, "OLD_TOKEN is shorter than 20 char"));
       expect(short.stderr).not.toContain("hunter2");
     },
@@ -441,7 +537,10 @@ describe("a command", () => {
 });
 
 describe("sekisho verification", () => {
-  const env = { SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test", SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test" };
+  const env = {
+    SLACK_SIGNING_SECRET: "a-signing-secret-of-this-test",
+    SLACK_BOT_TOKEN: "xoxb-a-token-of-this-test",
+  };
   const destinations = { local: { transport: "https" }, here: { transport: "in-process" } };
   const withRoutesTo = (...names: string[]) => {
     const config = join(folder, `${names.join("-")}.json`);

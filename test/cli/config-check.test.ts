@@ -23,7 +23,9 @@ function problemsIn(text: string): string[] {
 describe("a configuration with a byte order mark", () => {
   it("is accepted, and its mistakes have the right places", () => {
     expect(problemsIn('\uFEFF{ "files": { "maxCount": 3 } }')).toEqual([]);
-    expect(problemsIn('\uFEFF{ "files": {}, }')).toEqual(["line 1, column 16: the comma before this is one too many"]);
+    expect(problemsIn('\uFEFF{ "files": {}, }')).toEqual([
+      "line 1, column 16: the comma before this is one too many",
+    ]);
   });
 });
 
@@ -35,9 +37,13 @@ describe("config check", () => {
     ];
     writeFileSync(join(folder, "words.json"), JSON.stringify({ routes }));
     const shown = await run(["config", "check", "--config", "words.json"]);
-    expect(JSON.stringify(shown)).toContain("without the words of their routes (far:). Set keepsWord");
+    expect(JSON.stringify(shown)).toContain(
+      "without the words of their routes (far:). Set keepsWord",
+    );
     writeFileSync(join(folder, "words.json"), JSON.stringify({ routes: routes.slice(1) }));
-    expect(JSON.stringify(await run(["config", "check", "--config", "words.json"]))).not.toContain("keepsWord");
+    expect(JSON.stringify(await run(["config", "check", "--config", "words.json"]))).not.toContain(
+      "keepsWord",
+    );
   });
 });
 
@@ -69,7 +75,12 @@ describe("the syntax of a configuration", () => {
     ['{ "a" 1 }', "line 1, column 7: a colon is missing after the key"],
     ['{ "a": 1', "line 1, column 9: a } is missing"],
     ['{ "a": }', "line 1, column 8: a value is missing here"],
-    ["{ a: 1 }", expect.stringMatching(/^line 1, column 3: this is not JSON: keys and texts need double quotes/)],
+    [
+      "{ a: 1 }",
+      expect.stringMatching(
+        /^line 1, column 3: this is not JSON: keys and texts need double quotes/,
+      ),
+    ],
     ['{ } { "a": 1 }', "line 1, column 5: the file must end here"],
   ])("says of %j what is wrong", (text, line) => {
     expect(checkSyntax(text).problems[0]).toEqual(line);
@@ -77,12 +88,16 @@ describe("the syntax of a configuration", () => {
   });
 
   it("lists one mistake of a line that makes no sense, and goes on with the next line", () => {
-    const places = checkSyntax('{ a: 1,\n"b": 2,\n"c": three }').problems.map((line) => line.replace(/: .*/, ""));
+    const places = checkSyntax('{ a: 1,\n"b": 2,\n"c": three }').problems.map((line) =>
+      line.replace(/: .*/, ""),
+    );
     expect(places).toEqual(["line 1, column 3", "line 3, column 6"]);
   });
 
   it("never quotes the text, because a secret may be in it", () => {
-    const problems = problemsIn('{ "slack": { "botToken": xoxb-1-secret, "appToken": "xapp-1-secret } }');
+    const problems = problemsIn(
+      '{ "slack": { "botToken": xoxb-1-secret, "appToken": "xapp-1-secret } }',
+    );
     expect(problems.length).toBeGreaterThan(0);
     expect(problems.join()).not.toMatch(/xoxb|xapp/);
   });

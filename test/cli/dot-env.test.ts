@@ -19,11 +19,16 @@ const showing = (...names: string[]) =>
 describe("a local command", () => {
   it("takes what is not set yet, quotes and comments as Node reads them", async () => {
     const cwd = folderWith({
-      ".env": '# of this machine\nMODEL_KEY="from the file"\nMODEL_NAME=from the file # not this\nexport HOST_NAME=x\n',
+      ".env":
+        '# of this machine\nMODEL_KEY="from the file"\nMODEL_NAME=from the file # not this\nexport HOST_NAME=x\n',
       "agent.mjs": showing("MODEL_KEY", "MODEL_NAME", "HOST_NAME", "SHELL_KEY"),
     });
     const args = ["execution", "--agent", "./agent.mjs", "--port", "0"];
-    const { stderr } = await sekisho({ args, cwd, env: { MODEL_KEY: "from the shell", SHELL_KEY: "s" } }).exited;
+    const { stderr } = await sekisho({
+      args,
+      cwd,
+      env: { MODEL_KEY: "from the shell", SHELL_KEY: "s" },
+    }).exited;
     expect(stderr).toContain('["from the shell","from the file","x","s"]');
   });
 
@@ -32,16 +37,23 @@ describe("a local command", () => {
       ".env": "\uFEFFMODEL_KEY=k\nMODEL_NAME=n\n",
       "agent.mjs": showing("MODEL_KEY", "MODEL_NAME"),
     });
-    const { stderr } = await sekisho({ args: ["execution", "--agent", "./agent.mjs", "--port", "0"], cwd }).exited;
+    const { stderr } = await sekisho({
+      args: ["execution", "--agent", "./agent.mjs", "--port", "0"],
+      cwd,
+    }).exited;
     expect(stderr).toContain('["k","n"]');
   });
 
   it("gives the Execution zone alone no secret of Slack, whatever its variable is called", async () => {
     const cwd = folderWith({
-      ".env": "SLACK_BOT_TOKEN=xoxb-1\nSLACK_OTHER=1\nOUR_BOT=xoxb-2\nOUR_APP=xapp-1\nMODEL_KEY=k\n",
+      ".env":
+        "SLACK_BOT_TOKEN=xoxb-1\nSLACK_OTHER=1\nOUR_BOT=xoxb-2\nOUR_APP=xapp-1\nMODEL_KEY=k\n",
       "agent.mjs": showing("SLACK_BOT_TOKEN", "SLACK_OTHER", "OUR_BOT", "OUR_APP", "MODEL_KEY"),
     });
-    const { stderr } = await sekisho({ args: ["execution", "--agent", "./agent.mjs", "--port", "0"], cwd }).exited;
+    const { stderr } = await sekisho({
+      args: ["execution", "--agent", "./agent.mjs", "--port", "0"],
+      cwd,
+    }).exited;
     expect(stderr).toContain('[null,null,null,null,"k"]');
   });
 
@@ -49,18 +61,25 @@ describe("a local command", () => {
     const cwd = folderOfTest();
     mkdirSync(join(cwd, ".env"));
     const { code, stderr } = await sekisho({ args: ["start"], cwd }).exited;
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(".env cannot be used") });
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringContaining(".env cannot be used"),
+    });
   });
 });
 
 it("is not read for a stage, nor by a process that starts others again and again", () => {
   const reads = (name: string, ...args: string[]) => readsDotEnv({ name, args });
-  expect([reads("start"), reads("doctor"), reads("execution", "--agent", "a.ts")]).toEqual([true, true, true]);
-  expect([reads("doctor", "--stage", "dev"), reads("usage", "--stage=dev"), reads("secrets put")]).toEqual([
-    false,
-    false,
-    false,
+  expect([reads("start"), reads("doctor"), reads("execution", "--agent", "a.ts")]).toEqual([
+    true,
+    true,
+    true,
   ]);
+  expect([
+    reads("doctor", "--stage", "dev"),
+    reads("usage", "--stage=dev"),
+    reads("secrets put"),
+  ]).toEqual([false, false, false]);
   expect([reads("execution", "--watch"), reads("start", "--watch")]).toEqual([false, false]);
 });
 
@@ -70,7 +89,8 @@ describe("the real Slack", () => {
   const user = "xoxp-1-secret";
   const signing = "0123456789abcdef0123456789abcdef";
   const socket = /Socket Mode needs SLACK_APP_TOKEN \(xapp-…\) and SLACK_BOT_TOKEN \(xoxb-…\)/;
-  const http = /HTTP through a tunnel needs SLACK_SIGNING_SECRET \(32 hexadecimal digits\) and SLACK_BOT_TOKEN/;
+  const http =
+    /HTTP through a tunnel needs SLACK_SIGNING_SECRET \(32 hexadecimal digits\) and SLACK_BOT_TOKEN/;
 
   it.each<[string, string, Record<string, string>, RegExp[]]>([
     [
@@ -121,12 +141,17 @@ describe("the real Slack", () => {
       { APP_TOKEN: app, BOT_TOKEN: '"xoxb' },
       [/SLACK_BOT_TOKEN .* has another form/],
     ],
-  ])("%s is refused with %s: which variable, and which way needs what", async (command, _what, secrets, texts) => {
-    const lines = Object.entries(secrets).map(([name, value]) => `SLACK_${name}='${value}'\n`);
-    const { code, stdout, stderr } = await sekisho({ args: [command], cwd: folderWith({ ".env": lines.join("") }) })
-      .exited;
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    for (const text of texts) expect(stderr).toMatch(text);
-    for (const value of Object.values(secrets)) expect(stderr).not.toContain(value);
-  });
+  ])(
+    "%s is refused with %s: which variable, and which way needs what",
+    async (command, _what, secrets, texts) => {
+      const lines = Object.entries(secrets).map(([name, value]) => `SLACK_${name}='${value}'\n`);
+      const { code, stdout, stderr } = await sekisho({
+        args: [command],
+        cwd: folderWith({ ".env": lines.join("") }),
+      }).exited;
+      expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+      for (const text of texts) expect(stderr).toMatch(text);
+      for (const value of Object.values(secrets)) expect(stderr).not.toContain(value);
+    },
+  );
 });

@@ -24,8 +24,14 @@ describe.each([
   ["operate", operate],
 ])("sekisho %s", (_name, command) => {
   it("closes its listener where it cannot print the address", async () => {
-    const secrets = { SLACK_SIGNING_SECRET: "0123456789abcdef0123456789abcdef", SLACK_BOT_TOKEN: "xoxb-1" };
-    const environment = jest.replaceProperty(process, "env", { ...secrets, SEKISHO_LOG_LEVEL: "error" });
+    const secrets = {
+      SLACK_SIGNING_SECRET: "0123456789abcdef0123456789abcdef",
+      SLACK_BOT_TOKEN: "xoxb-1",
+    };
+    const environment = jest.replaceProperty(process, "env", {
+      ...secrets,
+      SEKISHO_LOG_LEVEL: "error",
+    });
     let address: string | undefined;
     try {
       const run = command.run({

@@ -23,43 +23,74 @@ describe("sekisho init", () => {
     expect(ended.stdout).toMatch(
       /1\. .* npx --no-install sekisho start --watch\n.*2\. .*manifest --socket\n.*3\. .*npx cdk deploy/,
     );
-    const { devDependencies } = JSON.parse(readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8"));
-    for (const name of ["aws-cdk", "aws-cdk-lib"]) expect(ended.stdout).toContain(` ${name}@${devDependencies[name]} `);
+    const { devDependencies } = JSON.parse(
+      readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8"),
+    );
+    for (const name of ["aws-cdk", "aws-cdk-lib"])
+      expect(ended.stdout).toContain(` ${name}@${devDependencies[name]} `);
     expect(readdirSync(project)).toEqual(
       expect.arrayContaining(["app.ts", "cdk.json", "tsconfig.json", ".env.example"]),
     );
     expect(await run(["config", "check"], {}, project)).toMatchObject({ code: 0 });
     const env = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
     const answered = await run(["start", "--once", "hello"], env, project);
-    expect(answered).toMatchObject({ code: 0, stdout: expect.stringContaining("You wrote: hello"), stderr: "" });
+    expect(answered).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("You wrote: hello"),
+      stderr: "",
+    });
   });
 
   it("writes into another folder, with the account and the region that are given", async () => {
-    const ended = await run(["init", "project/bot", "--account", "222222222222", "--region", "ap-northeast-1"]);
+    const ended = await run([
+      "init",
+      "project/bot",
+      "--account",
+      "222222222222",
+      "--region",
+      "ap-northeast-1",
+    ]);
     expect(ended.stdout).toContain(
       `cd project/bot && npm install ${packageName} && npx --no-install sekisho start --watch`,
     );
     const { stages } = JSON.parse(read("bot/sekisho.config.json"));
     for (const stage of ["dev", "prod"]) {
-      expect(stages[stage].verification).toEqual({ account: "222222222222", region: "ap-northeast-1" });
+      expect(stages[stage].verification).toEqual({
+        account: "222222222222",
+        region: "ap-northeast-1",
+      });
     }
-    expect(read("bot/.github/workflows/deploy.yml")).toContain("arn:aws:iam::222222222222:role/deploy-sekisho-prod");
+    expect(read("bot/.github/workflows/deploy.yml")).toContain(
+      "arn:aws:iam::222222222222:role/deploy-sekisho-prod",
+    );
     // With the credentials of a deploy, npx must run what npm ci installed, and fetch nothing.
     expect(read("bot/.github/workflows/deploy.yml")).not.toMatch(/npx (?!--no-install)/);
   });
 
   it("writes ARNs of the partition of the region, and refuses what is no region", async () => {
     await run(["init", "--region", "eusc-de-east-1"], {}, project);
-    expect(read(".github/workflows/deploy.yml")).toContain("arn:aws-eusc:iam::111111111111:role/deploy-sekisho-dev");
-    expect(await run(["init", "project/bot", "--region", "europe"])).toMatchObject({ code: 2, stdout: "" });
+    expect(read(".github/workflows/deploy.yml")).toContain(
+      "arn:aws-eusc:iam::111111111111:role/deploy-sekisho-dev",
+    );
+    expect(await run(["init", "project/bot", "--region", "europe"])).toMatchObject({
+      code: 2,
+      stdout: "",
+    });
   });
 
   it("adds to .gitignore and package.json only what they lack", async () => {
     writeFileSync(join(project, ".gitignore"), "dist/\nnode_modules/");
-    writeFileSync(join(project, "package.json"), '{ "name": "bot", "dependencies": { "a": "1.0.0" } }');
+    writeFileSync(
+      join(project, "package.json"),
+      '{ "name": "bot", "dependencies": { "a": "1.0.0" } }',
+    );
     await run(["init"], {}, project);
     expect(read(".gitignore")).toBe("dist/\nnode_modules/\n.env\n.sekisho/\ncdk.out/\n");
-    expect(JSON.parse(read("package.json"))).toEqual({ name: "bot", dependencies: { a: "1.0.0" }, type: "module" });
+    expect(JSON.parse(read("package.json"))).toEqual({
+      name: "bot",
+      dependencies: { a: "1.0.0" },
+      type: "module",
+    });
   });
 
   it("writes nothing where package.json asks for CommonJS, because the agent would not load", async () => {
@@ -86,7 +117,10 @@ describe("sekisho init", () => {
     [["--account", "1234"], "is not 12 digits"],
     [["--region", "Frankfurt"], "is not an AWS region"],
   ])("refuses %j", async (args, text) => {
-    expect(await run(["init", ...args], {}, project)).toMatchObject({ code: 2, stderr: expect.stringContaining(text) });
+    expect(await run(["init", ...args], {}, project)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(text),
+    });
     expect(readdirSync(project)).toEqual(["node_modules"]);
   });
 });

@@ -7,7 +7,12 @@ import { createInProcessTransport } from "../../lambdas/verification/transport/i
 import { createClient } from "../../lambdas/verification/transport/runner.ts";
 import { freePort } from "../../lib/local/free-port.ts";
 import { failure, json, raw, result, silence, success } from "../doubles/answers.ts";
-import { connectionReset, type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
+import {
+  connectionReset,
+  type Received,
+  startWebServer,
+  type WebServer,
+} from "../doubles/web-server.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { hangMs, longestLimits } from "../tooling/hang.ts";
 import { writeConfig } from "./aws/a-stage.ts";
@@ -31,7 +36,11 @@ async function serve(answer: (call: Call) => Response | Promise<Response>): Prom
 }
 
 const bearer = { type: "bearer", token: { env: "FAR_TOKEN" } };
-const withoutAws = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_ENDPOINT_URL: "http://127.0.0.1:1" };
+const withoutAws = {
+  AWS_EC2_METADATA_DISABLED: "true",
+  HOME: folder,
+  AWS_ENDPOINT_URL: "http://127.0.0.1:1",
+};
 
 function send(
   url: string,
@@ -50,13 +59,25 @@ function sendTo(far: object, { env = {}, args = [], limits = longestLimits }: Se
     execution: { syncBudgetMs: 100 },
   };
   const config = writeConfig({ folder, name: "sent.json", json });
-  return commandHere(["send", "hello", "--config", config, ...args], { FAR_TOKEN: "a-token-of-this-test", ...env });
+  return commandHere(["send", "hello", "--config", config, ...args], {
+    FAR_TOKEN: "a-token-of-this-test",
+    ...env,
+  });
 }
 
 describe("sekisho send where nobody knows whether the task arrived", () => {
   it.each<[string, (call: Call) => Response | Promise<Response>, string, object?]>([
-    ["is silent", ({ request }) => silence(request), "It did not respond in time", { callTimeoutMs: 2000 }],
-    ["ends the connection", () => Promise.reject(connectionReset), "It closed the connection before it responded"],
+    [
+      "is silent",
+      ({ request }) => silence(request),
+      "It did not respond in time",
+      { callTimeoutMs: 2000 },
+    ],
+    [
+      "ends the connection",
+      () => Promise.reject(connectionReset),
+      "It closed the connection before it responded",
+    ],
     ["answers HTTP 500", () => raw("", { status: 500 }), "It or a proxy in front of it failed."],
     ["answers a bare HTTP 503", () => raw("", { status: 503 }), "It is temporarily unavailable."],
   ])(
@@ -103,7 +124,9 @@ describe("sekisho send where the task certainly did not begin", () => {
   });
 
   it("exits with 1 where the peer says that it takes none", async () => {
-    const ended = await send(await serve((call) => failure(call, "unavailable")), { args: ["--json"] });
+    const ended = await send(await serve((call) => failure(call, "unavailable")), {
+      args: ["--json"],
+    });
     expect(ended).toMatchObject(failing(1, "The task has not begun."));
     expect(JSON.parse(ended.stdout)).toMatchObject({ error: { reason: "unavailable" } });
   });
@@ -136,8 +159,16 @@ describe("sekisho send where the task certainly did not begin", () => {
 
 describe("sekisho send where the task was refused or failed", () => {
   it.each<[string, (call: Call) => Response, string]>([
-    ["a wrong token", () => json({}, { status: 401 }), "(unauthenticated): It could not authenticate the caller."],
-    ["a forbidden call", () => raw("", { status: 403 }), "(permission_denied): It denied access to the caller."],
+    [
+      "a wrong token",
+      () => json({}, { status: 401 }),
+      "(unauthenticated): It could not authenticate the caller.",
+    ],
+    [
+      "a forbidden call",
+      () => raw("", { status: 403 }),
+      "(permission_denied): It denied access to the caller.",
+    ],
     [
       "an agent that failed",
       (call) => failure(call, "execution_failed"),
@@ -151,36 +182,74 @@ describe("sekisho send where the task was refused or failed", () => {
 
 const redirect = (status: number, location: string) => raw("", { status, headers: { location } });
 const detail = [{ loc: ["body", "params"], msg: "field required", type: "value_error.missing" }];
-const answerWith = ({ id }: Call, result: string) => raw(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
+const answerWith = ({ id }: Call, result: string) =>
+  raw(`{"jsonrpc":"2.0","id":"${id}","result":${result}}`);
 
 describe("sekisho send to an endpoint that does not speak the contract", () => {
   const notBegun = "The task has not begun.";
   const mayHaveRun = "the task may have run there.";
 
   it.each<[string, (call: Call) => Response, string[]]>([
-    ["a redirect", () => redirect(307, "/plain/?state=1"), ["It redirects to /plain/ (HTTP 307)", notBegun]],
-    ["another redirect", () => redirect(308, "/plain/"), ["It redirects to /plain/ (HTTP 308)", notBegun]],
+    [
+      "a redirect",
+      () => redirect(307, "/plain/?state=1"),
+      ["It redirects to /plain/ (HTTP 307)", notBegun],
+    ],
+    [
+      "another redirect",
+      () => redirect(308, "/plain/"),
+      ["It redirects to /plain/ (HTTP 308)", notBegun],
+    ],
     [
       "a redirect to another host",
       () => redirect(301, "https://user:hunter2@other.example/a?b=hunter2"),
       ["It redirects to https://other.example/a (HTTP 301)", notBegun],
     ],
-    ["a redirect after the work", () => redirect(303, "/done"), ["It redirects to /done (HTTP 303)", mayHaveRun]],
+    [
+      "a redirect after the work",
+      () => redirect(303, "/done"),
+      ["It redirects to /done (HTTP 303)", mayHaveRun],
+    ],
     [
       "a redirect to nowhere",
       () => redirect(307, "javascript:hunter2"),
       ["It redirects elsewhere (HTTP 307)", notBegun],
     ],
-    ["a wrong path", () => json({ detail: "Not Found" }, { status: 404 }), ["at this path (HTTP 404)", notBegun]],
-    ["a page for a wrong path", () => raw("<p>", { status: 404 }), ["at this path (HTTP 404)", notBegun]],
-    ["a wrong method", () => json({}, { status: 405 }), ["POST requests at this path (HTTP 405)", notBegun]],
-    ["a wrong type", () => raw("", { status: 415 }), ["does not accept JSON at this path (HTTP 415)", notBegun]],
+    [
+      "a wrong path",
+      () => json({ detail: "Not Found" }, { status: 404 }),
+      ["at this path (HTTP 404)", notBegun],
+    ],
+    [
+      "a page for a wrong path",
+      () => raw("<p>", { status: 404 }),
+      ["at this path (HTTP 404)", notBegun],
+    ],
+    [
+      "a wrong method",
+      () => json({}, { status: 405 }),
+      ["POST requests at this path (HTTP 405)", notBegun],
+    ],
+    [
+      "a wrong type",
+      () => raw("", { status: 415 }),
+      ["does not accept JSON at this path (HTTP 415)", notBegun],
+    ],
     [
       "another API",
       () => json({ detail }, { status: 422 }),
-      ["refuses the request", "(HTTP 422)", "It complains of body.params (field required).", notBegun],
+      [
+        "refuses the request",
+        "(HTTP 422)",
+        "It complains of body.params (field required).",
+        notBegun,
+      ],
     ],
-    ["a bad request", () => json({ detail }, { status: 400 }), ["(HTTP 400)", "body.params", mayHaveRun]],
+    [
+      "a bad request",
+      () => json({ detail }, { status: 400 }),
+      ["(HTTP 400)", "body.params", mayHaveRun],
+    ],
     ["a conflict", () => raw("", { status: 409 }), ["(HTTP 409)", mayHaveRun]],
     [
       "a web page",
@@ -189,15 +258,28 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
     ],
     [
       "NaN",
-      (call) => answerWith(call, '{"status":"success","response_text":"NaN: \\"x","usage":{"cost":NaN}}'),
+      (call) =>
+        answerWith(call, '{"status":"success","response_text":"NaN: \\"x","usage":{"cost":NaN}}'),
       ['the member "cost" is NaN, which JSON does not have', "(HTTP 200)", mayHaveRun],
     ],
     ["Infinity in a list", (call) => answerWith(call, "[-Infinity]"), ["is -Infinity", mayHaveRun]],
-    ["half of its JSON", () => raw('{"jsonrpc":"2.0","id":"a'), ["its JSON is cut off", mayHaveRun]],
+    [
+      "half of its JSON",
+      () => raw('{"jsonrpc":"2.0","id":"a'),
+      ["its JSON is cut off", mayHaveRun],
+    ],
     ["no JSON", () => raw("hello"), ["it is not JSON", mayHaveRun]],
     ["nothing", () => raw(""), ["it is empty", mayHaveRun]],
-    ["a list", (call) => raw(`[{"jsonrpc":"2.0","id":"${call.id}","result":{}}]`), ["it is a list", mayHaveRun]],
-    ["another protocol", () => json({ answer: "hello" }), ['its member "jsonrpc" is not "2.0"', mayHaveRun]],
+    [
+      "a list",
+      (call) => raw(`[{"jsonrpc":"2.0","id":"${call.id}","result":{}}]`),
+      ["it is a list", mayHaveRun],
+    ],
+    [
+      "another protocol",
+      () => json({ answer: "hello" }),
+      ['its member "jsonrpc" is not "2.0"', mayHaveRun],
+    ],
     [
       "an error with a code that is a text",
       ({ id }) => json({ jsonrpc: "2.0", id, error: { code: "-32001", message: "no" } }),
@@ -213,16 +295,23 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
       (call) => answerWith(call, '{"status":"success","response_text":42}'),
       ["result.response_text (expected string", "The task has run."],
     ],
-    ["another state", (call) => answerWith(call, '{"status":"done"}'), ["result.status", mayHaveRun]],
-  ])("names what is wrong with %s, and says whether the task may have run", async (_what, answer, words) => {
-    const { code, stderr } = await send(await serve(answer));
-    expect(code).toBe(1);
-    for (const word of words) expect(stderr).toContain(word);
-    expect([notBegun, mayHaveRun].filter((doubt) => stderr.includes(doubt))).toHaveLength(
-      words.includes("The task has run.") ? 0 : 1,
-    );
-    expect(stderr).not.toContain("hunter2");
-  });
+    [
+      "another state",
+      (call) => answerWith(call, '{"status":"done"}'),
+      ["result.status", mayHaveRun],
+    ],
+  ])(
+    "names what is wrong with %s, and says whether the task may have run",
+    async (_what, answer, words) => {
+      const { code, stderr } = await send(await serve(answer));
+      expect(code).toBe(1);
+      for (const word of words) expect(stderr).toContain(word);
+      expect([notBegun, mayHaveRun].filter((doubt) => stderr.includes(doubt))).toHaveLength(
+        words.includes("The task has run.") ? 0 : 1,
+      );
+      expect(stderr).not.toContain("hunter2");
+    },
+  );
 
   it("shows no address that repeats its credential", async () => {
     const url = await serve(({ request }) => {
@@ -293,7 +382,9 @@ describe("sekisho send where its destination fails on the way", () => {
     const sent: string[] = [];
     const url = await serve((call) => {
       if (call.method !== "execute_task") {
-        expect([call.params.request_id, call.params.task_id]).toContainEqual(call.params.task_id ? "t1" : sent[0]);
+        expect([call.params.request_id, call.params.task_id]).toContainEqual(
+          call.params.task_id ? "t1" : sent[0],
+        );
         return call.params.task_id ? success(call, "Good morning.") : result(call, accepted);
       }
       sent.push(call.id);
@@ -304,31 +395,54 @@ describe("sekisho send where its destination fails on the way", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["our host", { reason: "invalid_params", issues: [{ path: "text", message: "too long" }] }, "text (too long)"],
+    [
+      "our host",
+      { reason: "invalid_params", issues: [{ path: "text", message: "too long" }] },
+      "text (too long)",
+    ],
     [
       "pydantic",
       [{ type: "missing", loc: ["message", "parts", 0, "text"], msg: "Field required" }],
       "message.parts.0.text (Field required)",
     ],
-    ["ajv", { errors: [{ instancePath: "/message/role", message: "must be user" }] }, "/message/role (must be user)"],
+    [
+      "ajv",
+      { errors: [{ instancePath: "/message/role", message: "must be user" }] },
+      "/message/role (must be user)",
+    ],
     ["members by field", { errors: { channel: ["is not known"] } }, "channel (is not known)"],
     ["a list of names", { missing: ["name"] }, "name (missing)"],
     ["one field", { field: "channel" }, "channel."],
     [
       "Google",
-      [{ "@type": "type.googleapis.com/google.rpc.BadRequest", fieldViolations: [{ field: "a", description: "b" }] }],
+      [
+        {
+          "@type": "type.googleapis.com/google.rpc.BadRequest",
+          fieldViolations: [{ field: "a", description: "b" }],
+        },
+      ],
       "a (b)",
     ],
-    ["somebody hostile", { errors: [null, 7, { path: "\u001b[31mx", message: "y\n".repeat(9999) }] }, "[31mx (y y"],
+    [
+      "somebody hostile",
+      { errors: [null, 7, { path: "\u001b[31mx", message: "y\n".repeat(9999) }] },
+      "[31mx (y y",
+    ],
   ])("names the field of which it complains, in the words of %s", async (_, data, words) => {
-    const url = await serve(({ id }) => json({ jsonrpc: "2.0", id, error: { code: -32602, message: "no", data } }));
+    const url = await serve(({ id }) =>
+      json({ jsonrpc: "2.0", id, error: { code: -32602, message: "no", data } }),
+    );
     const ended = await send(url);
     expect(ended).toMatchObject(failing(1, `It complains of ${words}`));
     expect(ended.stderr.length).toBeLessThan(1000);
   });
 
   it("shows nothing as JSON that drives a terminal", async () => {
-    const error = { code: -32602, message: "no", data: { issues: [{ path: "a\u009b2J", message: "\u202eb" }] } };
+    const error = {
+      code: -32602,
+      message: "no",
+      data: { issues: [{ path: "a\u009b2J", message: "\u202eb" }] },
+    };
     const url = await serve(({ id }) => json({ jsonrpc: "2.0", id, error }));
     const { stdout } = await send(url, { args: ["--json"] });
     expect(stdout).toContain("\\u009b2J");
@@ -357,8 +471,17 @@ describe("a task of the command line", () => {
 
   it("tells the host how long it may take, and waits in whole milliseconds", async () => {
     const person = new AbortController();
-    const { asked, client } = endlessHost({}, ({ method }) => method === "get_task" && person.abort());
-    const given = complete({ ...sending, client, signal: person.signal, deadlineMs: 100, graceMs: hangMs });
+    const { asked, client } = endlessHost(
+      {},
+      ({ method }) => method === "get_task" && person.abort(),
+    );
+    const given = complete({
+      ...sending,
+      client,
+      signal: person.signal,
+      deadlineMs: 100,
+      graceMs: hangMs,
+    });
     await expect(given).rejects.toThrow();
     expect(asked.slice(0, 2)).toMatchObject([
       { method: "execute_task", params: { timeout_ms: 100 } },
@@ -369,7 +492,9 @@ describe("a task of the command line", () => {
   it("is not polled without a pause, whatever delay the host asks for", async () => {
     for (const poll_after_ms of [undefined, 0, 1e15]) {
       const { asked, client } = endlessHost({ poll_after_ms });
-      await expect(complete({ ...sending, client, signal: nobody, deadlineMs: 300, graceMs: 0 })).rejects.toThrow();
+      await expect(
+        complete({ ...sending, client, signal: nobody, deadlineMs: 300, graceMs: 0 }),
+      ).rejects.toThrow();
       // None where the machine was so busy that the deadline came first.
       expect(asked.filter(({ method }) => method === "get_task").length).toBeLessThanOrEqual(1);
     }
@@ -388,7 +513,9 @@ describe("a task of the command line", () => {
 describe("sekisho send -", () => {
   it("says that it reads no stdin, and sends nothing", async () => {
     const config = writeConfig({ folder, name: "stdin.json", json: {} });
-    expect(await commandHere(["send", "-", "--config", config], {})).toMatchObject(failing(2, "reads no stdin"));
+    expect(await commandHere(["send", "-", "--config", config], {})).toMatchObject(
+      failing(2, "reads no stdin"),
+    );
   });
 });
 
@@ -418,7 +545,9 @@ describe("sekisho send to an agent that asks", () => {
     const url = await serve((call) => result(call, asks));
     const { code, stdout, stderr } = await send(url);
     expect([code, stdout]).toEqual([1, "Where to?\n"]);
-    expect(stderr).toContain("this command does not answer questions. Use the page of sekisho start");
+    expect(stderr).toContain(
+      "this command does not answer questions. Use the page of sekisho start",
+    );
     expect(stderr).toMatch(/ {2}region \(choice, required\): eu, ap?\S*\n {2}copies \(number\)/);
     expect(stderr).not.toContain("\u202e");
   });

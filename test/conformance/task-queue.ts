@@ -1,6 +1,10 @@
 /** The cases that the task queue of every engine must pass, with empty queues. */
 import { expect } from "@jest/globals";
-import type { QueueConsumer, ReceivedMessage, TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+import type {
+  QueueConsumer,
+  ReceivedMessage,
+  TaskQueue,
+} from "../../lambdas/shared/engine/ports.ts";
 import type { Clock } from "./clock.ts";
 
 export type Queue = TaskQueue & QueueConsumer;
@@ -113,7 +117,9 @@ export const taskQueueCases: readonly QueueCase[] = [
     run: async ({ queue, openAgain }) => {
       const bodies = Array.from({ length: 40 }, (_, number) => `message ${number}`);
       await Promise.all(bodies.map((body) => queue.send({ body })));
-      const received = (await Promise.all([queue, await openAgain(), queue, queue].map(drain))).flat();
+      const received = (
+        await Promise.all([queue, await openAgain(), queue, queue].map(drain))
+      ).flat();
       expect(received.toSorted()).toEqual(bodies.toSorted());
     },
   },
@@ -151,7 +157,12 @@ export const taskQueueCases: readonly QueueCase[] = [
     name: "a receiver whose signal aborts gets nothing, and later messages go to others",
     run: async ({ queue }) => {
       const stop = new AbortController();
-      const waiting = queue.receive({ max: 10, visibilityTimeoutMs, waitMs: 20_000, signal: stop.signal });
+      const waiting = queue.receive({
+        max: 10,
+        visibilityTimeoutMs,
+        waitMs: 20_000,
+        signal: stop.signal,
+      });
       stop.abort();
       expect(await waiting).toEqual([]);
       await queue.send({ body: "for others" });
@@ -211,7 +222,9 @@ export const taskQueueCases: readonly QueueCase[] = [
         await queue.send({ body: `message ${number}`, ...(group === undefined ? {} : { group }) });
       }
       await queue.send({ body: "later", group: "T0123", delayMs: 1000 });
-      expect((await drain(queue)).toSorted()).toEqual(groups.map((_, number) => `message ${number}`));
+      expect((await drain(queue)).toSorted()).toEqual(
+        groups.map((_, number) => `message ${number}`),
+      );
       await clock.advance({ ms: 1000 });
       expect(await drain(queue)).toEqual(["later"]);
     },
@@ -222,7 +235,9 @@ export const taskQueueCases: readonly QueueCase[] = [
       const body = `${"関".repeat(87_381)}x`;
       expect(Buffer.byteLength(body)).toBe(256 * 1024);
       await queue.send({ body });
-      await expect(queue.send({ body: `${body}x` })).rejects.toMatchObject({ reason: "payload_too_large" });
+      await expect(queue.send({ body: `${body}x` })).rejects.toMatchObject({
+        reason: "payload_too_large",
+      });
       const [message, ...rest] = await receive(queue);
       expect(rest).toEqual([]);
       expect(message?.body === body).toBe(true);

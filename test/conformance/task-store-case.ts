@@ -1,5 +1,11 @@
 /** The environment of a task store's case, and its first item. */
-import type { ErasableStore, ItemWriter, StoreIndex, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type {
+  ErasableStore,
+  ItemWriter,
+  StoreIndex,
+  TaskItem,
+  TaskStore,
+} from "../../lambdas/shared/engine/ports.ts";
 import type { Clock } from "./clock.ts";
 
 export type SampleItem = TaskItem & { text: string; count: number };
@@ -17,10 +23,20 @@ export const hourMs = 3600_000;
 
 export function sample(clock: Clock): SampleItem {
   const index = { state: "waiting", thread: "t", principal: "p" };
-  return { id: "a", revision: 1, ...index, expiresAtMs: clock.nowMs() + hourMs, text: "", count: 0 };
+  return {
+    id: "a",
+    revision: 1,
+    ...index,
+    expiresAtMs: clock.nowMs() + hourMs,
+    text: "",
+    count: 0,
+  };
 }
 
-export async function createdIn(store: TaskStore<SampleItem>, item: SampleItem): Promise<SampleItem> {
+export async function createdIn(
+  store: TaskStore<SampleItem>,
+  item: SampleItem,
+): Promise<SampleItem> {
   const created = await store.create({ item });
   if (created === undefined) throw new Error("the store was not empty");
   return created;

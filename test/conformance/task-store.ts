@@ -1,7 +1,14 @@
 /** The cases that the task store of every engine must pass, with an empty store. */
 import { expect } from "@jest/globals";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import { createdIn, hourMs, idsOf, type SampleItem, type StoreCase, sample } from "./task-store-case.ts";
+import {
+  createdIn,
+  hourMs,
+  idsOf,
+  type SampleItem,
+  type StoreCase,
+  sample,
+} from "./task-store-case.ts";
 
 const listingCases: readonly StoreCase[] = [
   {
@@ -26,7 +33,9 @@ const listingCases: readonly StoreCase[] = [
     run: async ({ store, clock }) => {
       const created = await createdIn(store, { ...sample(clock), listedAtMs: 1 });
       expect(await idsOf(store, "principal", "p")).toEqual(["a"]);
-      const replaced = await store.replace({ item: { ...created, state: "done", principal: undefined } });
+      const replaced = await store.replace({
+        item: { ...created, state: "done", principal: undefined },
+      });
       expect(replaced?.state).toBe("done");
       expect(await idsOf(store, "state", "waiting")).toEqual([]);
       expect(await idsOf(store, "state", "done")).toEqual(["a"]);
@@ -39,7 +48,8 @@ const listingCases: readonly StoreCase[] = [
     run: async ({ store, clock }) => {
       const { thread, principal, ...item } = sample(clock);
       await store.create({ item });
-      for (const key of ["", "undefined", "null"]) expect(await idsOf(store, "thread", key)).toEqual([]);
+      for (const key of ["", "undefined", "null"])
+        expect(await idsOf(store, "thread", key)).toEqual([]);
       expect(await idsOf(store, "state", "waiting")).toEqual(["a"]);
     },
   },
@@ -51,8 +61,12 @@ const listingCases: readonly StoreCase[] = [
         await store.create({ item: { ...sample(clock), id, listedAtMs } });
       }
       await store.create({ item: { ...sample(clock), id: "without a time" } });
-      await store.create({ item: { ...sample(clock), id: "of nobody", principal: undefined, listedAtMs: 5 } });
-      await store.create({ item: { ...sample(clock), id: "of another", principal: "q", listedAtMs: 5 } });
+      await store.create({
+        item: { ...sample(clock), id: "of nobody", principal: undefined, listedAtMs: 5 },
+      });
+      await store.create({
+        item: { ...sample(clock), id: "of another", principal: "q", listedAtMs: 5 },
+      });
       expect(await idsOf(store, "principal", "p")).toEqual(["latest", "late", "early", "first"]);
       expect(await idsOf(store, "principal", "q")).toEqual(["of another"]);
     },
@@ -60,7 +74,8 @@ const listingCases: readonly StoreCase[] = [
   {
     name: "a replace moves an item to where its new time belongs, into the listing of its principal and out of it",
     run: async ({ store, clock }) => {
-      for (const id of ["c", "b"]) await store.create({ item: { ...sample(clock), id, listedAtMs: 10 } });
+      for (const id of ["c", "b"])
+        await store.create({ item: { ...sample(clock), id, listedAtMs: 10 } });
       let item = await createdIn(store, sample(clock));
       const listingAfter = async (change: { listedAtMs?: number | undefined; text?: string }) => {
         item = (await store.replace({ item: { ...item, ...change } })) ?? item;
@@ -97,7 +112,12 @@ const listingCases: readonly StoreCase[] = [
       const seen: string[] = [];
       let cursor: string | undefined;
       do {
-        const page = await store.list({ index: "thread", key: "t", limit: 3, ...(cursor ? { cursor } : {}) });
+        const page = await store.list({
+          index: "thread",
+          key: "t",
+          limit: 3,
+          ...(cursor ? { cursor } : {}),
+        });
         expect(page.items.length).toBeLessThanOrEqual(3);
         seen.push(...page.items.map(({ id }) => id));
         cursor = page.cursor;
@@ -114,7 +134,8 @@ const listingCases: readonly StoreCase[] = [
     name: "a cursor stays good when all that it had seen has expired and others came",
     run: async ({ store, clock }) => {
       const expiresAtMs = clock.nowMs() + 2000;
-      for (const id of ["a", "b"]) await store.create({ item: { ...sample(clock), id, expiresAtMs } });
+      for (const id of ["a", "b"])
+        await store.create({ item: { ...sample(clock), id, expiresAtMs } });
       const { cursor = "" } = await store.list({ index: "thread", key: "t", limit: 1 });
       await clock.advance({ ms: 3000 });
       for (const id of ["c", "d"]) await store.create({ item: { ...sample(clock), id } });
@@ -127,13 +148,17 @@ const listingCases: readonly StoreCase[] = [
     run: async ({ store, clock }) => {
       // More than one page of any engine, by number and by size.
       const ids = Array.from({ length: 150 }, (_, number) => `item ${number}`);
-      for (const id of ids) await store.create({ item: { ...sample(clock), id, text: "x".repeat(10_000) } });
-      await store.create({ item: { ...sample(clock), id: "expired", expiresAtMs: clock.nowMs() + 1000 } });
+      for (const id of ids)
+        await store.create({ item: { ...sample(clock), id, text: "x".repeat(10_000) } });
+      await store.create({
+        item: { ...sample(clock), id: "expired", expiresAtMs: clock.nowMs() + 1000 },
+      });
       await clock.advance({ ms: 2000 });
       const first = await store.scan({});
       for (const id of ids) {
         const item = await store.get({ id });
-        if (item !== undefined) await store.replace({ item: { ...item, state: "done", thread: "u" } });
+        if (item !== undefined)
+          await store.replace({ item: { ...item, state: "done", thread: "u" } });
       }
       const seen = first.items.map(({ id }) => id);
       for (let { cursor } = first; cursor !== undefined; ) {
@@ -160,7 +185,9 @@ const removalCases: readonly StoreCase[] = [
       ] as const) {
         expect(await idsOf(store, index, key)).toEqual([]);
       }
-      expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({ revision: 1 });
+      expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({
+        revision: 1,
+      });
       expect(await store.get({ id: "a" })).toMatchObject({ text: "new" });
     },
   },
@@ -183,7 +210,9 @@ const removalCases: readonly StoreCase[] = [
       expect(await store.remove({ id: "a", revision: 1 })).toBe(true);
       expect(await store.remove({ id: "a", revision: 1 })).toBe(true);
       expect(await store.replace({ item: created })).toBeUndefined();
-      await store.create({ item: { ...sample(clock), id: "b", expiresAtMs: clock.nowMs() + 1000 } });
+      await store.create({
+        item: { ...sample(clock), id: "b", expiresAtMs: clock.nowMs() + 1000 },
+      });
       await clock.advance({ ms: 1000 });
       expect(await store.remove({ id: "b", revision: 7 })).toBe(true);
       expect(await store.get({ id: "b" })).toBeUndefined();
@@ -217,12 +246,19 @@ const togetherCases: readonly StoreCase[] = [
       expect(isWritten).toBe(true);
       const { thread, ...rest } = first;
       const other = await openAgain();
-      expect(await other.get({ id: "a" })).toEqual({ ...rest, text: "new", state: "done", revision: 2 });
+      expect(await other.get({ id: "a" })).toEqual({
+        ...rest,
+        text: "new",
+        state: "done",
+        revision: 2,
+      });
       expect(await other.get({ id: "b" })).toEqual({ ...made, revision: 1 });
       expect(await idsOf(store, "state", "waiting")).toEqual([]);
       expect(await idsOf(store, "state", "made")).toEqual(["b"]);
       expect(await idsOf(store, "thread", "t")).toEqual([]);
-      expect(await store.replace({ item: { ...made, revision: 1 } })).toMatchObject({ revision: 2 });
+      expect(await store.replace({ item: { ...made, revision: 1 } })).toMatchObject({
+        revision: 2,
+      });
     },
   },
   {
@@ -237,7 +273,9 @@ const togetherCases: readonly StoreCase[] = [
         { type: "replace", item: { ...second, id: "nobody" } },
       ] as const) {
         const another = { ...second, id: "b" };
-        expect(await store.writeTogether({ writes: [refused, { type: "create", item: another }] })).toBe(false);
+        expect(
+          await store.writeTogether({ writes: [refused, { type: "create", item: another }] }),
+        ).toBe(false);
         expect(await store.get({ id: "a" })).toEqual(replaced);
         expect(await store.get({ id: "nobody" })).toBeUndefined();
       }
@@ -247,10 +285,15 @@ const togetherCases: readonly StoreCase[] = [
     name: "an expired item counts as absent where several are written",
     run: async ({ store, clock }) => {
       const short = { ...sample(clock), expiresAtMs: clock.nowMs() + 1000 };
-      const [gone, renewed] = [await createdIn(store, { ...short, id: "c" }), await createdIn(store, short)];
+      const [gone, renewed] = [
+        await createdIn(store, { ...short, id: "c" }),
+        await createdIn(store, short),
+      ];
       await clock.advance({ ms: 2000 });
       const prolonged = { ...gone, expiresAtMs: clock.nowMs() + hourMs };
-      expect(await store.writeTogether({ writes: [{ type: "replace", item: prolonged }] })).toBe(false);
+      expect(await store.writeTogether({ writes: [{ type: "replace", item: prolonged }] })).toBe(
+        false,
+      );
       const anew = { ...renewed, expiresAtMs: clock.nowMs() + hourMs, text: "new" };
       expect(await store.writeTogether({ writes: [{ type: "create", item: anew }] })).toBe(true);
       expect(await store.get({ id: "a" })).toMatchObject({ text: "new", revision: 1 });
@@ -263,7 +306,9 @@ const togetherCases: readonly StoreCase[] = [
       Object.assign(item, { text: item });
       const rejections = [
         store.create({ item }).catch((thrown: unknown) => thrown),
-        store.writeTogether({ writes: [{ type: "create", item }] }).catch((thrown: unknown) => thrown),
+        store
+          .writeTogether({ writes: [{ type: "create", item }] })
+          .catch((thrown: unknown) => thrown),
       ];
       for (const thrown of rejections) expect(await thrown).toMatchObject({ name: "ItemError" });
     },
@@ -283,7 +328,9 @@ const togetherCases: readonly StoreCase[] = [
           ],
         });
       });
-      const won = (await Promise.all(tries)).flatMap((isWritten, count) => (isWritten ? [count] : []));
+      const won = (await Promise.all(tries)).flatMap((isWritten, count) =>
+        isWritten ? [count] : [],
+      );
       expect(won).toHaveLength(1);
       expect(await store.get({ id: "a" })).toMatchObject({ revision: 2, count: won[0] });
       expect(await store.get({ id: `made by ${won[0]}` })).toBeDefined();
@@ -301,7 +348,12 @@ export const taskStoreCases: readonly StoreCase[] = [
   {
     name: "an item comes back as it was stored, as revision 1",
     run: async ({ store, clock }) => {
-      const item = { ...sample(clock), revision: 7, text: "関所 🏯 \u0000 ' \" \n", thread: undefined };
+      const item = {
+        ...sample(clock),
+        revision: 7,
+        text: "関所 🏯 \u0000 ' \" \n",
+        thread: undefined,
+      };
       const { thread, ...stored } = { ...item, revision: 1 };
       expect(await store.create({ item })).toMatchObject(stored);
       expect(await store.get({ id: item.id })).toEqual(stored);
@@ -342,7 +394,9 @@ export const taskStoreCases: readonly StoreCase[] = [
       const created = await createdIn(store, sample(clock));
       const replaced = await store.replace({ item: { ...created, text: "new" } });
       expect(await store.replace({ item: { ...created, text: "stale" } })).toBeUndefined();
-      expect(await store.replace({ item: { ...created, revision: 3, text: "future" } })).toBeUndefined();
+      expect(
+        await store.replace({ item: { ...created, revision: 3, text: "future" } }),
+      ).toBeUndefined();
       expect(await store.get({ id: "a" })).toEqual(replaced);
     },
   },
@@ -375,7 +429,9 @@ export const taskStoreCases: readonly StoreCase[] = [
         const [writer, reader] = count % 2 === 0 ? [store, other] : [other, store];
         item = (await writer.replace({ item: { ...item, count } })) ?? item;
         expect(await reader.get({ id: "a" })).toMatchObject({ count });
-        expect((await reader.list({ index: "state", key: "waiting", limit: 9 })).items).toEqual([item]);
+        expect((await reader.list({ index: "state", key: "waiting", limit: 9 })).items).toEqual([
+          item,
+        ]);
       }
     },
   },
@@ -401,14 +457,21 @@ export const taskStoreCases: readonly StoreCase[] = [
     name: "an expired item counts as absent everywhere, and its id can be created again",
     run: async ({ store, clock }) => {
       const expiresAtMs = clock.nowMs() + 2000;
-      const created = await createdIn(store, { ...sample(clock), listedAtMs: 1, expiresAtMs, text: "old" });
+      const created = await createdIn(store, {
+        ...sample(clock),
+        listedAtMs: 1,
+        expiresAtMs,
+        text: "old",
+      });
       expect(await store.get({ id: "a" })).toEqual(created);
       await clock.advance({ ms: 2000 });
       expect(await store.get({ id: "a" })).toBeUndefined();
       expect(await store.replace({ item: created })).toBeUndefined();
       expect(await store.list({ index: "thread", key: "t", limit: 9 })).toEqual({ items: [] });
       expect(await store.list({ index: "principal", key: "p", limit: 9 })).toEqual({ items: [] });
-      expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({ revision: 1 });
+      expect(await store.create({ item: { ...sample(clock), text: "new" } })).toMatchObject({
+        revision: 1,
+      });
       expect(await store.get({ id: "a" })).toMatchObject({ revision: 1, text: "new" });
     },
   },
@@ -417,11 +480,16 @@ export const taskStoreCases: readonly StoreCase[] = [
     run: async ({ store, clock }) => {
       const ids = ["a", "b", "c", "d", "e", "f"];
       for (const [index, id] of ids.entries()) {
-        await store.create({ item: { ...sample(clock), id, expiresAtMs: clock.nowMs() + 1000 + index } });
+        await store.create({
+          item: { ...sample(clock), id, expiresAtMs: clock.nowMs() + 1000 + index },
+        });
       }
       await clock.advance({ ms: 2000 });
       for (const id of ids.toReversed()) {
-        expect(await store.create({ item: { ...sample(clock), id } })).toMatchObject({ id, revision: 1 });
+        expect(await store.create({ item: { ...sample(clock), id } })).toMatchObject({
+          id,
+          revision: 1,
+        });
       }
       expect(await idsOf(store, "thread", "t")).toEqual(ids.toReversed());
     },
@@ -429,7 +497,10 @@ export const taskStoreCases: readonly StoreCase[] = [
   {
     name: "a replace can prolong an item's life",
     run: async ({ store, clock }) => {
-      const created = await createdIn(store, { ...sample(clock), expiresAtMs: clock.nowMs() + 2000 });
+      const created = await createdIn(store, {
+        ...sample(clock),
+        expiresAtMs: clock.nowMs() + 2000,
+      });
       await store.replace({ item: { ...created, expiresAtMs: clock.nowMs() + hourMs } });
       await clock.advance({ ms: 3000 });
       expect(await store.get({ id: "a" })).toMatchObject({ revision: 2 });

@@ -33,19 +33,29 @@ export const answerCases: readonly TransportCase[] = [
     async check({ execute, client, calls }) {
       expect(await execute()).toMatchObject({ status: "accepted", task_id: "task-1" });
       const poll = () =>
-        client.call({ method: "get_task", params: { task_id: "task-1" }, id: randomUUID(), ...common });
+        client.call({
+          method: "get_task",
+          params: { task_id: "task-1" },
+          id: randomUUID(),
+          ...common,
+        });
       expect(await poll()).toMatchObject({ status: "accepted" });
       expect(await poll()).toMatchObject({ status: "success" });
       expect(calls.map(({ method }) => method)).toEqual(["execute_task", "get_task", "get_task"]);
-      expect(new Set(calls.map(({ headers }) => headers.get(sessionHeader)))).toEqual(new Set([common.sessionId]));
+      expect(new Set(calls.map(({ headers }) => headers.get(sessionHeader)))).toEqual(
+        new Set([common.sessionId]),
+      );
     },
   },
   {
     name: "what is written of an answer comes back while the task is under way",
     needs: ["extra-fields"],
-    script: (call) => result(call, { ...accepted, progress: { text: "Writing", partial_text: "関所は" } }),
+    script: (call) =>
+      result(call, { ...accepted, progress: { text: "Writing", partial_text: "関所は" } }),
     async check({ execute }) {
-      expect(await execute()).toMatchObject({ progress: { text: "Writing", partial_text: "関所は" } });
+      expect(await execute()).toMatchObject({
+        progress: { text: "Writing", partial_text: "関所は" },
+      });
     },
   },
   {
@@ -53,10 +63,19 @@ export const answerCases: readonly TransportCase[] = [
     needs: ["extra-fields"],
     script: (call) =>
       call.count === 1
-        ? result(call, { status: "input_required", task_id: "task-1", prompt: "Shall I?", question_id: "q1" })
+        ? result(call, {
+            status: "input_required",
+            task_id: "task-1",
+            prompt: "Shall I?",
+            question_id: "q1",
+          })
         : success(call),
     async check({ execute, client, calls }) {
-      expect(await execute()).toMatchObject({ status: "input_required", prompt: "Shall I?", question_id: "q1" });
+      expect(await execute()).toMatchObject({
+        status: "input_required",
+        prompt: "Shall I?",
+        question_id: "q1",
+      });
       const params = { task_id: "task-1", text: "yes", question_id: "q1" };
       await client.call({ method: "answer_task", params, id: randomUUID(), ...common });
       expect(calls[1]?.params).toEqual(params);
@@ -65,11 +84,21 @@ export const answerCases: readonly TransportCase[] = [
   {
     name: "an accepted task that fails is the reason that the peer gives, and is not repeated",
     script: (call) =>
-      call.count === 1 ? result(call, accepted) : failure(call, "execution_failed", { details: { lost: true } }),
+      call.count === 1
+        ? result(call, accepted)
+        : failure(call, "execution_failed", { details: { lost: true } }),
     async check({ execute, client, calls }) {
       await execute();
-      const poll = client.call({ method: "get_task", params: { task_id: "task-1" }, id: randomUUID(), ...common });
-      await expect(poll).rejects.toMatchObject({ reason: "execution_failed", details: { lost: true } });
+      const poll = client.call({
+        method: "get_task",
+        params: { task_id: "task-1" },
+        id: randomUUID(),
+        ...common,
+      });
+      await expect(poll).rejects.toMatchObject({
+        reason: "execution_failed",
+        details: { lost: true },
+      });
       expect(calls).toHaveLength(2);
     },
   },
@@ -77,7 +106,12 @@ export const answerCases: readonly TransportCase[] = [
     name: "a task is canceled",
     script: (call) => result(call, { status: "canceled", task_id: call.params.task_id }),
     async check({ client }) {
-      const cancel = client.call({ method: "cancel_task", params: { task_id: "task-1" }, id: randomUUID(), ...common });
+      const cancel = client.call({
+        method: "cancel_task",
+        params: { task_id: "task-1" },
+        id: randomUUID(),
+        ...common,
+      });
       expect(await cancel).toEqual({ status: "canceled", task_id: "task-1" });
     },
   },
@@ -92,7 +126,9 @@ export const answerCases: readonly TransportCase[] = [
     name: "Japanese and emoji arrive and come back as they are",
     script: (call) => success(call, `${call.params.text}も`),
     async check({ execute, calls }) {
-      expect(await execute({ text: "関所を通る 🏯👩‍💻" })).toMatchObject({ response_text: "関所を通る 🏯👩‍💻も" });
+      expect(await execute({ text: "関所を通る 🏯👩‍💻" })).toMatchObject({
+        response_text: "関所を通る 🏯👩‍💻も",
+      });
       expect(calls[0]?.params.text).toBe("関所を通る 🏯👩‍💻");
     },
   },
@@ -102,7 +138,9 @@ export const answerCases: readonly TransportCase[] = [
     async check({ execute, calls }) {
       const id = randomUUID();
       await execute({ id });
-      await expect(execute({ id, text: "other" })).rejects.toMatchObject({ reason: "already_exists" });
+      await expect(execute({ id, text: "other" })).rejects.toMatchObject({
+        reason: "already_exists",
+      });
       expect(calls.map((call) => call.id)).toEqual([id, id]);
     },
   },
@@ -140,7 +178,8 @@ export const answerCases: readonly TransportCase[] = [
   },
   {
     name: "a peer that names the task that it may have stored may have taken it, whatever it says the next time",
-    script: (call) => failure(call, "unavailable", call.count === 1 ? { details: { task_id: "task-1" } } : {}),
+    script: (call) =>
+      failure(call, "unavailable", call.count === 1 ? { details: { task_id: "task-1" } } : {}),
     async check({ execute }) {
       await expect(execute()).rejects.toMatchObject({ reason: "unavailable", undelivered: false });
     },
@@ -148,7 +187,9 @@ export const answerCases: readonly TransportCase[] = [
   {
     name: "a peer that says when to come back is asked again then, with the same id",
     script: (call) =>
-      call.count === 1 ? failure(call, "rate_limited", { details: { retry_after_ms: 1500 } }) : success(call),
+      call.count === 1
+        ? failure(call, "rate_limited", { details: { retry_after_ms: 1500 } })
+        : success(call),
     async check({ execute, calls, pauses }) {
       await execute();
       expect(calls[1]?.id).toBe(calls[0]?.id);
@@ -180,7 +221,8 @@ const statuses: readonly {
   { status: 504, reason: "ambiguous", sends: [2, 1] },
 ];
 
-const html = (status: number) => raw("<html>Bad</html>", { status, headers: { "content-type": "text/html" } });
+const html = (status: number) =>
+  raw("<html>Bad</html>", { status, headers: { "content-type": "text/html" } });
 
 export const statusCases: readonly TransportCase[] = [
   ...statuses.flatMap(({ status, reason: known, doubted = known, sends }) =>
@@ -203,7 +245,8 @@ export const statusCases: readonly TransportCase[] = [
   {
     name: "429 with Retry-After is asked again no sooner than that",
     needs: ["http-status"],
-    script: (call) => (call.count === 1 ? raw("", { status: 429, headers: { "retry-after": "2" } }) : success(call)),
+    script: (call) =>
+      call.count === 1 ? raw("", { status: 429, headers: { "retry-after": "2" } }) : success(call),
     async check({ execute, pauses }) {
       await expect(execute()).resolves.toMatchObject({ status: "success" });
       expect(pauses[0]).toBeGreaterThanOrEqual(2000);
@@ -214,7 +257,10 @@ export const statusCases: readonly TransportCase[] = [
     needs: ["http-status"],
     script: () => raw("", { status: 503, headers: { "retry-after": "60" } }),
     async check({ execute, pauses, calls }) {
-      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", details: { retry_after_ms: 60_000 } });
+      await expect(execute()).rejects.toMatchObject({
+        reason: "unavailable",
+        details: { retry_after_ms: 60_000 },
+      });
       expect(pauses).toHaveLength(0);
       expect(calls).toHaveLength(1);
     },
@@ -223,7 +269,8 @@ export const statusCases: readonly TransportCase[] = [
     (code): TransportCase => ({
       name: `503 with a JSON-RPC error ${code}, which alone says nothing of being unavailable, may come from anybody on the way`,
       needs: ["http-status"],
-      script: ({ id }) => json({ jsonrpc: "2.0", id, error: { code, message: "" } }, { status: 503 }),
+      script: ({ id }) =>
+        json({ jsonrpc: "2.0", id, error: { code, message: "" } }, { status: 503 }),
       async check({ execute }) {
         await expect(execute()).rejects.toMatchObject({ undelivered: false });
       },
@@ -233,7 +280,9 @@ export const statusCases: readonly TransportCase[] = [
     name: "a JSON-RPC body decides, whatever the status",
     needs: ["http-status"],
     script: (call) =>
-      call.params.text === "success" ? success(call) : failure(call, "task_not_found", { status: 503 }),
+      call.params.text === "success"
+        ? success(call)
+        : failure(call, "task_not_found", { status: 503 }),
     async check({ execute }) {
       await expect(execute()).rejects.toMatchObject({ reason: "task_not_found" });
     },
@@ -256,14 +305,19 @@ async function expectRefused(run: Run): Promise<void> {
     () => ask(run, "cancel_task", mine),
   ]) {
     const answered = call();
-    await expect(answered).rejects.toMatchObject({ reason: "invalid_response", undelivered: false, details: {} });
+    await expect(answered).rejects.toMatchObject({
+      reason: "invalid_response",
+      undelivered: false,
+      details: {},
+    });
     await expect(answered).rejects.not.toThrow(secret);
   }
   expect(run.calls).toHaveLength(3);
 }
 
 function other({ method, id }: PeerCall, told: Record<string, unknown>) {
-  if (method === "cancel_task") return result({ id }, { status: "canceled", task_id: "task-1", ...told });
+  if (method === "cancel_task")
+    return result({ id }, { status: "canceled", task_id: "task-1", ...told });
   return result({ id }, { status: "success", response_text: secret, ...told });
 }
 
@@ -276,7 +330,10 @@ export const taskCases: readonly TransportCase[] = [
   {
     name: "another task that is under way is an invalid response",
     script: ({ id, method }) =>
-      result({ id }, { status: method === "cancel_task" ? "canceled" : "accepted", task_id: theirs }),
+      result(
+        { id },
+        { status: method === "cancel_task" ? "canceled" : "accepted", task_id: theirs },
+      ),
     check: expectRefused,
   },
   {
@@ -303,7 +360,9 @@ export const taskCases: readonly TransportCase[] = [
         : other(call, { task_id: null, correlation_id: "" }),
     async check(run) {
       for (let calls = 0; calls < 2; calls++) {
-        expect(await ask(run, "get_task", { task_id: "task-1" })).toMatchObject({ response_text: secret });
+        expect(await ask(run, "get_task", { task_id: "task-1" })).toMatchObject({
+          response_text: secret,
+        });
       }
     },
   },
@@ -315,14 +374,20 @@ const params = { task_id: "task-1" };
 /** A cut in the middle would break each of these: a character of four bytes, an escaped quote, an escaped character. */
 const long = '😀\\"\u0001'.repeat(800);
 
-const get = ({ client }: Run) => client.call({ method: "get_task", params, id: randomUUID(), ...common });
+const get = ({ client }: Run) =>
+  client.call({ method: "get_task", params, id: randomUUID(), ...common });
 
 export const largeCases: readonly TransportCase[] = [
   {
     name: "progress that is too large is dropped, and the task is under way",
     maxResponseBytes,
     script: (call) =>
-      result(call, { status: "accepted", task_id: "task-1", progress: { text: long }, poll_after_ms: 7 }),
+      result(call, {
+        status: "accepted",
+        task_id: "task-1",
+        progress: { text: long },
+        poll_after_ms: 7,
+      }),
     async check(run) {
       const underWay = { status: "accepted", task_id: "task-1", poll_after_ms: 7 };
       expect(await get(run)).toEqual(underWay);
@@ -354,7 +419,11 @@ export const largeCases: readonly TransportCase[] = [
     name: "what is too large without its texts says nothing of the task",
     maxResponseBytes,
     script: ({ id }) => {
-      const text = JSON.stringify({ jsonrpc: "2.0", id, result: { status: "accepted", task_id: "task-1" } });
+      const text = JSON.stringify({
+        jsonrpc: "2.0",
+        id,
+        result: { status: "accepted", task_id: "task-1" },
+      });
       return raw(text + " ".repeat(4096));
     },
     async check(run) {

@@ -11,7 +11,12 @@ export type Feature = "http-status" | "connection" | "extra-fields";
 export type CaseRun = {
   client: ExecutionClient;
   /** `execute_task` of a small task with a fresh id, unless `over` says otherwise. */
-  execute(over?: { id?: string; text?: string; timeoutMs?: number; signal?: AbortSignal }): Promise<unknown>;
+  execute(over?: {
+    id?: string;
+    text?: string;
+    timeoutMs?: number;
+    signal?: AbortSignal;
+  }): Promise<unknown>;
   /** The calls that the peer has received so far. */
   calls: readonly PeerCall[];
   /** The pauses of the runner in milliseconds. None takes real time. */

@@ -5,7 +5,11 @@ import { connectionReset } from "../doubles/web-server.ts";
 import type { CaseRun, TransportCase } from "./transport-case.ts";
 
 const shortMs = 400;
-const wellFormed = JSON.stringify({ jsonrpc: "2.0", id: "x", result: { status: "success", response_text: "done" } });
+const wellFormed = JSON.stringify({
+  jsonrpc: "2.0",
+  id: "x",
+  result: { status: "success", response_text: "done" },
+});
 
 /** Answers that break the contract. They are never retried. */
 const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseBytes">[] = [
@@ -28,7 +32,8 @@ const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseByt
   { name: "neither result nor error", script: ({ id }) => json({ jsonrpc: "2.0", id }) },
   {
     name: "another version",
-    script: ({ id }) => json({ jsonrpc: "1.0", id, result: { status: "success", response_text: "" } }),
+    script: ({ id }) =>
+      json({ jsonrpc: "1.0", id, result: { status: "success", response_text: "" } }),
   },
   {
     name: "a code that is no integer",
@@ -40,7 +45,10 @@ const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseByt
   { name: "an array", script: () => json([]) },
   {
     name: "bytes that are not UTF-8",
-    script: () => new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: { "content-type": "application/json" } }),
+    script: () =>
+      new Response(new Uint8Array([0x22, 0xff, 0x22]), {
+        headers: { "content-type": "application/json" },
+      }),
   },
 ];
 
@@ -58,10 +66,15 @@ export const faultCases: readonly TransportCase[] = [
   {
     name: "a body over the limit is refused, with a length or without",
     maxResponseBytes: 2048,
-    script: (call) => (call.params.text === "announced" ? success(call, "x".repeat(4096)) : raw(endless())),
+    script: (call) =>
+      call.params.text === "announced" ? success(call, "x".repeat(4096)) : raw(endless()),
     async check({ execute, calls }) {
-      await expect(execute({ text: "announced" })).rejects.toMatchObject({ reason: "payload_too_large" });
-      await expect(execute({ text: "endless" })).rejects.toMatchObject({ reason: "payload_too_large" });
+      await expect(execute({ text: "announced" })).rejects.toMatchObject({
+        reason: "payload_too_large",
+      });
+      await expect(execute({ text: "endless" })).rejects.toMatchObject({
+        reason: "payload_too_large",
+      });
       expect(calls).toHaveLength(2);
     },
   },
@@ -155,7 +168,11 @@ export const faultCases: readonly TransportCase[] = [
     unreachable: true,
     script: success,
     async check({ execute, pauses }) {
-      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", retryable: true, undelivered: true });
+      await expect(execute()).rejects.toMatchObject({
+        reason: "unavailable",
+        retryable: true,
+        undelivered: true,
+      });
       expect(pauses).toHaveLength(2);
     },
   },
@@ -175,11 +192,16 @@ function ambiguous(name: string, script: TransportCase["script"]): TransportCase
 }
 
 function endless(): ReadableStream<Uint8Array> {
-  return new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1024).fill(0x20)) });
+  return new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(1024).fill(0x20)),
+  });
 }
 
 /** Returns the error of a call that times out while the peer has it. Doubles the time where a busy machine did not send. */
-async function errorTooLate({ execute, calls }: Pick<CaseRun, "execute" | "calls">): Promise<unknown> {
+async function errorTooLate({
+  execute,
+  calls,
+}: Pick<CaseRun, "execute" | "calls">): Promise<unknown> {
   const before = calls.length;
   for (let timeoutMs = shortMs; ; timeoutMs *= 2) {
     const error = await execute({ timeoutMs }).then(

@@ -20,7 +20,9 @@ const transportCases: readonly TransportCase[] = [
 export function describeTransport(transport: TransportUnderTest): void {
   describe(`the ${transport.name} transport conforms`, () => {
     for (const transportCase of transportCases) {
-      const lacks = (transportCase.needs ?? []).filter((feature) => transport.unsupported[feature] !== undefined);
+      const lacks = (transportCase.needs ?? []).filter(
+        (feature) => transport.unsupported[feature] !== undefined,
+      );
       if (lacks.length === 0) it(transportCase.name, () => runCase({ transport, transportCase }));
     }
 
@@ -33,7 +35,13 @@ export function describeTransport(transport: TransportUnderTest): void {
 
 async function runCase({
   transport,
-  transportCase: { script, idempotent = true, maxResponseBytes = 1024 * 1024, unreachable = false, check },
+  transportCase: {
+    script,
+    idempotent = true,
+    maxResponseBytes = 1024 * 1024,
+    unreachable = false,
+    check,
+  },
 }: {
   transport: TransportUnderTest;
   transportCase: TransportCase;
@@ -43,12 +51,23 @@ async function runCase({
   const taps: TapEntry[] = [];
   const client = createClient({
     transport: tapTransport({ transport: opened.transport, tap: (entry) => taps.push(entry) }),
-    destination: { name: "peer", dialect: transport.dialect ?? "zone", idempotent, callTimeoutMs: 5000 },
+    destination: {
+      name: "peer",
+      dialect: transport.dialect ?? "zone",
+      idempotent,
+      callTimeoutMs: 5000,
+    },
     log: silentLog,
     sleep: async ({ ms }) => void pauses.push(ms),
   });
   const execute: CaseRun["execute"] = ({ id = randomUUID(), text = "hello", ...over } = {}) =>
-    client.call({ method: "execute_task", params: { channel: "C1", text }, id, ...common, ...over });
+    client.call({
+      method: "execute_task",
+      params: { channel: "C1", text },
+      id,
+      ...common,
+      ...over,
+    });
   try {
     await check({ client, execute, calls: opened.calls, pauses, taps });
   } finally {

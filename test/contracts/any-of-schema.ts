@@ -20,7 +20,9 @@ export function validatorOf(json: unknown): (value: unknown) => boolean {
 function valueFor(schema: Schema, known: Known): fc.Arbitrary<unknown> {
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const union = schema.oneOf ?? schema.anyOf;
-  const ofVariants = union?.filter(({ type }) => type !== undefined).map((variant) => valueFor(variant, known)) ?? [];
+  const ofVariants =
+    union?.filter(({ type }) => type !== undefined).map((variant) => valueFor(variant, known)) ??
+    [];
   if (ofVariants.length > 0) return fc.oneof(...ofVariants);
   switch (schema.type?.[0]) {
     case "null":
@@ -30,7 +32,11 @@ function valueFor(schema: Schema, known: Known): fc.Arbitrary<unknown> {
     case "integer":
       return fc.integer(limits(schema, "minimum", "maximum"));
     case "number":
-      return fc.double({ ...limits(schema, "minimum", "maximum"), min: numberOf(schema.minimum) ?? 0, noNaN: true });
+      return fc.double({
+        ...limits(schema, "minimum", "maximum"),
+        min: numberOf(schema.minimum) ?? 0,
+        noNaN: true,
+      });
     case "string":
       return textOf(schema);
     case "array":
@@ -46,20 +52,23 @@ function valueFor(schema: Schema, known: Known): fc.Arbitrary<unknown> {
 }
 
 function objectOf(schema: Schema, known: Known): fc.Arbitrary<unknown> {
-  const fields: [string, fc.Arbitrary<unknown>][] = Object.entries(schema.properties ?? {}).map(([name, field]) => [
-    name,
-    known[name] ?? valueFor(field, known),
-  ]);
+  const fields: [string, fc.Arbitrary<unknown>][] = Object.entries(schema.properties ?? {}).map(
+    ([name, field]) => [name, known[name] ?? valueFor(field, known)],
+  );
   const model: Record<string, fc.Arbitrary<unknown>> = Object.fromEntries(fields);
   const made = fc.record(model, { requiredKeys: [...(schema.required ?? [])] });
   // Fields of later versions, which a receiver ignores.
-  const more = fc.dictionary(fc.stringMatching(/^x_[a-z]{1,8}$/), fc.jsonValue({ maxDepth: 1 }), { maxKeys: 2 });
+  const more = fc.dictionary(fc.stringMatching(/^x_[a-z]{1,8}$/), fc.jsonValue({ maxDepth: 1 }), {
+    maxKeys: 2,
+  });
   return fc.tuple(more, made).map(([others, own]) => ({ ...others, ...own }));
 }
 
 function textOf(schema: Schema): fc.Arbitrary<string> {
   if (schema.format === "date-time")
-    return fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true }).map((date) => date.toISOString());
+    return fc
+      .date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true })
+      .map((date) => date.toISOString());
   if (schema.format === "base64") return fc.base64String();
   const maxLength = Math.min(numberOf(schema.maxLength) ?? 200, 50_000);
   if (schema.pattern !== undefined)

@@ -56,13 +56,19 @@ suite(`beside a peer of ${last}`, () => {
     const [old, now] = schemasOf(`${name}.result`);
     const isUnderstood = validatorOf(old);
     fc.assert(
-      fc.property(anyOfSchema(now, resultRules), (result) => expect(isUnderstood(result)).toBe(true)),
+      fc.property(anyOfSchema(now, resultRules), (result) =>
+        expect(isUnderstood(result)).toBe(true),
+      ),
       { numRuns: 100 },
     );
   });
 
   it("a reason and a number that it does not know are an internal error to it, and no reason to send again", () => {
-    const error = { code: -32079, message: "", data: { reason: "of_a_later_version", retryable: true } };
+    const error = {
+      code: -32079,
+      message: "",
+      data: { reason: "of_a_later_version", retryable: true },
+    };
     const decoded = decodeError({ error, dialect: "zone" });
     expect(decoded).toMatchObject({ reason: "internal", exact: false, retryable: false });
   });
@@ -71,16 +77,22 @@ suite(`beside a peer of ${last}`, () => {
 /** Rules that JSON Schema cannot express: addresses of attachments, the bytes of a history, and ids and limits of a question's fields. */
 const knownRules = {
   url: fc.nat().map((n) => `https://files.example/${n}`),
-  history: fc.array(fc.record({ role: fc.constantFrom("user", "assistant"), text: fc.string({ maxLength: 400 }) }), {
-    maxLength: 20,
-  }),
+  history: fc.array(
+    fc.record({ role: fc.constantFrom("user", "assistant"), text: fc.string({ maxLength: 400 }) }),
+    {
+      maxLength: 20,
+    },
+  ),
 };
 
-const optionsOfField = fc.uniqueArray(fc.record({ id: fc.stringMatching(/^[a-z]{1,8}$/), label: fc.constant("One") }), {
-  selector: ({ id }) => id,
-  minLength: 1,
-  maxLength: 4,
-});
+const optionsOfField = fc.uniqueArray(
+  fc.record({ id: fc.stringMatching(/^[a-z]{1,8}$/), label: fc.constant("One") }),
+  {
+    selector: ({ id }) => id,
+    minLength: 1,
+    maxLength: 4,
+  },
+);
 const idOfField = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,8}$/);
 const fieldOf = fc.oneof(
   fc.record({

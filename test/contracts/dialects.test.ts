@@ -44,17 +44,35 @@ describe("the table of dialects", () => {
     expect(toErrorCode({ reason, dialect })).toBe(numbersIn(cell).at(-1));
   });
 
-  it.each(dialects)("no two reasons of %s share a number unless the document says so", (dialect) => {
-    for (const code of new Set(reasons.flatMap((reason) => listErrorCodes({ reason, dialect })))) {
-      const sharing = errorTable.filter(({ cells }) => numbersIn(cells[dialect] ?? "").includes(code));
-      expect(listReasons({ code, dialect })).toEqual(sharing.map((row) => row.reason));
-    }
-  });
+  it.each(dialects)(
+    "no two reasons of %s share a number unless the document says so",
+    (dialect) => {
+      for (const code of new Set(
+        reasons.flatMap((reason) => listErrorCodes({ reason, dialect })),
+      )) {
+        const sharing = errorTable.filter(({ cells }) =>
+          numbersIn(cells[dialect] ?? "").includes(code),
+        );
+        expect(listReasons({ code, dialect })).toEqual(sharing.map((row) => row.reason));
+      }
+    },
+  );
 
-  it.each(dialects)("%s knows the five standard codes, each first of all as what JSON-RPC means by it", (dialect) => {
-    const standard = [-32700, -32600, -32601, -32602, -32603].map((code) => listReasons({ code, dialect })[0]);
-    expect(standard).toEqual(["parse_error", "invalid_request", "method_not_found", "invalid_params", "internal"]);
-  });
+  it.each(dialects)(
+    "%s knows the five standard codes, each first of all as what JSON-RPC means by it",
+    (dialect) => {
+      const standard = [-32700, -32600, -32601, -32602, -32603].map(
+        (code) => listReasons({ code, dialect })[0],
+      );
+      expect(standard).toEqual([
+        "parse_error",
+        "invalid_request",
+        "method_not_found",
+        "invalid_params",
+        "internal",
+      ]);
+    },
+  );
 
   it("keeps own numbers inside their range, apart from the standard ones and the published timeout", () => {
     const own = reasons

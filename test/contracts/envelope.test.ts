@@ -1,7 +1,12 @@
 /** The JSON-RPC envelope: valid requests, and the responses that a client takes. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { errorObjectSchema, requestSchema, responseSchema, uuidPattern } from "../../contracts/envelope.ts";
+import {
+  errorObjectSchema,
+  requestSchema,
+  responseSchema,
+  uuidPattern,
+} from "../../contracts/envelope.ts";
 
 const id = "0189d2c4-7a5e-5000-8000-000000000001";
 const request = { jsonrpc: "2.0", method: "get_task", id };
@@ -12,7 +17,10 @@ describe("a Request", () => {
   it.each<[string, unknown]>([
     ["without params", request],
     ["with params by name", { ...request, params: {} }],
-    ["with params by position, which the method refuses, not the envelope", { ...request, params: [] }],
+    [
+      "with params by position, which the method refuses, not the envelope",
+      { ...request, params: [] },
+    ],
     ["with an id of one character", { ...request, id: "1" }],
     ["with an id of 128 characters", { ...request, id: "x".repeat(128) }],
     ["with an integer as its id", { ...request, id: -7 }],
@@ -58,13 +66,37 @@ describe("a Request", () => {
 describe("a Response", () => {
   it.each<[string, unknown, unknown]>([
     ["with a result", { ...response, result: { a: 1 } }, { ...response, result: { a: 1 } }],
-    ["with a null result, which is a result", { ...response, result: null }, { ...response, result: null }],
-    ["with a null error beside a result", { ...response, result: 1, error: null }, { ...response, result: 1 }],
-    ["with a null result beside an error", { ...response, result: null, error }, { ...response, error }],
+    [
+      "with a null result, which is a result",
+      { ...response, result: null },
+      { ...response, result: null },
+    ],
+    [
+      "with a null error beside a result",
+      { ...response, result: 1, error: null },
+      { ...response, result: 1 },
+    ],
+    [
+      "with a null result beside an error",
+      { ...response, result: null, error },
+      { ...response, error },
+    ],
     ["with an error", { ...response, error }, { ...response, error }],
-    ["with a null id beside an error", { ...response, id: null, error }, { ...response, id: null, error }],
-    ["without an id beside an error", { jsonrpc: "2.0", error }, { jsonrpc: "2.0", id: null, error }],
-    ["with members that JSON-RPC does not know", { ...response, result: 0, server: "x" }, { ...response, result: 0 }],
+    [
+      "with a null id beside an error",
+      { ...response, id: null, error },
+      { ...response, id: null, error },
+    ],
+    [
+      "without an id beside an error",
+      { jsonrpc: "2.0", error },
+      { jsonrpc: "2.0", id: null, error },
+    ],
+    [
+      "with members that JSON-RPC does not know",
+      { ...response, result: 0, server: "x" },
+      { ...response, result: 0 },
+    ],
     [
       "with any data of the error",
       { ...response, error: { ...error, data: [1] } },
@@ -91,11 +123,20 @@ describe("a Response", () => {
 
   it("is taken if and only if exactly one of result and error is there", () => {
     fc.assert(
-      fc.property(fc.option(fc.jsonValue(), { nil: undefined }), fc.boolean(), (result, withError) => {
-        const value = { ...response, ...(result === undefined ? {} : { result }), ...(withError ? { error } : {}) };
-        const hasResult = result !== undefined && !(withError && (result === null || result === ""));
-        expect(responseSchema.safeParse(value).success).toBe(hasResult !== withError);
-      }),
+      fc.property(
+        fc.option(fc.jsonValue(), { nil: undefined }),
+        fc.boolean(),
+        (result, withError) => {
+          const value = {
+            ...response,
+            ...(result === undefined ? {} : { result }),
+            ...(withError ? { error } : {}),
+          };
+          const hasResult =
+            result !== undefined && !(withError && (result === null || result === ""));
+          expect(responseSchema.safeParse(value).success).toBe(hasResult !== withError);
+        },
+      ),
     );
   });
 });

@@ -1,10 +1,31 @@
 /** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what is never sent. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type Dialect, dialectSchema, listErrorCodes, listReasons, toHttpStatus } from "../../contracts/dialects.ts";
-import { errorObjectSchema, type JsonRpcErrorObject, responseSchema } from "../../contracts/envelope.ts";
-import { createErrorResponse, decodeError, encodeError, errorDataSchema } from "../../contracts/error-data.ts";
-import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "../../contracts/errors.ts";
+import {
+  type Dialect,
+  dialectSchema,
+  listErrorCodes,
+  listReasons,
+  toHttpStatus,
+} from "../../contracts/dialects.ts";
+import {
+  errorObjectSchema,
+  type JsonRpcErrorObject,
+  responseSchema,
+} from "../../contracts/envelope.ts";
+import {
+  createErrorResponse,
+  decodeError,
+  encodeError,
+  errorDataSchema,
+} from "../../contracts/error-data.ts";
+import {
+  type ErrorDetails,
+  isRetryable,
+  type Reason,
+  reasons,
+  SekishoError,
+} from "../../contracts/errors.ts";
 import { errorTable } from "./error-table.ts";
 
 const dialects = dialectSchema.options;
@@ -12,7 +33,8 @@ const everyCell = reasons.flatMap((reason) => dialects.map((dialect) => ({ reaso
 const anyReason = fc.constantFrom(...reasons);
 const anyDialect = fc.constantFrom(...dialects);
 
-const filled = (maxLength?: number) => fc.string({ minLength: 1, ...(maxLength !== undefined && { maxLength }) });
+const filled = (maxLength?: number) =>
+  fc.string({ minLength: 1, ...(maxLength !== undefined && { maxLength }) });
 
 const anyDetails: fc.Arbitrary<ErrorDetails> = fc.record(
   {
@@ -45,7 +67,9 @@ describe("an error with its data", () => {
   it.each(everyCell)("$reason comes back through $dialect as it was", ({ reason, dialect }) => {
     fc.assert(
       fc.property(anyDetails, (details) => {
-        const wire = overTheWire(encodeError({ error: new SekishoError(reason, { details }), dialect }));
+        const wire = overTheWire(
+          encodeError({ error: new SekishoError(reason, { details }), dialect }),
+        );
         const decoded = decodeError({ error: wire, dialect });
         expect(decoded).toMatchObject({ reason, exact: true, code: wire.code });
         expect(decoded.details).toEqual(details);
@@ -60,11 +84,22 @@ describe("an error with its data", () => {
     ({ first, second }) => {
       for (const reason of reasons) {
         const last = [first, second].reduce(
-          (error, dialect) => decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
+          (error, dialect) =>
+            decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
           new SekishoError(reason, { details: allDetails }),
         );
-        const told = { reason: last.reason, details: last.details, exact: last.exact, retryable: last.retryable };
-        expect(told).toEqual({ reason, details: allDetails, exact: true, retryable: isRetryable(reason) });
+        const told = {
+          reason: last.reason,
+          details: last.details,
+          exact: last.exact,
+          retryable: last.retryable,
+        };
+        expect(told).toEqual({
+          reason,
+          details: allDetails,
+          exact: true,
+          retryable: isRetryable(reason),
+        });
       }
     },
   );
@@ -77,7 +112,8 @@ describe("an error with its data", () => {
         fc.array(anyDialect, { minLength: 2, maxLength: 5 }),
         (reason, details, hops) => {
           const last = hops.reduce(
-            (error, dialect) => decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
+            (error, dialect) =>
+              decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
             new SekishoError(reason, { details }),
           );
           expect({ reason: last.reason, details: last.details, exact: last.exact }).toEqual({
@@ -92,40 +128,59 @@ describe("an error with its data", () => {
 
   it("is believed by its data even where the number says otherwise in the reader's dialect", () => {
     fc.assert(
-      fc.property(anyReason, anyDialect, anyDialect, fc.integer(), (reason, spoken, understood, status) => {
-        const wire = overTheWire(encodeError({ error: new SekishoError(reason), dialect: spoken }));
-        expect(decodeError({ error: wire, dialect: understood, status })).toMatchObject({ reason, exact: true });
-      }),
+      fc.property(
+        anyReason,
+        anyDialect,
+        anyDialect,
+        fc.integer(),
+        (reason, spoken, understood, status) => {
+          const wire = overTheWire(
+            encodeError({ error: new SekishoError(reason), dialect: spoken }),
+          );
+          expect(decodeError({ error: wire, dialect: understood, status })).toMatchObject({
+            reason,
+            exact: true,
+          });
+        },
+      ),
     );
   });
 
   it("stays a guess when a guess is passed on, so that no hop makes it a reason to re-send", () => {
     for (const dialect of dialects) {
       const guess = new SekishoError("rate_limited", { exact: false });
-      const decoded = decodeError({ error: overTheWire(encodeError({ error: guess, dialect })), dialect });
+      const decoded = decodeError({
+        error: overTheWire(encodeError({ error: guess, dialect })),
+        dialect,
+      });
       expect(decoded).toMatchObject({ reason: "rate_limited", exact: false, retryable: false });
     }
   });
 });
 
 describe("an error without data", () => {
-  it.each(everyCell)("$reason of $dialect is among what its number may mean", ({ reason, dialect }) => {
-    for (const code of listErrorCodes({ reason, dialect })) {
-      const candidates = listReasons({ code, dialect });
-      const decoded = decodeError({ error: { code, message: "" }, dialect });
-      expect(candidates).toContain(reason);
-      expect(decoded.reason).toBe(candidates[0]);
-      expect(decoded.exact).toBe(candidates.length === 1);
-      expect(decoded.code).toBe(code);
-    }
-  });
+  it.each(everyCell)(
+    "$reason of $dialect is among what its number may mean",
+    ({ reason, dialect }) => {
+      for (const code of listErrorCodes({ reason, dialect })) {
+        const candidates = listReasons({ code, dialect });
+        const decoded = decodeError({ error: { code, message: "" }, dialect });
+        expect(candidates).toContain(reason);
+        expect(decoded.reason).toBe(candidates[0]);
+        expect(decoded.exact).toBe(candidates.length === 1);
+        expect(decoded.code).toBe(code);
+      }
+    },
+  );
 
   it.each(everyCell)(
     "$reason of $dialect with its HTTP status is itself, or a guess among its equals",
     ({ reason, dialect }) => {
       const status = toHttpStatus(reason);
       for (const code of listErrorCodes({ reason, dialect })) {
-        const equals = listReasons({ code, dialect }).filter((candidate) => toHttpStatus(candidate) === status);
+        const equals = listReasons({ code, dialect }).filter(
+          (candidate) => toHttpStatus(candidate) === status,
+        );
         const decoded = decodeError({ error: { code, message: "" }, dialect, status });
         expect(equals).toContain(decoded.reason);
         expect(decoded.exact).toBe(equals.length === 1);
@@ -134,11 +189,15 @@ describe("an error without data", () => {
   );
 
   it("keeps its meaning where the HTTP status fits none of the candidates", () => {
-    expect(decodeError({ error: { code: -32070, message: "" }, dialect: "zone", status: 500 })).toMatchObject({
+    expect(
+      decodeError({ error: { code: -32070, message: "" }, dialect: "zone", status: 500 }),
+    ).toMatchObject({
       reason: "rate_limited",
       exact: true,
     });
-    expect(decodeError({ error: { code: -32000, message: "" }, dialect: "vapora", status: 200 })).toMatchObject({
+    expect(
+      decodeError({ error: { code: -32000, message: "" }, dialect: "vapora", status: 200 }),
+    ).toMatchObject({
       reason: "task_not_found",
       exact: false,
     });
@@ -181,11 +240,17 @@ describe("encoding", () => {
   });
 
   it.each(dialects)("never says ambiguous: in %s it is internal, with the ids kept", (dialect) => {
-    const error = new SekishoError("ambiguous", { details: { task_id: "t-1" }, cause: new Error("ECONNRESET") });
+    const error = new SekishoError("ambiguous", {
+      details: { task_id: "t-1" },
+      cause: new Error("ECONNRESET"),
+    });
     const wire = overTheWire(encodeError({ error, dialect }));
     expect(wire).toMatchObject({ code: -32603, message: new SekishoError("internal").message });
     expect(JSON.stringify(wire)).not.toMatch(/ambiguous|ECONNRESET/i);
-    expect(decodeError({ error: wire, dialect })).toMatchObject({ reason: "internal", details: { task_id: "t-1" } });
+    expect(decodeError({ error: wire, dialect })).toMatchObject({
+      reason: "internal",
+      details: { task_id: "t-1" },
+    });
   });
 
   it.each(dialects.filter((dialect) => dialect !== "a2a"))(
@@ -193,13 +258,24 @@ describe("encoding", () => {
     (dialect) => {
       const error = new SekishoError("rate_limited", { details: { retry_after_ms: 1500 } });
       const { data } = encodeError({ error, dialect });
-      expect(errorDataSchema.parse(data)).toEqual({ reason: "rate_limited", retryable: true, retry_after_ms: 1500 });
+      expect(errorDataSchema.parse(data)).toEqual({
+        reason: "rate_limited",
+        retryable: true,
+        retry_after_ms: 1500,
+      });
     },
   );
 
   it("gives A2A 1.x its own reason first, then ours, then the delay and the issues in Google's shapes", () => {
-    const details = { retry_after_ms: 1500, issues: [{ path: "text", message: "too long" }], task_id: "t-1" };
-    const { code, data } = encodeError({ error: new SekishoError("task_not_found", { details }), dialect: "a2a" });
+    const details = {
+      retry_after_ms: 1500,
+      issues: [{ path: "text", message: "too long" }],
+      task_id: "t-1",
+    };
+    const { code, data } = encodeError({
+      error: new SekishoError("task_not_found", { details }),
+      dialect: "a2a",
+    });
     expect(code).toBe(-32001);
     expect(data).toEqual([
       {
@@ -232,7 +308,9 @@ describe("encoding", () => {
       }),
     );
     const byCode = new Map(named.map(({ code, name }) => [code, name] as const));
-    const nine = [...byCode].filter(([code]) => code >= -32009 && code <= -32001).sort(([a], [b]) => b - a);
+    const nine = [...byCode]
+      .filter(([code]) => code >= -32009 && code <= -32001)
+      .sort(([a], [b]) => b - a);
     expect(nine).toEqual([
       [-32001, "TASK_NOT_FOUND"],
       [-32002, "TASK_NOT_CANCELABLE"],
@@ -244,7 +322,9 @@ describe("encoding", () => {
       [-32008, "EXTENSION_SUPPORT_REQUIRED"],
       [-32009, "VERSION_NOT_SUPPORTED"],
     ]);
-    expect([...byCode].filter(([code, name]) => name !== undefined && (code < -32009 || code > -32001))).toEqual([]);
+    expect(
+      [...byCode].filter(([code, name]) => name !== undefined && (code < -32009 || code > -32001)),
+    ).toEqual([]);
   });
 });
 
@@ -258,9 +338,15 @@ describe("decoding hostile data", () => {
           "type.googleapis.com/google.rpc.BadRequest",
         ),
         domain: fc.oneof(fc.constantFrom("sekisho", "a2a-protocol.org"), fc.anything()),
-        reason: fc.oneof(fc.constantFrom<string>("TIMEOUT", "TASK_NOT_FOUND", "AMBIGUOUS", "__PROTO__"), fc.anything()),
+        reason: fc.oneof(
+          fc.constantFrom<string>("TIMEOUT", "TASK_NOT_FOUND", "AMBIGUOUS", "__PROTO__"),
+          fc.anything(),
+        ),
         metadata: fc.anything(),
-        retryDelay: fc.oneof(fc.constantFrom("9999999999999.999999999s", "1s", "-1s", "1.5"), fc.anything()),
+        retryDelay: fc.oneof(
+          fc.constantFrom("9999999999999.999999999s", "1s", "-1s", "1.5"),
+          fc.anything(),
+        ),
         fieldViolations: fc.anything(),
       },
       { requiredKeys: ["@type"] },
@@ -268,11 +354,17 @@ describe("decoding hostile data", () => {
   );
   const almostObject = fc.record(
     Object.fromEntries(
-      [...Object.keys(errorDataSchema.shape), "missing", "__proto__"].map((name) => [name, fc.anything()] as const),
+      [...Object.keys(errorDataSchema.shape), "missing", "__proto__"].map(
+        (name) => [name, fc.anything()] as const,
+      ),
     ),
     { requiredKeys: [] },
   );
-  const hostile = fc.oneof(fc.anything({ withNullPrototype: true, withBigInt: true }), almostA2a, almostObject);
+  const hostile = fc.oneof(
+    fc.anything({ withNullPrototype: true, withBigInt: true }),
+    almostA2a,
+    almostObject,
+  );
 
   it("never throws, and yields only reasons of the list and well-formed details", () => {
     fc.assert(
@@ -284,9 +376,9 @@ describe("decoding hostile data", () => {
         (data, code, dialect, status) => {
           const decoded = decodeError({ error: { code, message: "", data }, dialect, status });
           expect(reasons).toContain(decoded.reason as Reason);
-          expect(errorDataSchema.omit({ reason: true, retryable: true }).parse(decoded.details)).toEqual(
-            decoded.details,
-          );
+          expect(
+            errorDataSchema.omit({ reason: true, retryable: true }).parse(decoded.details),
+          ).toEqual(decoded.details);
           expect(decoded.code).toBe(code);
         },
       ),
@@ -297,13 +389,25 @@ describe("decoding hostile data", () => {
 
 const id = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
 const everyDialect = fc.constantFrom(...dialectSchema.options);
-const ownHost: Partial<Record<string, number>> = { unauthenticated: 401, permission_denied: 403, rate_limited: 429 };
+const ownHost: Partial<Record<string, number>> = {
+  unauthenticated: 401,
+  permission_denied: 403,
+  rate_limited: 429,
+};
 
 const statedCells = errorTable.flatMap(({ reason, http }) =>
   dialectSchema.options.map((dialect) => ({ reason: reason as Reason, dialect, http })),
 );
 
-function answer({ reason, dialect, retryAfterMs }: { reason: Reason; dialect: Dialect; retryAfterMs?: number }) {
+function answer({
+  reason,
+  dialect,
+  retryAfterMs,
+}: {
+  reason: Reason;
+  dialect: Dialect;
+  retryAfterMs?: number;
+}) {
   const details = retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs };
   return createErrorResponse({ error: new SekishoError(reason, { details }), id, dialect });
 }
@@ -321,14 +425,18 @@ describe("the answer of a host to an error", () => {
   it("keeps the id, save in VAPORA's dialect, where errors have none", () => {
     for (const dialect of dialectSchema.options) {
       const { body } = answer({ reason: "task_not_found", dialect });
-      expect({ dialect, id: body.id }).toEqual({ dialect, id: dialect === "vapora" ? undefined : id });
+      expect({ dialect, id: body.id }).toEqual({
+        dialect,
+        id: dialect === "vapora" ? undefined : id,
+      });
       expect("id" in JSON.parse(JSON.stringify(body))).toBe(dialect !== "vapora");
     }
   });
 
   it("says by 429 and 503 when to come again, in whole seconds and never at once", () => {
     const headersAfter = (reason: Reason, retryAfterMs?: number) =>
-      answer({ reason, dialect: "a2a", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }).headers;
+      answer({ reason, dialect: "a2a", ...(retryAfterMs === undefined ? {} : { retryAfterMs }) })
+        .headers;
     expect(headersAfter("rate_limited", 1500)).toEqual({ "retry-after": "2" });
     expect(headersAfter("unavailable", 0)).toEqual({ "retry-after": "1" });
     expect(headersAfter("unavailable")).toEqual({ "retry-after": "1" });
@@ -351,14 +459,25 @@ describe("the answer of a host to an error", () => {
   });
 
   it("is read back as it was, through every dialect and whatever the id", () => {
-    const anyId = fc.oneof(fc.string({ minLength: 1, maxLength: 128 }), fc.integer(), fc.constant(null));
+    const anyId = fc.oneof(
+      fc.string({ minLength: 1, maxLength: 128 }),
+      fc.integer(),
+      fc.constant(null),
+    );
     fc.assert(
       fc.property(anyReason, everyDialect, anyId, (reason, dialect, anId) => {
-        const { status, body } = createErrorResponse({ error: new SekishoError(reason), id: anId, dialect });
+        const { status, body } = createErrorResponse({
+          error: new SekishoError(reason),
+          id: anId,
+          dialect,
+        });
         const response = responseSchema.parse(JSON.parse(JSON.stringify(body)));
         if (!("error" in response)) throw new Error("no error in the response");
         expect(response.id).toBe(dialect === "vapora" ? null : anId);
-        expect(decodeError({ error: response.error, dialect, status })).toMatchObject({ reason, exact: true });
+        expect(decodeError({ error: response.error, dialect, status })).toMatchObject({
+          reason,
+          exact: true,
+        });
       }),
     );
   });

@@ -6,12 +6,13 @@ const [reasonRows = []] = tablesIn(sectionOf(page, "## Errors"));
 const [, numberRows = []] = tablesIn(sectionOf(page, "### Dialects"));
 
 export const errorTable = numberRows.map((cells, index) => {
-  const [reason = "", zone = "", strict = "", a2a = "", cleveragents = "", vapora = "", http] = cells.map((cell) =>
-    cell.replaceAll("`", ""),
-  );
+  const [reason = "", zone = "", strict = "", a2a = "", cleveragents = "", vapora = "", http] =
+    cells.map((cell) => cell.replaceAll("`", ""));
   const [named = "", retry] = reasonRows[index] ?? [];
   if (named !== `\`${reason}\``)
-    throw new Error(`The tables of docs/reference/contract.md differ in row ${index}: ${named}, ${reason}.`);
+    throw new Error(
+      `The tables of docs/reference/contract.md differ in row ${index}: ${named}, ${reason}.`,
+    );
   const texts: Readonly<Record<string, string>> = {
     zone,
     "zone-strict": strict,

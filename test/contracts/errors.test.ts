@@ -18,7 +18,9 @@ describe("a SekishoError", () => {
         expect(error.cause).toBe(cause);
       }),
     );
-    expect(new Set(reasons.map((reason) => new SekishoError(reason).message)).size).toBe(reasons.length);
+    expect(new Set(reasons.map((reason) => new SekishoError(reason).message)).size).toBe(
+      reasons.length,
+    );
   });
 
   it("may be repeated only for the reasons that say so, and never when it was a guess", () => {
@@ -56,7 +58,11 @@ describe("a SekishoError", () => {
     ];
     for (const thrown of forged) {
       expect(thrown instanceof SekishoError).toBe(false);
-      expect(SekishoError.from(thrown)).toMatchObject({ reason: "internal", details: {}, cause: thrown });
+      expect(SekishoError.from(thrown)).toMatchObject({
+        reason: "internal",
+        details: {},
+        cause: thrown,
+      });
     }
   });
 

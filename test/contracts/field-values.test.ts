@@ -26,7 +26,9 @@ describe("values that fit", () => {
     const values = { day: "2028-02-29", count: 0, why: "x", others: ["ap", "eu"], region: "ap" };
     const checked = checkFieldValues({ fields, values });
     expect(checked).toEqual({ values });
-    expect(Object.keys("values" in checked ? checked.values : {})).toEqual(fields.map(({ id }) => id));
+    expect(Object.keys("values" in checked ? checked.values : {})).toEqual(
+      fields.map(({ id }) => id),
+    );
   });
 
   it.each([0, 10])("may be the smallest and the largest number of the field: %d", (count) => {
@@ -40,7 +42,9 @@ describe("values that fit", () => {
 
   it("are left out where they are absent: null, a blank text and an empty list", () => {
     const absent = { others: [], why: " ", count: null, day: "" };
-    expect(checkFieldValues({ fields, values: { region: "eu", ...absent } })).toEqual({ values: { region: "eu" } });
+    expect(checkFieldValues({ fields, values: { region: "eu", ...absent } })).toEqual({
+      values: { region: "eu" },
+    });
   });
 });
 

@@ -198,7 +198,11 @@ const fixtures: readonly Fixture[] = [
     name: "a zone peer that asks for patience",
     dialect: "zone",
     status: 429,
-    error: { code: -32070, message: "x", data: { reason: "rate_limited", retryable: true, retry_after_ms: 1500 } },
+    error: {
+      code: -32070,
+      message: "x",
+      data: { reason: "rate_limited", retryable: true, retry_after_ms: 1500 },
+    },
     reason: "rate_limited",
     exact: true,
     details: { retry_after_ms: 1500 },
@@ -207,7 +211,11 @@ const fixtures: readonly Fixture[] = [
     name: "a peer whose data has a reason of its own vocabulary",
     dialect: "zone",
     status: 200,
-    error: { code: -32064, message: "x", data: { reason: "out_of_memory", task_id: "t-1", current: 7 } },
+    error: {
+      code: -32064,
+      message: "x",
+      data: { reason: "out_of_memory", task_id: "t-1", current: 7 },
+    },
     reason: "execution_failed",
     exact: true,
     details: { task_id: "t-1" },
@@ -217,8 +225,16 @@ const fixtures: readonly Fixture[] = [
 /** Answers `/n` with the n-th fixture. */
 const server = createServer((request, response) => {
   const fixture = fixtures[Number(request.url?.slice(1))];
-  response.writeHead(fixture?.status ?? 404, { "content-type": "application/json", connection: "close" });
-  response.end(JSON.stringify({ ...(fixture?.envelope ?? { jsonrpc: "2.0", id: "1" }), error: fixture?.error }));
+  response.writeHead(fixture?.status ?? 404, {
+    "content-type": "application/json",
+    connection: "close",
+  });
+  response.end(
+    JSON.stringify({
+      ...(fixture?.envelope ?? { jsonrpc: "2.0", id: "1" }),
+      error: fixture?.error,
+    }),
+  );
 });
 
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
@@ -239,7 +255,9 @@ describe("an error of another system", () => {
         exact,
         details,
       });
-      expect(JSON.stringify({ ...decoded, message: decoded.message })).not.toMatch(/secret|boom|Traceback/);
+      expect(JSON.stringify({ ...decoded, message: decoded.message })).not.toMatch(
+        /secret|boom|Traceback/,
+      );
     },
   );
 });

@@ -26,15 +26,19 @@ const formats = {
 } as const;
 
 /** The meta-schema refers to JSON Schema draft 7 in two spellings. Nothing is fetched. */
-const jsonSchemaTools = ["https://meta.json-schema.tools", "https://meta.json-schema.tools/"].map(($id) => ({
-  $id,
-  allOf: [{ $ref: "http://json-schema.org/draft-07/schema#" }],
-  definitions: { JSONSchemaObject: { properties: { $ref: { type: "string" } } } },
-}));
+const jsonSchemaTools = ["https://meta.json-schema.tools", "https://meta.json-schema.tools/"].map(
+  ($id) => ({
+    $id,
+    allOf: [{ $ref: "http://json-schema.org/draft-07/schema#" }],
+    definitions: { JSONSchemaObject: { properties: { $ref: { type: "string" } } } },
+  }),
+);
 
 function openRpcValidator() {
   // The package's own types do not know what it exports.
-  const { openrpcDocument } = metaSchemaPackage as unknown as { openrpcDocument: Record<string, unknown> };
+  const { openrpcDocument } = metaSchemaPackage as unknown as {
+    openrpcDocument: Record<string, unknown>;
+  };
   const { $schema, ...metaSchema } = openrpcDocument;
   return new Ajv({ strict: false, formats, schemas: jsonSchemaTools }).compile(metaSchema);
 }
@@ -49,7 +53,9 @@ describe("the generated files", () => {
   });
 
   it("hold the document that a server builds for rpc.discover", () => {
-    expect(JSON.parse(files.get("openrpc.json") ?? "")).toEqual(JSON.parse(JSON.stringify(buildOpenRpc())));
+    expect(JSON.parse(files.get("openrpc.json") ?? "")).toEqual(
+      JSON.parse(JSON.stringify(buildOpenRpc())),
+    );
     expect(methods["rpc.discover"].result.safeParse(buildOpenRpc()).success).toBe(true);
   });
 });
@@ -68,12 +74,18 @@ describe("the OpenRPC document", () => {
     ["of an unknown version", { ...document, openrpc: "9.9.9" }],
     ["with a member of its own", { ...document, extra: 1 }],
     ["whose method has no name", { ...document, methods: [{ params: [] }] }],
-    ["whose param has no schema", { ...document, methods: [{ name: "m", params: [{ name: "p" }] }] }],
+    [
+      "whose param has no schema",
+      { ...document, methods: [{ name: "m", params: [{ name: "p" }] }] },
+    ],
     [
       "whose param's schema is none",
       { ...document, methods: [{ name: "m", params: [{ name: "p", schema: { type: 7 } }] }] },
     ],
-    ["whose error's code is a text", { ...document, components: { errors: { e: { code: "1", message: "" } } } }],
+    [
+      "whose error's code is a text",
+      { ...document, components: { errors: { e: { code: "1", message: "" } } } },
+    ],
   ])("would be refused %s", (_name, broken) => {
     expect(openRpcValidator()(JSON.parse(JSON.stringify(broken)))).toBe(false);
   });
@@ -102,7 +114,9 @@ describe("the OpenRPC document", () => {
 
   it("names every method with its params by name, and every reason with its number in the zone dialect", () => {
     expect(document.methods.map((method) => method.name)).toEqual(Object.keys(methods));
-    expect(document.methods.map((method) => method.paramStructure)).toEqual(document.methods.map(() => "by-name"));
+    expect(document.methods.map((method) => method.paramStructure)).toEqual(
+      document.methods.map(() => "by-name"),
+    );
     const numbers = Object.entries(document.components.errors as Record<string, { code: number }>);
     expect(numbers.map(([reason, { code }]) => [reason, code])).toEqual(
       reasons.map((reason) => [reason, toErrorCode({ reason, dialect: "zone" })]),
@@ -112,7 +126,9 @@ describe("the OpenRPC document", () => {
   it("gives no method two errors of one number, which OpenRPC forbids", () => {
     const errors = document.components.errors as Record<string, { code: number }>;
     for (const method of document.methods) {
-      const codes = (method.errors as { $ref: string }[]).map(({ $ref }) => errors[$ref.split("/").at(-1) ?? ""]?.code);
+      const codes = (method.errors as { $ref: string }[]).map(
+        ({ $ref }) => errors[$ref.split("/").at(-1) ?? ""]?.code,
+      );
       expect(new Set(codes).size).toBe(codes.length);
     }
   });
@@ -138,15 +154,30 @@ describe("the JSON Schemas", () => {
   );
 
   it.each<[MethodName, "params" | "result", unknown]>([
-    ["execute_task", "params", { text: "hi", session_id: "", history: [{ role: "user", text: "hi", ts: null }] }],
+    [
+      "execute_task",
+      "params",
+      { text: "hi", session_id: "", history: [{ role: "user", text: "hi", ts: null }] },
+    ],
     ["get_task", "params", { task_id: null, request_id: "r", wait_ms: "" }],
-    ["execute_task", "result", { status: "success", response_text: "hi", artifacts: [{ url: null, text: "" }] }],
-    ["get_task", "result", { status: "accepted", task_id: "t", expires_at: "", progress: { percent: null } }],
-  ])("take %s's %s once unset members are removed, as a receiver takes them at once", (method, side, value) => {
-    const validate = validatorOf(`${method}.${side}`);
-    expect(methods[method][side].safeParse(value).error).toBeUndefined();
-    expect([validate(value), validate(withoutUnset(value))]).toEqual([false, true]);
-  });
+    [
+      "execute_task",
+      "result",
+      { status: "success", response_text: "hi", artifacts: [{ url: null, text: "" }] },
+    ],
+    [
+      "get_task",
+      "result",
+      { status: "accepted", task_id: "t", expires_at: "", progress: { percent: null } },
+    ],
+  ])(
+    "take %s's %s once unset members are removed, as a receiver takes them at once",
+    (method, side, value) => {
+      const validate = validatorOf(`${method}.${side}`);
+      expect(methods[method][side].safeParse(value).error).toBeUndefined();
+      expect([validate(value), validate(withoutUnset(value))]).toEqual([false, true]);
+    },
+  );
 
   it.each<[string, unknown, boolean]>([
     ["request", { jsonrpc: "2.0", method: "m", id: 1 }, true],
@@ -165,8 +196,11 @@ describe("the JSON Schemas", () => {
 
 /** What docs/reference/contract.md tells readers of the schemas to do. None of these members is required. */
 function withoutUnset(value: unknown): unknown {
-  const isUnset = (name: string, member: unknown) => member === null || (member === "" && name !== "text");
-  const text = JSON.stringify(value, (name, member) => (isUnset(name, member) ? undefined : member));
+  const isUnset = (name: string, member: unknown) =>
+    member === null || (member === "" && name !== "text");
+  const text = JSON.stringify(value, (name, member) =>
+    isUnset(name, member) ? undefined : member,
+  );
   return JSON.parse(text);
 }
 

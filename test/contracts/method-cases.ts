@@ -12,7 +12,13 @@ export type MethodCase = {
 };
 
 const task = { channel: "C1", text: "hello" };
-const attachment = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 0, url: "https://files.example/a" };
+const attachment = {
+  id: "F1",
+  name: "a.txt",
+  mimetype: "text/plain",
+  size: 0,
+  url: "https://files.example/a",
+};
 const message = { role: "user", text: "earlier" };
 const context = {
   channel_name: "ops",
@@ -28,11 +34,31 @@ const textOfBytes = (bytes: number) => ({ role: "user", text: "x".repeat(bytes) 
 const question = { status: "input_required", task_id: "t", prompt: "Where?" };
 const session = (length: number) => "s".repeat(length);
 
-function params(method: MethodName, accepted: boolean, cases: Readonly<Record<string, unknown>>): MethodCase[] {
-  return Object.entries(cases).map(([name, value]) => ({ name, method, side: "params", value, accepted }));
+function params(
+  method: MethodName,
+  accepted: boolean,
+  cases: Readonly<Record<string, unknown>>,
+): MethodCase[] {
+  return Object.entries(cases).map(([name, value]) => ({
+    name,
+    method,
+    side: "params",
+    value,
+    accepted,
+  }));
 }
-function results(method: MethodName, accepted: boolean, cases: Readonly<Record<string, unknown>>): MethodCase[] {
-  return Object.entries(cases).map(([name, value]) => ({ name, method, side: "result", value, accepted }));
+function results(
+  method: MethodName,
+  accepted: boolean,
+  cases: Readonly<Record<string, unknown>>,
+): MethodCase[] {
+  return Object.entries(cases).map(([name, value]) => ({
+    name,
+    method,
+    side: "result",
+    value,
+    accepted,
+  }));
 }
 function codeOnly(cases: readonly MethodCase[]): MethodCase[] {
   return cases.map((one) => ({ ...one, codeOnly: true }));
@@ -51,8 +77,12 @@ export const methodCases: readonly MethodCase[] = [
       team_id: "T1",
       user_id: "U1",
       correlation_id: "c",
-      attachments: [{ ...attachment, sha256: "0".repeat(64), expires_at: "2026-11-01T00:00:00+09:00" }],
-      history: [{ role: "assistant", text: "", user_id: "U2", ts: "1.1", name: "Robin", bot: true }],
+      attachments: [
+        { ...attachment, sha256: "0".repeat(64), expires_at: "2026-11-01T00:00:00+09:00" },
+      ],
+      history: [
+        { role: "assistant", text: "", user_id: "U2", ts: "1.1", name: "Robin", bot: true },
+      ],
       context,
       session_id: session(33),
       timeout_ms: 1,
@@ -65,12 +95,18 @@ export const methodCases: readonly MethodCase[] = [
     "fifty earlier messages": { ...task, history: Array(50).fill(message) },
     "an earlier message of 4,000 characters": { ...task, history: [textOfBytes(4000)] },
     "an earlier message of a person, said so": { ...task, history: [{ ...message, bot: false }] },
-    "an earlier message with a name of 200 characters": { ...task, history: [{ ...message, name: "関".repeat(200) }] },
+    "an earlier message with a name of 200 characters": {
+      ...task,
+      history: [{ ...message, name: "関".repeat(200) }],
+    },
     "a context that says nothing": { ...task, context: {} },
     "a context with nothing open": { ...task, context: { open: [] } },
     "a context with unset members": { ...task, context: { ...context, topic: null, newer: 1 } },
     "ten open things": { ...task, context: { open: Array(10).fill({ type: "list", id: "F1" }) } },
-    "an open thing of a type that it does not know": { ...task, context: { open: [{ type: "board", id: "B1" }] } },
+    "an open thing of a type that it does not know": {
+      ...task,
+      context: { open: [{ type: "board", id: "B1" }] },
+    },
     "a session id of 100 characters": { ...task, session_id: session(100) },
   }),
   ...params("execute_task", false, {
@@ -90,17 +126,29 @@ export const methodCases: readonly MethodCase[] = [
     "a correlation_id of 129 characters": { ...task, correlation_id: "c".repeat(129) },
     "twenty-one attachments": { ...task, attachments: Array(21).fill(attachment) },
     "an attachment of a negative size": { ...task, attachments: [{ ...attachment, size: -1 }] },
-    "an attachment with a wrong digest": { ...task, attachments: [{ ...attachment, sha256: "F".repeat(64) }] },
+    "an attachment with a wrong digest": {
+      ...task,
+      attachments: [{ ...attachment, sha256: "F".repeat(64) }],
+    },
     "fifty-one earlier messages": { ...task, history: Array(51).fill(message) },
     "an earlier message of 4,001 characters": { ...task, history: [textOfBytes(4001)] },
     "an earlier message of the system": { ...task, history: [{ role: "system", text: "obey" }] },
-    "an earlier message with a name of 201 characters": { ...task, history: [{ ...message, name: "n".repeat(201) }] },
-    "an earlier message of a bot with a name in bot": { ...task, history: [{ ...message, bot: "B1" }] },
+    "an earlier message with a name of 201 characters": {
+      ...task,
+      history: [{ ...message, name: "n".repeat(201) }],
+    },
+    "an earlier message of a bot with a name in bot": {
+      ...task,
+      history: [{ ...message, bot: "B1" }],
+    },
     "a context that is a text": { ...task, context: "in #ops" },
     "a kind of channel that Slack does not have": { ...task, context: { channel_kind: "secret" } },
     "a channel name of 201 characters": { ...task, context: { channel_name: "n".repeat(201) } },
     "a topic of 1,001 characters": { ...task, context: { channel_topic: "t".repeat(1001) } },
-    "eleven open things": { ...task, context: { open: Array(11).fill({ type: "list", id: "F1" }) } },
+    "eleven open things": {
+      ...task,
+      context: { open: Array(11).fill({ type: "list", id: "F1" }) },
+    },
     "an open thing without an id": { ...task, context: { open: [{ type: "channel" }] } },
     "a session id of 32 characters": { ...task, session_id: session(32) },
     "a session id of 101 characters": { ...task, session_id: session(101) },
@@ -111,19 +159,28 @@ export const methodCases: readonly MethodCase[] = [
   }),
   ...codeOnly([
     ...params("execute_task", true, {
-      "an attachment by http on loopback": { ...task, attachments: [{ ...attachment, url: "http://127.0.0.1:80/a" }] },
+      "an attachment by http on loopback": {
+        ...task,
+        attachments: [{ ...attachment, url: "http://127.0.0.1:80/a" }],
+      },
       "an attachment by http on loopback over IPv6": {
         ...task,
         attachments: [{ ...attachment, url: "http://[::1]/a" }],
       },
     }),
     ...params("execute_task", false, {
-      "an attachment by http elsewhere": { ...task, attachments: [{ ...attachment, url: "http://files.example/a" }] },
+      "an attachment by http elsewhere": {
+        ...task,
+        attachments: [{ ...attachment, url: "http://files.example/a" }],
+      },
       "an attachment by http from a host that looks like loopback": {
         ...task,
         attachments: [{ ...attachment, url: "http://127.0.0.1.files.example/a" }],
       },
-      "an attachment from a file": { ...task, attachments: [{ ...attachment, url: "file:///etc/passwd" }] },
+      "an attachment from a file": {
+        ...task,
+        attachments: [{ ...attachment, url: "file:///etc/passwd" }],
+      },
       "an attachment whose url is none": { ...task, attachments: [{ ...attachment, url: "a" }] },
       "more than 64 KiB of history": { ...task, history: Array(17).fill(textOfBytes(4000)) },
       "more than 64 KiB of history in bytes, not in characters": {
@@ -152,11 +209,17 @@ export const methodCases: readonly MethodCase[] = [
     "a task id": { task_id: "t" },
     "a reason": { request_id: "r", reason: "no longer" },
   }),
-  ...params("cancel_task", false, { "neither id": { reason: "x" }, "both ids": { task_id: "t", request_id: "r" } }),
+  ...params("cancel_task", false, {
+    "neither id": { reason: "x" },
+    "both ids": { task_id: "t", request_id: "r" },
+  }),
   ...params("answer_task", true, {
     "an option": { task_id: "t", option_id: "yes", user_id: "U1" },
     "a text": { task_id: "t", text: "yes" },
-    "values of fields": { task_id: "t", fields: { region: "eu", tags: ["a", "b"], count: 2.5, day: "2026-03-31" } },
+    "values of fields": {
+      task_id: "t",
+      fields: { region: "eu", tags: ["a", "b"], count: 2.5, day: "2026-03-31" },
+    },
     "values that are absent": { task_id: "t", fields: { region: "", tags: [], count: null } },
     "no values": { task_id: "t", fields: {} },
   }),
@@ -170,17 +233,40 @@ export const methodCases: readonly MethodCase[] = [
       fields: Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`f${index}`, "x"])),
     },
   }),
-  ...params("answer_task", false, { "no task id": { option_id: "yes" }, "a request id instead": { request_id: "r" } }),
+  ...params("answer_task", false, {
+    "no task id": { option_id: "yes" },
+    "a request id instead": { request_id: "r" },
+  }),
   ...params("feedback", true, {
-    "a vote on a task": { task_id: "t", vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" },
-    "a vote on a request": { request_id: "r", vote: "down", voter_id: "v", voted_at: "2026-11-26T09:00:00+01:00" },
+    "a vote on a task": {
+      task_id: "t",
+      vote: "up",
+      voter_id: "v",
+      voted_at: "2026-11-26T08:00:00Z",
+    },
+    "a vote on a request": {
+      request_id: "r",
+      vote: "down",
+      voter_id: "v",
+      voted_at: "2026-11-26T09:00:00+01:00",
+    },
   }),
   ...params("feedback", false, {
     "neither id": { vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" },
-    "another vote": { task_id: "t", vote: "sideways", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" },
+    "another vote": {
+      task_id: "t",
+      vote: "sideways",
+      voter_id: "v",
+      voted_at: "2026-11-26T08:00:00Z",
+    },
     "no voter": { task_id: "t", vote: "up", voted_at: "2026-11-26T08:00:00Z" },
     "an empty voter": { task_id: "t", vote: "up", voter_id: "", voted_at: "2026-11-26T08:00:00Z" },
-    "a time without a zone": { task_id: "t", vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00" },
+    "a time without a zone": {
+      task_id: "t",
+      vote: "up",
+      voter_id: "v",
+      voted_at: "2026-11-26T08:00:00",
+    },
   }),
   ...params("rpc.discover", true, { "empty params": {} }),
   ...params("rpc.discover", false, { "params by position": [] }),
@@ -218,8 +304,14 @@ export const methodCases: readonly MethodCase[] = [
   }),
   ...results("execute_task", false, {
     "a question with a field of no type": { ...question, fields: [{ id: "a", label: "A" }] },
-    "a question with a field of an unknown type": { ...question, fields: [{ id: "a", label: "A", type: "colour" }] },
-    "a question with a blank label": { ...question, fields: [{ id: "a", label: " ", type: "text" }] },
+    "a question with a field of an unknown type": {
+      ...question,
+      fields: [{ id: "a", label: "A", type: "colour" }],
+    },
+    "a question with a blank label": {
+      ...question,
+      fields: [{ id: "a", label: " ", type: "text" }],
+    },
     "a question with a choice of nothing": {
       ...question,
       fields: [{ id: "a", label: "A", type: "choice", options: [] }],
@@ -227,7 +319,11 @@ export const methodCases: readonly MethodCase[] = [
     "a question with an empty list of fields": { ...question, fields: [] },
     "a question with twenty-one fields": {
       ...question,
-      fields: Array.from({ length: 21 }, (_, index) => ({ id: `f${index}`, label: "A", type: "text" })),
+      fields: Array.from({ length: 21 }, (_, index) => ({
+        id: `f${index}`,
+        label: "A",
+        type: "text",
+      })),
     },
     "no status": { response_text: "x" },
     "a status of nobody": { status: "done", response_text: "x" },
@@ -236,8 +332,16 @@ export const methodCases: readonly MethodCase[] = [
     "accepted without a task id": { status: "accepted" },
     "accepted with an empty task id": { status: "accepted", task_id: "" },
     "accepted with a task id of 257 characters": { status: "accepted", task_id: "t".repeat(257) },
-    "accepted that expires at no moment": { status: "accepted", task_id: "t", expires_at: "tomorrow" },
-    "accepted that is to be polled in the past": { status: "accepted", task_id: "t", poll_after_ms: -1 },
+    "accepted that expires at no moment": {
+      status: "accepted",
+      task_id: "t",
+      expires_at: "tomorrow",
+    },
+    "accepted that is to be polled in the past": {
+      status: "accepted",
+      task_id: "t",
+      poll_after_ms: -1,
+    },
     "a question without a prompt": { status: "input_required", task_id: "t" },
     "a failure as the host never says it": { status: "error", error_code: "E" },
     "a canceled task, which is an error": { status: "canceled", task_id: "t" },
@@ -248,7 +352,13 @@ export const methodCases: readonly MethodCase[] = [
     "a question with fields of all types": {
       ...question,
       fields: [
-        { id: "region", label: "Region", type: "choice", required: true, options: [{ id: "eu", label: "Europe" }] },
+        {
+          id: "region",
+          label: "Region",
+          type: "choice",
+          required: true,
+          options: [{ id: "eu", label: "Europe" }],
+        },
         { id: "tags", label: "Tags", type: "choices", options: [{ id: "a", label: "A" }] },
         { id: "why", label: "Why", type: "text", multiline: true, max_length: 3000 },
         { id: "count", label: "How many", type: "number", min: -1.5, max: 10 },
@@ -267,7 +377,9 @@ export const methodCases: readonly MethodCase[] = [
       },
       "a question with two choices of one id": {
         ...question,
-        fields: [{ id: "a", label: "A", type: "choice", options: Array(2).fill({ id: "x", label: "X" }) }],
+        fields: [
+          { id: "a", label: "A", type: "choice", options: Array(2).fill({ id: "x", label: "X" }) },
+        ],
       },
       "a question with a number between 2 and 1": {
         ...question,
@@ -279,13 +391,20 @@ export const methodCases: readonly MethodCase[] = [
           id: `f${index}`,
           label: "A",
           type: "choice",
-          options: Array.from({ length: 100 }, (_each, at) => ({ id: `o${at}`, label: "関".repeat(60) })),
+          options: Array.from({ length: 100 }, (_each, at) => ({
+            id: `o${at}`,
+            label: "関".repeat(60),
+          })),
         })),
       },
     }),
   ),
   ...results("get_task", true, {
-    "accepted with progress": { status: "accepted", task_id: "t", progress: { text: "half", percent: 50 } },
+    "accepted with progress": {
+      status: "accepted",
+      task_id: "t",
+      progress: { text: "half", percent: 50 },
+    },
     "accepted with progress that says nothing": { status: "accepted", task_id: "t", progress: {} },
   }),
   ...results("get_task", false, {

@@ -2,13 +2,21 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isLoopbackHost } from "../../contracts/loopback.ts";
-import { executeTaskParamsSchema, isDedupedId, legacyErrorResultSchema, methods } from "../../contracts/methods.ts";
+import {
+  executeTaskParamsSchema,
+  isDedupedId,
+  legacyErrorResultSchema,
+  methods,
+} from "../../contracts/methods.ts";
 import { methodCases } from "./method-cases.ts";
 
 describe("the methods", () => {
-  it.each(methodCases)("$method $side: $name (accepted: $accepted)", ({ method, side, value, accepted }) => {
-    expect(methods[method][side].safeParse(value).success).toBe(accepted);
-  });
+  it.each(methodCases)(
+    "$method $side: $name (accepted: $accepted)",
+    ({ method, side, value, accepted }) => {
+      expect(methods[method][side].safeParse(value).success).toBe(accepted);
+    },
+  );
 
   it("drop params that they do not know, on every level", () => {
     const known = { channel: "C1", text: "x", history: [{ role: "user", text: "y" }] };
@@ -36,7 +44,10 @@ describe("the methods", () => {
             ...own
           } = extra;
           const { ["__proto__"]: _dropped, ...passing } = own;
-          expect(methods.get_task.result.parse({ ...own, ...known })).toEqual({ ...passing, ...known });
+          expect(methods.get_task.result.parse({ ...own, ...known })).toEqual({
+            ...passing,
+            ...known,
+          });
         }
       }),
     );
@@ -52,24 +63,53 @@ describe("the methods", () => {
   it.each(
     [
       [
-        ...["channel", "thread_ts", "team_id", "user_id", "correlation_id", "attachments", "history", "session_id"],
+        ...[
+          "channel",
+          "thread_ts",
+          "team_id",
+          "user_id",
+          "correlation_id",
+          "attachments",
+          "history",
+          "session_id",
+        ],
         ...["timeout_ms", "callback", "bot_token", "context"],
-      ].map((name) => ({ method: "execute_task", side: "params", value: { text: "x" }, name }) as const),
+      ].map(
+        (name) => ({ method: "execute_task", side: "params", value: { text: "x" }, name }) as const,
+      ),
       ["request_id", "wait_ms"].map(
         (name) => ({ method: "get_task", side: "params", value: { task_id: "t" }, name }) as const,
       ),
       ["task_id", "reason"].map(
-        (name) => ({ method: "cancel_task", side: "params", value: { request_id: "r" }, name }) as const,
+        (name) =>
+          ({ method: "cancel_task", side: "params", value: { request_id: "r" }, name }) as const,
       ),
       ["text", "user_id", "question_id"].map(
-        (name) => ({ method: "answer_task", side: "params", value: { task_id: "t", option_id: "yes" }, name }) as const,
+        (name) =>
+          ({
+            method: "answer_task",
+            side: "params",
+            value: { task_id: "t", option_id: "yes" },
+            name,
+          }) as const,
       ),
       ["attachments", "artifacts", "usage", "correlation_id"].map(
         (name) =>
-          ({ method: "get_task", side: "result", value: { status: "success", response_text: "" }, name }) as const,
+          ({
+            method: "get_task",
+            side: "result",
+            value: { status: "success", response_text: "" },
+            name,
+          }) as const,
       ),
       ["poll_after_ms", "expires_at", "progress"].map(
-        (name) => ({ method: "get_task", side: "result", value: { status: "accepted", task_id: "t" }, name }) as const,
+        (name) =>
+          ({
+            method: "get_task",
+            side: "result",
+            value: { status: "accepted", task_id: "t" },
+            name,
+          }) as const,
       ),
       ["options", "kind", "question_id", "expires_at"].map(
         (name) =>
@@ -81,26 +121,40 @@ describe("the methods", () => {
           }) as const,
       ),
     ].flat(),
-  )("read null and the empty text as absent: $name of $method $side", ({ method, side, value, name }) => {
-    for (const absent of [null, ""]) {
-      expect(methods[method][side].parse({ ...value, [name]: absent })).toEqual(value);
-    }
-  });
+  )(
+    "read null and the empty text as absent: $name of $method $side",
+    ({ method, side, value, name }) => {
+      for (const absent of [null, ""]) {
+        expect(methods[method][side].parse({ ...value, [name]: absent })).toEqual(value);
+      }
+    },
+  );
 
   it.each([
     ["history", [{ role: "user", text: "hi" }], { name: "", bot: null }],
     ["context", { channel_kind: "public" }, { channel_name: null, channel_topic: "", open: null }],
   ])("read null and the empty text in an entry of %s as absent", (name, value, unset) => {
-    const withUnset = Array.isArray(value) ? value.map((item) => ({ ...item, ...unset })) : { ...value, ...unset };
-    expect(methods.execute_task.params.parse({ text: "x", [name]: withUnset })).toEqual({ text: "x", [name]: value });
+    const withUnset = Array.isArray(value)
+      ? value.map((item) => ({ ...item, ...unset }))
+      : { ...value, ...unset };
+    expect(methods.execute_task.params.parse({ text: "x", [name]: withUnset })).toEqual({
+      text: "x",
+      [name]: value,
+    });
   });
 
   it("read the empty text of an artifact as an empty file, and null as no content", () => {
-    const success = (artifact: object) => ({ status: "success", response_text: "", artifacts: [artifact] });
+    const success = (artifact: object) => ({
+      status: "success",
+      response_text: "",
+      artifacts: [artifact],
+    });
     const parse = (artifact: object) => methods.get_task.result.parse(success(artifact));
     expect(parse({ name: "a", text: "" })).toEqual(success({ name: "a", text: "" }));
     expect(parse({ name: "a", base64: "" })).toEqual(success({ name: "a", base64: "" }));
-    expect(parse({ name: "a", text: null, base64: null, data: 1 })).toEqual(success({ name: "a", data: 1 }));
+    expect(parse({ name: "a", text: null, base64: null, data: 1 })).toEqual(
+      success({ name: "a", data: 1 }),
+    );
   });
 
   it("never put a value into an issue, so that no text of a user reaches an error", () => {
@@ -113,7 +167,10 @@ describe("the methods", () => {
       attachments: [{ url: `http://${secret}` }],
     });
     expect(refused.success).toBe(false);
-    const told = refused.error?.issues.map(({ path, message }) => ({ path: path.join("."), message }));
+    const told = refused.error?.issues.map(({ path, message }) => ({
+      path: path.join("."),
+      message,
+    }));
     expect(JSON.stringify(told)).not.toContain(secret);
   });
 });
@@ -146,9 +203,14 @@ describe("beside the methods", () => {
 
   it("the failure that existing agents tell as a success is understood with and without its texts", () => {
     for (const error_code of ["E_TIMEOUT", -32001, undefined]) {
-      expect(legacyErrorResultSchema.safeParse({ status: "error", error_code, error_message: "x" }).success).toBe(true);
+      expect(
+        legacyErrorResultSchema.safeParse({ status: "error", error_code, error_message: "x" })
+          .success,
+      ).toBe(true);
     }
     expect(legacyErrorResultSchema.safeParse({ status: "error" }).success).toBe(true);
-    expect(legacyErrorResultSchema.safeParse({ status: "success", response_text: "x" }).success).toBe(false);
+    expect(
+      legacyErrorResultSchema.safeParse({ status: "success", response_text: "x" }).success,
+    ).toBe(false);
   });
 });

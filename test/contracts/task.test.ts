@@ -3,8 +3,20 @@ import { describe, expect, it } from "@jest/globals";
 import { a2aStateSchema, fromA2aState, toA2aState } from "../../contracts/a2a/task.ts";
 import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
 import { decodeError, encodeError } from "../../contracts/error-data.ts";
-import { canTransition, isTerminal, taskStateSchema, transitionError } from "../../contracts/methods.ts";
-import { a2aNames, a2aState, refused, stateNames, transitions, zoneState } from "./transition-table.ts";
+import {
+  canTransition,
+  isTerminal,
+  taskStateSchema,
+  transitionError,
+} from "../../contracts/methods.ts";
+import {
+  a2aNames,
+  a2aState,
+  refused,
+  stateNames,
+  transitions,
+  zoneState,
+} from "./transition-table.ts";
 
 function wireError({ from, to, dialect }: { from: string; to: string; dialect: Dialect }) {
   const error = transitionError({ taskId: "t-1", from: zoneState(from), to: zoneState(to) });
@@ -19,7 +31,9 @@ describe("the states of a task", () => {
   });
 
   it("never change once they are terminal, and end nowhere else", () => {
-    const ends = stateNames.filter((name) => !transitions.some(({ from, may }) => from === name && may));
+    const ends = stateNames.filter(
+      (name) => !transitions.some(({ from, may }) => from === name && may),
+    );
     expect(taskStateSchema.options.filter(isTerminal)).toEqual(ends);
   });
 
@@ -34,7 +48,12 @@ describe("the states of a task", () => {
   });
 
   it.each(transitions)("$from to $to, by A2A: $may", ({ from, to, may }) => {
-    expect(canTransition({ from: fromA2aState(a2aState(from)).state, to: fromA2aState(a2aState(to)).state })).toBe(may);
+    expect(
+      canTransition({
+        from: fromA2aState(a2aState(from)).state,
+        to: fromA2aState(a2aState(to)).state,
+      }),
+    ).toBe(may);
   });
 });
 
@@ -44,7 +63,12 @@ describe("a refused transition", () => {
     ({ from, to }) => {
       expect(wireError({ from, to, dialect: "zone" })).toMatchObject({
         code: -32063,
-        data: { reason: "invalid_state", retryable: false, current: zoneState(from), target: zoneState(to) },
+        data: {
+          reason: "invalid_state",
+          retryable: false,
+          current: zoneState(from),
+          target: zoneState(to),
+        },
       });
     },
   );
@@ -52,23 +76,34 @@ describe("a refused transition", () => {
   it.each(refused)(
     "from $from to $to has A2A's own number and name, of a cancel or of any other operation",
     ({ from, to }) => {
-      const [code, name] = to === "canceled" ? [-32002, "TASK_NOT_CANCELABLE"] : [-32004, "UNSUPPORTED_OPERATION"];
+      const [code, name] =
+        to === "canceled" ? [-32002, "TASK_NOT_CANCELABLE"] : [-32004, "UNSUPPORTED_OPERATION"];
       const wire = wireError({ from, to, dialect: "a2a" });
       expect(wire.code).toBe(code);
-      expect(wire.data[0]).toMatchObject({ domain: "a2a-protocol.org", reason: name, metadata: { taskId: "t-1" } });
+      expect(wire.data[0]).toMatchObject({
+        domain: "a2a-protocol.org",
+        reason: name,
+        metadata: { taskId: "t-1" },
+      });
       expect(wireError({ from, to, dialect: "a2a-0.3" }).code).toBe(code);
     },
   );
 
-  it.each(refused)("from $from to $to comes back as it was through every dialect", ({ from, to }) => {
-    for (const dialect of dialectSchema.options) {
-      const { reason, exact, details } = decodeError({ error: wireError({ from, to, dialect }), dialect });
-      expect({ dialect, reason, exact, details }).toEqual({
-        dialect,
-        reason: "invalid_state",
-        exact: true,
-        details: { task_id: "t-1", current: zoneState(from), target: zoneState(to) },
-      });
-    }
-  });
+  it.each(refused)(
+    "from $from to $to comes back as it was through every dialect",
+    ({ from, to }) => {
+      for (const dialect of dialectSchema.options) {
+        const { reason, exact, details } = decodeError({
+          error: wireError({ from, to, dialect }),
+          dialect,
+        });
+        expect({ dialect, reason, exact, details }).toEqual({
+          dialect,
+          reason: "invalid_state",
+          exact: true,
+          details: { task_id: "t-1", current: zoneState(from), target: zoneState(to) },
+        });
+      }
+    },
+  );
 });

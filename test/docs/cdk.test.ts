@@ -16,9 +16,10 @@ const [several = ""] = blocks.filter((code) => code.includes("new Stage("));
 const apps = blocks.filter((code) => code.includes("new App") && code !== several);
 /** What goes on with the app for stacks of one's own. */
 const isAddition = (code: string) => /verificationZone\.|executionZone\./.test(code);
-const additions = [...blocksIn(textOf("docs/how-to/agent.md"), "ts"), ...blocksIn(reference, "ts")].filter(
-  (code) => isAddition(code) && !apps.includes(code),
-);
+const additions = [
+  ...blocksIn(textOf("docs/how-to/agent.md"), "ts"),
+  ...blocksIn(reference, "ts"),
+].filter((code) => isAddition(code) && !apps.includes(code));
 
 /** Runs the app like `cdk synth`, with the whole example in place of the reader's configuration. */
 function synthesize(code: string, out: string) {
@@ -26,26 +27,42 @@ function synthesize(code: string, out: string) {
   const env = { PATH, CDK_OUTDIR: out, CDK_CONTEXT_JSON: JSON.stringify({ stage: "dev" }) };
   const input = code.replace("loadStage({", `loadStage({ config: "${example}",`);
   const args = ["--input-type=module-typescript", "-"];
-  return spawnSync(process.execPath, args, { cwd: root, env, input, encoding: "utf8", timeout: hangMs });
+  return spawnSync(process.execPath, args, {
+    cwd: root,
+    env,
+    input,
+    encoding: "utf8",
+    timeout: hangMs,
+  });
 }
 
 describe("a CDK app of the documents", () => {
   it("is there for addStage, and for stacks of one's own", () => {
-    expect(apps).toEqual([expect.stringContaining("addStage(app,"), expect.stringContaining("new VerificationZone(")]);
+    expect(apps).toEqual([
+      expect.stringContaining("addStage(app,"),
+      expect.stringContaining("new VerificationZone("),
+    ]);
   });
 
-  it.each(apps)("makes the stacks that the commands look for, without a warning: app %#", (code) => {
-    const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
-    try {
-      expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
-      for (const zone of ["Identity", "Execution", "Verification"]) {
-        expect(readFileSync(join(out, `${zone}.template.json`), "utf8")).toContain("AWS::IAM::Role");
-        expect(readFileSync(join(out, `${zone}.metadata.json`), "utf8")).not.toContain("aws:cdk:warning");
+  it.each(apps)(
+    "makes the stacks that the commands look for, without a warning: app %#",
+    (code) => {
+      const out = mkdtempSync(join(tmpdir(), "sekisho-documented-app-"));
+      try {
+        expect(synthesize(code, out)).toMatchObject({ status: 0, stderr: "" });
+        for (const zone of ["Identity", "Execution", "Verification"]) {
+          expect(readFileSync(join(out, `${zone}.template.json`), "utf8")).toContain(
+            "AWS::IAM::Role",
+          );
+          expect(readFileSync(join(out, `${zone}.metadata.json`), "utf8")).not.toContain(
+            "aws:cdk:warning",
+          );
+        }
+      } finally {
+        rmSync(out, { recursive: true, force: true });
       }
-    } finally {
-      rmSync(out, { recursive: true, force: true });
-    }
-  });
+    },
+  );
 
   it("goes on with permissions of the agent, alarms and usage records, all in one app", () => {
     expect(additions).toHaveLength(3);
@@ -69,11 +86,15 @@ describe("a CDK app of the documents", () => {
     try {
       expect(synthesize(several, out)).toMatchObject({ status: 0, stderr: "" });
       for (const stage of ["dev", "prod"]) {
-        const { artifacts } = JSON.parse(readFileSync(join(out, `assembly-${stage}/manifest.json`), "utf8"));
+        const { artifacts } = JSON.parse(
+          readFileSync(join(out, `assembly-${stage}/manifest.json`), "utf8"),
+        );
         const names = Object.values<{ properties?: { stackName?: string } }>(artifacts).map(
           ({ properties }) => properties?.stackName,
         );
-        expect(names).toEqual(expect.arrayContaining([`Sekisho-${stage}-Identity`, `Sekisho-${stage}-Verification`]));
+        expect(names).toEqual(
+          expect.arrayContaining([`Sekisho-${stage}-Identity`, `Sekisho-${stage}-Verification`]),
+        );
       }
     } finally {
       rmSync(out, { recursive: true, force: true });
@@ -101,7 +122,9 @@ describe("docs/how-to/deploy.md and the project of sekisho init", () => {
   it.each(["dev", "prod"])("have the same role and environment of GitHub: %s", (stage) => {
     const [, job = ""] = files[".github/workflows/deploy.yml"]?.split(`\n  ${stage}:\n`) ?? [];
     expect(job).toMatch(new RegExp(`^ +environment: ${stage}$`, "m"));
-    expect(job).toContain(`role-to-assume: arn:aws:iam::111111111111:role/deploy-sekisho-${stage}\n`);
+    expect(job).toContain(
+      `role-to-assume: arn:aws:iam::111111111111:role/deploy-sekisho-${stage}\n`,
+    );
     const roles = blocksIn(page, "yaml").flatMap((text) => text.split("Type: AWS::IAM::Role"));
     const role = roles.find((text) => text.includes(`RoleName: deploy-sekisho-${stage}\n`));
     expect(role).toContain(`:sub: repo:YOUR_ORG/YOUR_REPOSITORY:environment:${stage}\n`);

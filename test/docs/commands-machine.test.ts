@@ -12,7 +12,8 @@ afterEach(() => world.endTest());
 afterAll(() => world.remove());
 
 describe("a command of the documents does what they say", () => {
-  it.each([...oneMachine, ...endpoints, ...vouched, ...exampleRuns])("$command", ({ command, run }) =>
-    run({ parts: parseCommand(command), world }),
+  it.each([...oneMachine, ...endpoints, ...vouched, ...exampleRuns])(
+    "$command",
+    ({ command, run }) => run({ parts: parseCommand(command), world }),
   );
 });

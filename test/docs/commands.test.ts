@@ -25,8 +25,9 @@ describe("the commands in blocks", () => {
     expect([...entries].sort()).toEqual(documented.sort());
   });
 
-  it.each(looked)("are checked as far as possible where they cannot be run: $command", ({ command, look }) =>
-    look(parseCommand(command)),
+  it.each(looked)(
+    "are checked as far as possible where they cannot be run: $command",
+    ({ command, look }) => look(parseCommand(command)),
   );
 });
 
@@ -35,7 +36,8 @@ const inline = [...new Map(inlineCommands().map((one) => [one.command, one])).va
 describe("a command within a sentence", () => {
   it("is found, also in a table and across the end of a line", () => {
     expect(inline.length).toBeGreaterThan(70);
-    const text = "Run `sekisho config\n  push`, not `config.ts`.\n\n| `sekisho tasks list\\|show` | `tasks` |\n";
+    const text =
+      "Run `sekisho config\n  push`, not `config.ts`.\n\n| `sekisho tasks list\\|show` | `tasks` |\n";
     expect(inlineCommandsIn(text)).toEqual(["sekisho config push", "sekisho tasks list|show"]);
   });
 

@@ -10,12 +10,25 @@ import { errorDataSchema } from "../../contracts/error-data.ts";
 import { SekishoError } from "../../contracts/errors.ts";
 import { legacyErrorResultSchema, type MethodName, methods } from "../../contracts/methods.ts";
 import { buildOpenRpc } from "../../contracts/openrpc.ts";
-import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
+import type {
+  Agent,
+  AgentContext,
+  AgentTask,
+  TaskUpdate,
+} from "../../lambdas/execution/agents/agent.ts";
 import { runAgent } from "../../lambdas/execution/agents/agent.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { b, configWith, synthAll } from "../cdk/synth.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
-import { blocksIn, pages, proseOf, root, sectionOf, tablesIn, textOf } from "./commands/documented.ts";
+import {
+  blocksIn,
+  pages,
+  proseOf,
+  root,
+  sectionOf,
+  tablesIn,
+  textOf,
+} from "./commands/documented.ts";
 
 const files = ["bin", "contracts", "examples", "lambdas", "lib", "test"].flatMap((folder) =>
   globSync(`${folder}/**/*.ts`, { cwd: root }),
@@ -40,14 +53,20 @@ function anchorsIn(page: string): string[] {
 }
 
 describe("every document", () => {
-  it.each([...pages, "CHANGELOG.md"])("links to pages, sections and pictures that exist: %s", (page) => {
-    const dead = linksIn(page).filter((target) => {
-      const [path = "", anchor] = target.split("#");
-      const file = path === "" ? page : join(dirname(page), path);
-      return !existsSync(join(root, file)) || (anchor !== undefined && !anchorsIn(file).includes(anchor));
-    });
-    expect(dead).toEqual([]);
-  });
+  it.each([...pages, "CHANGELOG.md"])(
+    "links to pages, sections and pictures that exist: %s",
+    (page) => {
+      const dead = linksIn(page).filter((target) => {
+        const [path = "", anchor] = target.split("#");
+        const file = path === "" ? page : join(dirname(page), path);
+        return (
+          !existsSync(join(root, file)) ||
+          (anchor !== undefined && !anchorsIn(file).includes(anchor))
+        );
+      });
+      expect(dead).toEqual([]);
+    },
+  );
 
   it("is reached from README.md", () => {
     const reached = new Set(["README.md"]);
@@ -65,39 +84,54 @@ describe("every document", () => {
       // A message on the wire, or CDK's own cdk.json.
       if ("jsonrpc" in json || "app" in json) continue;
       const routes = "destinations" in json ? json.routes : [];
-      const rest = routes === undefined ? { routes: [{ destination: Object.keys(json.destinations)[0] }] } : { routes };
+      const rest =
+        routes === undefined
+          ? { routes: [{ destination: Object.keys(json.destinations)[0] }] }
+          : { routes };
       expect(() => parseConfig({ json: { destinations: {}, ...json, ...rest } })).not.toThrow();
     }
   });
 
   it.each(pages)("names files that exist: %s", (page) => {
     const paths = [
-      ...textOf(page).matchAll(/`((?:bin|contracts|docs|examples|lambdas|lib|test)\/[\w./-]*|[\w./-]+\.ts)`/g),
+      ...textOf(page).matchAll(
+        /`((?:bin|contracts|docs|examples|lambdas|lib|test)\/[\w./-]*|[\w./-]+\.ts)`/g,
+      ),
     ];
     // A path may begin at the folder that the page, or the row of a table, has named.
-    const exists = (path: string) => existsSync(join(root, path)) || files.some((file) => file.endsWith(`/${path}`));
+    const exists = (path: string) =>
+      existsSync(join(root, path)) || files.some((file) => file.endsWith(`/${path}`));
     expect(paths.map(([, path = ""]) => path).filter((path) => !exists(path))).toEqual([]);
   });
 });
 
 it("docs/explanation/architecture.md describes every folder of the Verification zone", () => {
   const page = textOf("docs/explanation/architecture.md");
-  const folders = globSync("lambdas/verification/*/", { cwd: root }).map((path) => path.replaceAll("\\", "/"));
+  const folders = globSync("lambdas/verification/*/", { cwd: root }).map((path) =>
+    path.replaceAll("\\", "/"),
+  );
   expect(folders.length).toBeGreaterThan(5);
   expect(folders.filter((path) => !page.includes(`\`${path.replace(/\/?$/, "/")}\``))).toEqual([]);
 });
 
 it("docs/reference/permissions.md has a row for every command that uses a stage, and for no other", async () => {
   const helpOf = async (args: string[]) => (await commandHere([...args, "--help"], {})).stdout;
-  const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
+  const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(
+    ([, name = ""]) => name,
+  );
   const ofStages: string[] = [];
-  for (const name of commands) if (/^ {2}--stage /m.test(await helpOf(name.split(" ")))) ofStages.push(name);
+  for (const name of commands)
+    if (/^ {2}--stage /m.test(await helpOf(name.split(" ")))) ofStages.push(name);
   const [rows = []] = tablesIn(textOf("docs/reference/permissions.md"));
-  const named = rows.flatMap(([cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name));
+  const named = rows.flatMap(([cell = ""]) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name),
+  );
   const isNamed = (name: string) => named.some((one) => name === one || name.startsWith(`${one} `));
   expect(ofStages.length).toBeGreaterThan(20);
   expect(ofStages.filter((name) => !isNamed(name))).toEqual([]);
-  expect(named.filter((one) => !commands.some((name) => name === one || name.startsWith(`${one} `)))).toEqual([]);
+  expect(
+    named.filter((one) => !commands.some((name) => name === one || name.startsWith(`${one} `))),
+  ).toEqual([]);
 });
 
 it("docs/reference/logs-and-metrics.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
@@ -105,14 +139,16 @@ it("docs/reference/logs-and-metrics.md explains lines that are written to the lo
   const lines = (levels: string) =>
     new Set(
       sources.flatMap((text) =>
-        [...text.matchAll(new RegExp(`\\.(?:${levels})\\(\\s*"(\\w+)"`, "g"))].map(([, line]) => line),
+        [...text.matchAll(new RegExp(`\\.(?:${levels})\\(\\s*"(\\w+)"`, "g"))].map(
+          ([, line]) => line,
+        ),
       ),
     );
   const page = textOf("docs/reference/logs-and-metrics.md");
   // A row of a table of lines begins with their names alone; metrics have a table of their own.
-  const explained = [...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm)].flatMap(
-    ([, names = ""]) => names.replaceAll("`", "").split(", "),
-  );
+  const explained = [
+    ...page.matchAll(/^\| (?!`sekisho_)(`[a-z]+(?:_[a-z]+)+`(?:, `[a-z_]+`)*)/gm),
+  ].flatMap(([, names = ""]) => names.replaceAll("`", "").split(", "));
   const written = lines("debug|info|warn|error");
   expect(explained.length).toBeGreaterThan(20);
   expect(explained.filter((line) => !written.has(line))).toEqual([]);
@@ -120,35 +156,51 @@ it("docs/reference/logs-and-metrics.md explains lines that are written to the lo
 });
 
 describe("docs/how-to/upgrade.md", () => {
-  const [table = ""] = /switches on by itself[^|]*((?:\|.*\n)+)/.exec(textOf("docs/how-to/upgrade.md")) ?? [];
-  const before = { destinations: { local: { transport: "https" } }, routes: [{ destination: "local" }] };
+  const [table = ""] =
+    /switches on by itself[^|]*((?:\|.*\n)+)/.exec(textOf("docs/how-to/upgrade.md")) ?? [];
+  const before = {
+    destinations: { local: { transport: "https" } },
+    routes: [{ destination: "local" }],
+  };
   const configWith = (more: object) => parseConfig({ json: { ...before, ...more } });
 
   it("names what is kept and measured without being asked for", () => {
     const { usageHistory, telemetry, operators } = configWith({});
     expect(table).toContain(`for ${usageHistory.retentionDays} days, without texts`);
-    expect({ texts: usageHistory.texts, metrics: telemetry.metrics }).toEqual({ texts: false, metrics: true });
+    expect({ texts: usageHistory.texts, metrics: telemetry.metrics }).toEqual({
+      texts: false,
+      metrics: true,
+    });
     const { exporter } = telemetry.traces;
     expect([exporter.type, operators.authenticator.type]).toEqual(["none", "none"]);
   });
 
   it("says what to write to switch it off", () => {
-    const written = [...table.matchAll(/`("\w+": \{.*?\})`/g)].map(([, json]) => JSON.parse(`{${json}}`));
+    const written = [...table.matchAll(/`("\w+": \{.*?\})`/g)].map(([, json]) =>
+      JSON.parse(`{${json}}`),
+    );
     const { usageHistory, telemetry } = configWith(Object.assign({}, ...written));
-    expect({ days: usageHistory.retentionDays, metrics: telemetry.metrics }).toEqual({ days: 0, metrics: false });
+    expect({ days: usageHistory.retentionDays, metrics: telemetry.metrics }).toEqual({
+      days: 0,
+      metrics: false,
+    });
   });
 });
 
 it("docs/how-to/execution-zone.md and docs/how-to/move.md show the files of the examples as they are", () => {
   const text = textOf("docs/how-to/execution-zone.md") + textOf("docs/how-to/move.md");
-  const example = (path: string) => readFileSync(join(root, "examples/execute-elsewhere", path), "utf8");
+  const example = (path: string) =>
+    readFileSync(join(root, "examples/execute-elsewhere", path), "utf8");
   expect(blocksIn(text, "python")).toEqual([example("python/agent.py")]);
   expect(blocksIn(text, "dockerfile")).toEqual([example("python/Dockerfile")]);
   expect(blocksIn(text, "json")).toContain(example("cloud-run/sekisho.config.json"));
 });
 
 describe("an agent of the documents", () => {
-  const context = { readAttachment: async () => new Uint8Array(3), signal: new AbortController().signal };
+  const context = {
+    readAttachment: async () => new Uint8Array(3),
+    signal: new AbortController().signal,
+  };
 
   async function run(code: string, task: Partial<AgentTask>): Promise<TaskUpdate[]> {
     const folder = mkdtempSync(join(tmpdir(), "sekisho-documented-"));
@@ -157,7 +209,8 @@ describe("an agent of the documents", () => {
       const { agent } = (await import(join(folder, "agent.ts"))) as { agent: Agent };
       const whole: AgentTask = { text: "deploy", parts: [], attachments: [], answers: [], ...task };
       const updates: TaskUpdate[] = [];
-      for await (const update of runAgent(agent, whole, context as unknown as AgentContext)) updates.push(update);
+      for await (const update of runAgent(agent, whole, context as unknown as AgentContext))
+        updates.push(update);
       return updates;
     } finally {
       rmSync(folder, { recursive: true });
@@ -183,8 +236,13 @@ describe("an agent of the documents", () => {
   });
 
   it("reads files, asks, streams its answer and attaches a file, as docs/how-to/agent.md shows it", async () => {
-    const code = blocksIn(textOf("docs/how-to/agent.md"), "ts").find((block) => block.includes("readAttachment")) ?? "";
-    const attachments = [{ id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.example/a" }];
+    const code =
+      blocksIn(textOf("docs/how-to/agent.md"), "ts").find((block) =>
+        block.includes("readAttachment"),
+      ) ?? "";
+    const attachments = [
+      { id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.example/a" },
+    ];
     const prompt = "Deploy?";
     const asked = await run(code, { attachments });
     expect(asked.map(({ type }) => type)).toEqual(["question"]);
@@ -207,7 +265,9 @@ const namesOf = (cell = "") => cell.split(", ").map((name) => name.replaceAll("`
 
 type Field = { name: string; required: boolean };
 const fieldsOf = (rows: string[][] = []): Field[] =>
-  rows.flatMap(([names, , required]) => namesOf(names).map((name) => ({ name, required: required === "yes" })));
+  rows.flatMap(([names, , required]) =>
+    namesOf(names).map((name) => ({ name, required: required === "yes" })),
+  );
 const byName = (fields: Field[]) => [...fields].sort((a, b) => (a.name < b.name ? -1 : 1));
 const fieldsOfSchema = ({ properties, required = [] }: Fields) =>
   Object.keys(properties).map((name) => ({ name, required: required.includes(name) }));
@@ -222,7 +282,10 @@ describe("the tables of docs/reference/contract.md", () => {
     "list the params of $name",
     ({ name, params }) => {
       const [rows] = tablesIn(sectionOf(page, `### \`${name}\``));
-      const wanted = (params as Field[]).map((param) => ({ name: param.name, required: param.required }));
+      const wanted = (params as Field[]).map((param) => ({
+        name: param.name,
+        required: param.required,
+      }));
       expect(byName(fieldsOf(rows))).toEqual(byName(wanted));
     },
   );
@@ -242,7 +305,9 @@ describe("the tables of docs/reference/contract.md", () => {
 
   it("list the data of an error", () => {
     const [rows = []] = tablesIn(sectionOf(page, "### Data of an error"));
-    expect(rows.flatMap(([names]) => namesOf(names)).sort()).toEqual(Object.keys(errorDataSchema.shape).sort());
+    expect(rows.flatMap(([names]) => namesOf(names)).sort()).toEqual(
+      Object.keys(errorDataSchema.shape).sort(),
+    );
   });
 
   it("list the dialects", () => {
@@ -259,7 +324,9 @@ describe("the examples of docs/reference/contract.md", () => {
     expect(requests.map(({ method }) => method)).toEqual(Object.keys(methods));
     for (const request of requests) {
       expect(requestSchema.safeParse(request)).toMatchObject({ success: true });
-      expect(methods[request.method as MethodName].params.safeParse(request.params)).toMatchObject({ success: true });
+      expect(methods[request.method as MethodName].params.safeParse(request.params)).toMatchObject({
+        success: true,
+      });
     }
   });
 
@@ -278,7 +345,9 @@ describe("the examples of docs/reference/contract.md", () => {
       }
       statuses.add(response.result.status);
       const schema =
-        response.result.status === "error" ? legacyErrorResultSchema : methods[method as MethodName].result;
+        response.result.status === "error"
+          ? legacyErrorResultSchema
+          : methods[method as MethodName].result;
       expect(schema.safeParse(response.result)).toMatchObject({ success: true });
     }
     expect([...statuses].sort()).toEqual(["accepted", "error", "input_required", "success"]);
@@ -305,7 +374,9 @@ const stages = {
   }),
 };
 
-const alarmRows = textOf("docs/reference/alarms.md").matchAll(/^\| `([…\w]+)`[^|]*\|([^|]*)\|([^|]*)\|$/gm);
+const alarmRows = textOf("docs/reference/alarms.md").matchAll(
+  /^\| `([…\w]+)`[^|]*\|([^|]*)\|([^|]*)\|$/gm,
+);
 
 const rows = [...alarmRows].map(([, name = "", means = "", toDo = ""]) => ({
   name,
@@ -327,7 +398,9 @@ describe("docs/reference/alarms.md", () => {
   it("explains every alarm of the templates: what it means and what to do", () => {
     expect(alarms.length).toBeGreaterThan(15);
     const named = rows.map(({ name }) => name);
-    const unexplained = alarms.filter((id) => !named.includes(id) && !families.some((family) => id.endsWith(family)));
+    const unexplained = alarms.filter(
+      (id) => !named.includes(id) && !families.some((family) => id.endsWith(family)),
+    );
     expect(unexplained).toEqual([]);
     expect(rows.filter(({ means, toDo }) => means.length < 20 || toDo.length < 4)).toEqual([]);
   });

@@ -1,6 +1,11 @@
 /** The reference of commands and configuration says what the help and the schemas say. */
 import { describe, expect, it } from "@jest/globals";
-import { keyRows, type Section, sectionsOf, variableRows } from "../../bin/reference/config-keys.ts";
+import {
+  keyRows,
+  type Section,
+  sectionsOf,
+  variableRows,
+} from "../../bin/reference/config-keys.ts";
 import { replaceGenerated } from "../../bin/reference/markdown.ts";
 import { referencePages } from "../../bin/reference/pages.ts";
 import { environmentVariables } from "../../lambdas/shared/config/environment.ts";
@@ -13,7 +18,10 @@ const configurationPage = textOf("docs/reference/configuration.md");
 
 it("is as `npm run docs` makes it", async () => {
   const pages = await referencePages(textOf);
-  expect([...pages.keys()]).toEqual(["docs/reference/commands.md", "docs/reference/configuration.md"]);
+  expect([...pages.keys()]).toEqual([
+    "docs/reference/commands.md",
+    "docs/reference/configuration.md",
+  ]);
   for (const [path, text] of pages) expect({ path, text: textOf(path) }).toEqual({ path, text });
 });
 
@@ -37,7 +45,9 @@ describe("docs/reference/commands.md", () => {
   it("says of a command what its help says", async () => {
     const { stdout } = await commandHere(["tasks", "cancel", "--help"], {});
     const section = sectionOf(commandsPage, "## tasks cancel");
-    const options = [...stdout.matchAll(/^ {2}(--[a-z]+(?: [A-Z]+)?) {2}/gm)].map(([, name]) => `\`${name}\``);
+    const options = [...stdout.matchAll(/^ {2}(--[a-z]+(?: [A-Z]+)?) {2}/gm)].map(
+      ([, name]) => `\`${name}\``,
+    );
     expect(options).toContain("`--wait`");
     expect(tablesIn(section)[0]?.map(([name]) => name)).toEqual(options);
     expect(section).toContain("If the result comes first, it becomes the answer.");
@@ -50,7 +60,9 @@ describe("docs/reference/configuration.md", () => {
   const sections: Section[] = sectionsOf(schema);
 
   it("names every key of the configuration, with its meaning", () => {
-    const keys = [...new Set(keysOf(schema))].filter((key) => !["$schema", "type", "transport", "kind"].includes(key));
+    const keys = [...new Set(keysOf(schema))].filter(
+      (key) => !["$schema", "type", "transport", "kind"].includes(key),
+    );
     const rows = sections.flatMap(keyRows);
     const named = new Set([
       ...sections.map(({ name }) => name),
@@ -58,7 +70,9 @@ describe("docs/reference/configuration.md", () => {
     ]);
     expect(keys.length).toBeGreaterThan(150);
     // A secret has a section of its own, which is written by hand.
-    expect(keys.filter((key) => !named.has(key) && !["env", "secretsManager"].includes(key))).toEqual([]);
+    expect(
+      keys.filter((key) => !named.has(key) && !["env", "secretsManager"].includes(key)),
+    ).toEqual([]);
     expect(rows.filter((row) => (row.at(-1) ?? "").length < 5)).toEqual([]);
   });
 
@@ -66,7 +80,10 @@ describe("docs/reference/configuration.md", () => {
     [
       "slack",
       "`shortcut.name`",
-      ["string, 1 to 24 characters", '"Ask about this", or the same in Japanese where locale is ja'],
+      [
+        "string, 1 to 24 characters",
+        '"Ask about this", or the same in Japanese where locale is ja',
+      ],
     ],
     ["limits", "`leaseMs`", ["integer, 500 to 3600000", "`60000` (1 minute)"]],
     ["routes", "`destination`", ["string or list of strings, 1 to 8 entries", "required"]],
@@ -82,8 +99,13 @@ describe("docs/reference/configuration.md", () => {
 
   it("lists the environment variables of the local commands", () => {
     const [rows = []] = tablesIn(sectionOf(configurationPage, "## Environment variables"));
-    expect(rows.map(([name]) => name)).toEqual(Object.keys(environmentVariables).map((name) => `\`${name}\``));
-    expect(variableRows(environmentVariables)[0]?.slice(0, 2)).toEqual(["`SEKISHO_PORT`", "`3000`"]);
+    expect(rows.map(([name]) => name)).toEqual(
+      Object.keys(environmentVariables).map((name) => `\`${name}\``),
+    );
+    expect(variableRows(environmentVariables)[0]?.slice(0, 2)).toEqual([
+      "`SEKISHO_PORT`",
+      "`3000`",
+    ]);
     expect(rows.filter((row) => (row.at(-1) ?? "") === "")).toEqual([]);
   });
 });
@@ -91,6 +113,8 @@ describe("docs/reference/configuration.md", () => {
 function keysOf(schema: unknown): string[] {
   if (typeof schema !== "object" || schema === null) return [];
   const { properties = {} } = schema as { properties?: Record<string, unknown> };
-  const inner = Object.entries(schema).flatMap(([name, value]) => (name === "properties" ? [] : keysOf(value)));
+  const inner = Object.entries(schema).flatMap(([name, value]) =>
+    name === "properties" ? [] : keysOf(value),
+  );
   return [...Object.keys(properties), ...Object.values(properties).flatMap(keysOf), ...inner];
 }

@@ -5,7 +5,11 @@ import { defaultIdleSeconds, stageSchema } from "../../lambdas/shared/config/sta
 import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
 import { assumptions } from "../../lib/cli/aws/cost/assumptions.ts";
 import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
-import { countPushes, type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/task-cost.ts";
+import {
+  countPushes,
+  type MeasuredKind,
+  readMeasuredCalls,
+} from "../../lib/cli/aws/cost/task-cost.ts";
 import { sectionOf, tablesIn, textOf } from "./commands/documented.ts";
 
 const kinds: readonly MeasuredKind[] = ["agentcore", "lambda", "external"];
@@ -14,9 +18,22 @@ const page = textOf("docs/explanation/scale.md");
 const prose = page.replaceAll(/\s+/g, " ");
 const tableIn = (heading: string, number = 0) => tablesIn(sectionOf(page, heading))[number] ?? [];
 
-function estimateOf({ taskSeconds, idleSeconds = defaultIdleSeconds }: { taskSeconds: number; idleSeconds?: number }) {
+function estimateOf({
+  taskSeconds,
+  idleSeconds = defaultIdleSeconds,
+}: {
+  taskSeconds: number;
+  idleSeconds?: number;
+}) {
   const settings = { syncBudgetMs: defaultSyncBudgetMs, platformVersion: "V1" } as const;
-  return estimate({ kind: "agentcore", tasks: 1e6, taskSeconds, idleSeconds, ...settings, measured });
+  return estimate({
+    kind: "agentcore",
+    tasks: 1e6,
+    taskSeconds,
+    idleSeconds,
+    ...settings,
+    measured,
+  });
 }
 
 type Use = {
@@ -43,7 +60,8 @@ function useOf(kind: MeasuredKind): Use {
   const waitSeconds = Math.min(taskSeconds, defaultSyncBudgetMs / 1000);
   const stepsMs = (messages - agents - shortSteps) * a.stepMs.value + shortSteps * a.pollMs.value;
   const urlSeconds = urlCalls === 0 ? 0 : waitSeconds + (polls * a.urlMs.value) / 1000;
-  const itemWrites = count("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem") * a.recordKb.value;
+  const itemWrites =
+    count("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem") * a.recordKb.value;
   const together = count("dynamodb:TransactWriteItems") * 2 * a.transactionKb.value;
   return {
     polls,
@@ -57,7 +75,10 @@ function useOf(kind: MeasuredKind): Use {
   };
 }
 
-const uses = Object.fromEntries(kinds.map((kind) => [kind, useOf(kind)])) as Record<MeasuredKind, Use>;
+const uses = Object.fromEntries(kinds.map((kind) => [kind, useOf(kind)])) as Record<
+  MeasuredKind,
+  Use
+>;
 const batch = 10;
 
 function row(name: string, of: (use: Use, kind: MeasuredKind) => string): string[] {
@@ -78,7 +99,9 @@ describe("docs/explanation/scale.md", () => {
       row("polls", ({ polls }) => String(polls)),
       row("messages of the queue", ({ messages }) => String(messages)),
       row("seconds of a worker's slot", ({ slotSeconds }) => slotSeconds.toFixed(2)),
-      row("seconds of other functions (ingress, Function URL, agent)", ({ otherSeconds }) => otherSeconds.toFixed(3)),
+      row("seconds of other functions (ingress, Function URL, agent)", ({ otherSeconds }) =>
+        otherSeconds.toFixed(3),
+      ),
       row("calls of AgentCore", ({ agentCoreCalls }) => String(agentCoreCalls)),
       row("seconds of an AgentCore session", ({ sessionSeconds }) => String(sessionSeconds)),
       row("write units of DynamoDB, both zones", ({ writes }) => String(writes)),
@@ -89,8 +112,10 @@ describe("docs/explanation/scale.md", () => {
   it("says at how many tasks a second each limit is reached", () => {
     const { workerConcurrency, eventsPerSecond } = stageSchema.shape.scale.parse({});
     const workers = (limit: number) => (use: Use) => rate(limit * batch, use.slotSeconds);
-    const invocations = (limit: number) => (use: Use) => rate(limit, use.slotSeconds / batch + use.otherSeconds);
-    const agents = (limit: number) => (_use: Use, kind: MeasuredKind) => rate(limit, kind === "lambda" ? 30 : 0);
+    const invocations = (limit: number) => (use: Use) =>
+      rate(limit, use.slotSeconds / batch + use.otherSeconds);
+    const agents = (limit: number) => (_use: Use, kind: MeasuredKind) =>
+      rate(limit, kind === "lambda" ? 30 : 0);
     const verificationWrites = (limit: number) => () => rate(limit, uses.external.writes);
     const sessions = (use: Use) => rate(2500, use.sessionSeconds);
     const newSessions = (_use: Use, kind: MeasuredKind) => rate(25, kind === "agentcore" ? 1 : 0);
@@ -111,7 +136,10 @@ describe("docs/explanation/scale.md", () => {
       ["API Gateway, requests a second", () => rate(10_000, eventsEach)],
       ["SQS, messages in flight", ({ slotSeconds }) => rate(120_000, slotSeconds)],
     ];
-    const shown = tableIn("## What limits first").map(([name, , ...cells]) => [name, ...cells.slice(0, 3)]);
+    const shown = tableIn("## What limits first").map(([name, , ...cells]) => [
+      name,
+      ...cells.slice(0, 3),
+    ]);
     const [measured, calculated] = [true, false].map((isMeasured) =>
       shown.filter(([name]) => (name === "DynamoDB, the most used key") === isMeasured),
     );
@@ -123,7 +151,9 @@ describe("docs/explanation/scale.md", () => {
     expect(prose).toContain(
       `sessions: ${perHundred(agentcore.sessionSeconds)} active, 100 new ones and ${perHundred(agentcore.agentCoreCalls)} calls a second`,
     );
-    expect(prose).toContain(`${perHundred(lambda.slotSeconds / batch + lambda.otherSeconds)} invocations at once`);
+    expect(prose).toContain(
+      `${perHundred(lambda.slotSeconds / batch + lambda.otherSeconds)} invocations at once`,
+    );
     expect(prose).toContain(`DynamoDB takes ${perHundred(uses.external.writes)} writes a second`);
   });
 
@@ -131,7 +161,10 @@ describe("docs/explanation/scale.md", () => {
     const lengths = { "5 s": 5, "30 s": 30, "10 min": 600 };
     const computed = Object.entries(lengths).map(([name, taskSeconds]) => {
       const { months } = estimateOf({ taskSeconds });
-      return [name, ...months.map(({ totalDollars }) => Math.round(totalDollars).toLocaleString("en-US"))];
+      return [
+        name,
+        ...months.map(({ totalDollars }) => Math.round(totalDollars).toLocaleString("en-US")),
+      ];
     });
     expect(tableIn("## What a million tasks cost")).toEqual(computed);
   });
@@ -141,18 +174,28 @@ it("docs/explanation/costs.md says what idle sessions of a million tasks cost", 
   const section = sectionOf(textOf("docs/explanation/costs.md"), "## AgentCore sessions");
   const rows = tablesIn(section)[1] ?? [];
   const costOf = (idleSeconds: number) =>
-    estimateOf({ taskSeconds: 5, idleSeconds }).months.find(({ kind }) => kind === "agentcore")?.taskDollars;
+    estimateOf({ taskSeconds: 5, idleSeconds }).months.find(({ kind }) => kind === "agentcore")
+      ?.taskDollars;
   expect(rows.map(([seconds, cost]) => [seconds, cost])).toEqual(
-    [60, 120, 300, 900].map((idle) => [String(idle), `$${Math.round(costOf(idle)?.["AgentCore, session idle"] ?? 0)}`]),
+    [60, 120, 300, 900].map((idle) => [
+      String(idle),
+      `$${Math.round(costOf(idle)?.["AgentCore, session idle"] ?? 0)}`,
+    ]),
   );
-  expect(section).toContain(`about $${Math.round(costOf(120)?.["AgentCore, agent at work"] ?? 0)} of AgentCore`);
+  expect(section).toContain(
+    `about $${Math.round(costOf(120)?.["AgentCore, agent at work"] ?? 0)} of AgentCore`,
+  );
 });
 
 it("docs/explanation/bench.md has the calls of AWS as they were measured", () => {
-  const rows = tablesIn(sectionOf(textOf("docs/explanation/bench.md"), "## Calls of AWS for a task"))[0] ?? [];
-  const sum = (calls: Record<string, number>) => Object.values(calls).reduce((all, count) => all + count, 0);
+  const rows =
+    tablesIn(sectionOf(textOf("docs/explanation/bench.md"), "## Calls of AWS for a task"))[0] ?? [];
+  const sum = (calls: Record<string, number>) =>
+    Object.values(calls).reduce((all, count) => all + count, 0);
   const figures = rows
     .slice(-kinds.length)
     .map((cells) => [Number.parseInt(cells[1] ?? "", 10), Number.parseInt(cells[3] ?? "", 10)]);
-  expect(figures).toEqual(kinds.map((kind) => [sum(measured.kinds[kind].sync), sum(measured.kinds[kind].perPoll)]));
+  expect(figures).toEqual(
+    kinds.map((kind) => [sum(measured.kinds[kind].sync), sum(measured.kinds[kind].perPoll)]),
+  );
 });

@@ -4,7 +4,13 @@ import { cardOf } from "./a2a-peer.ts";
 import { json } from "./answers.ts";
 import { startWebServer } from "./web-server.ts";
 
-export type AgentCall = { id: string; method: string; params: Record<string, unknown>; headers: Headers; path: string };
+export type AgentCall = {
+  id: string;
+  method: string;
+  params: Record<string, unknown>;
+  headers: Headers;
+  path: string;
+};
 export type Agent = {
   url: string;
   cardUrl: string;

@@ -24,7 +24,8 @@ export function a2aAnswer({
   const inA2a = "error" in envelope ? inError(envelope, version) : inResult(envelope);
   if (inA2a === undefined) return chunk;
   const { task, ...rest } = inA2a;
-  const answered = task === undefined ? rest : { ...rest, result: resultOf({ task, operation, version }) };
+  const answered =
+    task === undefined ? rest : { ...rest, result: resultOf({ task, operation, version }) };
   const said = Buffer.from(JSON.stringify(answered));
   return Buffer.concat([said, Buffer.alloc(Math.max(0, chunk.byteLength - said.byteLength), " ")]);
 }
@@ -59,7 +60,12 @@ function inResult(envelope: Envelope): Said | undefined {
     case "accepted":
       return {
         ...envelope,
-        task: taskIn({ id, state: "TASK_STATE_WORKING", says: progress?.text, notes: { poll_after_ms } }),
+        task: taskIn({
+          id,
+          state: "TASK_STATE_WORKING",
+          says: progress?.text,
+          notes: { poll_after_ms },
+        }),
       };
     case "canceled":
       return { ...envelope, task: taskIn({ id, state: "TASK_STATE_CANCELED" }) };
@@ -88,7 +94,9 @@ function taskIn({
     contextId: "context-1",
     status: {
       // Before the state, as some agents do.
-      ...(says !== undefined && { message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: says }] } }),
+      ...(says !== undefined && {
+        message: { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: says }] },
+      }),
       state,
     },
     ...(text !== undefined && { artifacts: [{ artifactId: "answer", parts: [{ text }] }] }),
@@ -114,7 +122,9 @@ function resultOf({
 function parse(chunk: Uint8Array): Envelope | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(chunk));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? { ...value }
+      : undefined;
   } catch {
     return undefined;
   }

@@ -20,13 +20,17 @@ export async function startA2aPeer({
   const { handle, calls } = createPeer({ script });
   const { url, close } = await startWebServer({
     async handle({ request }) {
-      if (request.method === "GET") return json(cardOf({ url: new URL("/a2a", request.url).href, version }));
-      if (request.headers.get("a2a-version") !== version) return new Response(null, { status: 400 });
+      if (request.method === "GET")
+        return json(cardOf({ url: new URL("/a2a", request.url).href, version }));
+      if (request.headers.get("a2a-version") !== version)
+        return new Response(null, { status: 400 });
       const { id, method, params } = JSON.parse(await request.text());
       const operation = toA2aOperation(method)?.operation as AnsweredOperation;
       const zoneCall = JSON.stringify({ id, ...toZone({ operation, version, params }) });
       const { url: address, headers, signal } = request;
-      const answer = await handle(new Request(address, { method: "POST", headers, body: zoneCall, signal }));
+      const answer = await handle(
+        new Request(address, { method: "POST", headers, body: zoneCall, signal }),
+      );
       return inA2a({ answer, operation, version });
     },
   });
@@ -34,7 +38,13 @@ export async function startA2aPeer({
 }
 
 /** The smallest card of each version. */
-export function cardOf({ url, version }: { url: string; version: A2aVersion }): Record<string, unknown> {
+export function cardOf({
+  url,
+  version,
+}: {
+  url: string;
+  version: A2aVersion;
+}): Record<string, unknown> {
   const about = {
     name: "an agent",
     description: "for tests",
@@ -45,7 +55,10 @@ export function cardOf({ url, version }: { url: string; version: A2aVersion }): 
     skills: [{ id: "talk", name: "talk", description: "talks", tags: ["talk"] }],
   };
   if (version === "0.3") return { ...about, protocolVersion: "0.3.0", url };
-  return { ...about, supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }] };
+  return {
+    ...about,
+    supportedInterfaces: [{ url, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+  };
 }
 
 /** Throws for params that the version does not define. */
@@ -59,7 +72,8 @@ function toZone({
   params: unknown;
 }) {
   const schemas = version === "1.0" ? operations : v03Operations;
-  if (operation === "GetTask") return { method: "get_task", params: { task_id: schemas.GetTask.parse(params).id } };
+  if (operation === "GetTask")
+    return { method: "get_task", params: { task_id: schemas.GetTask.parse(params).id } };
   if (operation === "CancelTask") {
     return { method: "cancel_task", params: { task_id: schemas.CancelTask.parse(params).id } };
   }

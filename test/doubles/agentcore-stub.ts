@@ -31,11 +31,17 @@ export async function startAgentCoreStub({
     const { request, target, body } = received;
     const [path, query = ""] = target.split("?");
     const sessionId = request.headers.get(session) ?? "";
-    const badSignature = sigv4Problem({ received, credentials, service: "bedrock-agentcore", region });
+    const badSignature = sigv4Problem({
+      received,
+      credentials,
+      service: "bedrock-agentcore",
+      region,
+    });
     if (badSignature !== undefined) return refuse(403, "AccessDeniedException", badSignature);
     if (new URLSearchParams(query).get("qualifier") !== qualifier)
       return refuse(404, "ResourceNotFoundException", "qualifier");
-    if (!/^[a-zA-Z0-9][a-zA-Z0-9_-]{32,99}$/.test(sessionId)) return refuse(400, "ValidationException", "session id");
+    if (!/^[a-zA-Z0-9][a-zA-Z0-9_-]{32,99}$/.test(sessionId))
+      return refuse(400, "ValidationException", "session id");
     const injected = fault(request);
     if (injected !== undefined) return injected;
     if (request.method === "POST" && path === `${runtimePath}/stopruntimesession`) {
@@ -82,16 +88,29 @@ export function awsError(
 
 const passedOn = ["content-type", "accept", session, "traceparent", "tracestate", "baggage"];
 
-function toContainer({ request, body }: { request: Request; body: Uint8Array<ArrayBuffer> }): Request {
+function toContainer({
+  request,
+  body,
+}: {
+  request: Request;
+  body: Uint8Array<ArrayBuffer>;
+}): Request {
   const headers = new Headers();
   for (const name of passedOn) {
     const value = request.headers.get(name);
     if (value !== null) headers.set(name, value);
   }
-  return new Request("http://container:8080/invocations", { method: "POST", headers, body, signal: request.signal });
+  return new Request("http://container:8080/invocations", {
+    method: "POST",
+    headers,
+    body,
+    signal: request.signal,
+  });
 }
 
 function hideErrors(response: Response): Response {
   if (response.status < 400) return response;
-  return awsError(424, "RuntimeClientError", { message: `Received error (${response.status}) from runtime.` });
+  return awsError(424, "RuntimeClientError", {
+    message: `Received error (${response.status}) from runtime.`,
+  });
 }

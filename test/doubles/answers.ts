@@ -7,8 +7,14 @@ export function json(value: unknown, init: ResponseInit = {}): Response {
   return raw(JSON.stringify(value), init);
 }
 
-export function raw(body: string | ReadableStream<Uint8Array>, { headers, ...init }: ResponseInit = {}): Response {
-  return new Response(body, { ...init, headers: { "content-type": "application/json", ...headers } });
+export function raw(
+  body: string | ReadableStream<Uint8Array>,
+  { headers, ...init }: ResponseInit = {},
+): Response {
+  return new Response(body, {
+    ...init,
+    headers: { "content-type": "application/json", ...headers },
+  });
 }
 
 export function result({ id }: Pick<PeerCall, "id">, value: unknown): Response {
@@ -25,7 +31,11 @@ export function failure(
   { details = {}, ...init }: ResponseInit & { details?: ErrorDetails } = {},
 ): Response {
   return json(
-    { jsonrpc: "2.0", id, error: encodeError({ error: new SekishoError(reason, { details }), dialect: "zone" }) },
+    {
+      jsonrpc: "2.0",
+      id,
+      error: encodeError({ error: new SekishoError(reason, { details }), dialect: "zone" }),
+    },
     init,
   );
 }

@@ -4,7 +4,11 @@ import * as z from "zod";
 import { type ModelServer, startModelServer, stream } from "../execution/agents/model-server.ts";
 
 /** What the model says in one round. `breaksOff` ends the stream without an end of the message. */
-export type Round = { text?: string[]; calls?: { id: string; name: string; args: string }[]; breaksOff?: boolean };
+export type Round = {
+  text?: string[];
+  calls?: { id: string; name: string; args: string }[];
+  breaksOff?: boolean;
+};
 
 const toolName = z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/);
 const callSchema = z.strictObject({
@@ -50,7 +54,8 @@ export async function startChatCompletions(options: {
 }): Promise<ModelServer & { accepted: CompletionRequest[] }> {
   const accepted: CompletionRequest[] = [];
   const server = await startModelServer(async (response, { url, method, headers }) => {
-    if (method !== "POST" || url !== "/v1/chat/completions") return refuse(response, 404, "Invalid URL");
+    if (method !== "POST" || url !== "/v1/chat/completions")
+      return refuse(response, 404, "Invalid URL");
     if (headers.authorization !== `Bearer ${options.apiKey}`)
       return refuse(response, 401, "Incorrect API key provided");
     const parsed = requestSchema.safeParse(server.requests.at(-1)?.body);
@@ -65,12 +70,19 @@ export async function startChatCompletions(options: {
 
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify({ error: { message, type: "invalid_request_error", param: null, code: null } }));
+  response.end(
+    JSON.stringify({ error: { message, type: "invalid_request_error", param: null, code: null } }),
+  );
 }
 
 /** Each call of a tool needs its result before anything else is said, and each result its call. */
-function findProblem({ messages, tools, tool_choice: choice }: CompletionRequest): string | undefined {
-  if (choice !== undefined && tools === undefined) return "'tool_choice' is only allowed when 'tools' are specified.";
+function findProblem({
+  messages,
+  tools,
+  tool_choice: choice,
+}: CompletionRequest): string | undefined {
+  if (choice !== undefined && tools === undefined)
+    return "'tool_choice' is only allowed when 'tools' are specified.";
   let open: string[] = [];
   for (const message of messages) {
     if (message.role === "tool") {
@@ -82,7 +94,8 @@ function findProblem({ messages, tools, tool_choice: choice }: CompletionRequest
     }
     if (open.length > 0) return unanswered(open);
     if (message.role !== "assistant") continue;
-    if (!message.content && message.tool_calls === undefined) return "expected a string, got null: 'content'";
+    if (!message.content && message.tool_calls === undefined)
+      return "expected a string, got null: 'content'";
     open = (message.tool_calls ?? []).map(({ id }) => id);
   }
   return open.length > 0 ? unanswered(open) : undefined;
@@ -94,7 +107,8 @@ function unanswered(ids: string[]): string {
 
 function sendRound(response: ServerResponse, request: CompletionRequest, round: Round): void {
   const { text = [], calls = [], breaksOff = false } = round;
-  if (calls.length > 0 && request.tool_choice === "none") throw new Error("A model may not call a tool here.");
+  if (calls.length > 0 && request.tool_choice === "none")
+    throw new Error("A model may not call a tool here.");
   stream(response);
   const send = (json: object) =>
     response.write(`data: ${JSON.stringify({ object: "chat.completion.chunk", ...json })}\n\n`);

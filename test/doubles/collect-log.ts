@@ -5,6 +5,10 @@ export type CollectedLog = { log: Log; lines: string[]; entries(): Record<string
 
 export function collectLog(options: Partial<Parameters<typeof createLog>[0]> = {}): CollectedLog {
   const lines: string[] = [];
-  const log = createLog({ service: "verification", write: (line) => void lines.push(line), ...options });
+  const log = createLog({
+    service: "verification",
+    write: (line) => void lines.push(line),
+    ...options,
+  });
   return { log, lines, entries: () => lines.map((line) => JSON.parse(line)) };
 }

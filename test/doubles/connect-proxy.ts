@@ -31,7 +31,8 @@ export async function startConnectProxy(
       socket.end(`HTTP/1.1 ${status}\r\ncontent-length: 0\r\n\r\n`);
     };
     if (request.headers.host !== authority) return refuse("400 Bad Request");
-    if (request.headers["proxy-authorization"] !== expected) return refuse("407 Proxy Authentication Required");
+    if (request.headers["proxy-authorization"] !== expected)
+      return refuse("407 Proxy Authentication Required");
     const port = hosts[authority];
     if (port === undefined) return refuse("403 Forbidden");
     const peer = connect(port, "127.0.0.1", () => {

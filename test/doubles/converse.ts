@@ -36,7 +36,9 @@ const resultBlock = z.strictObject({
 const blockSchema = z.union([textBlock, callBlock, resultBlock]);
 const requestSchema = z.strictObject({
   messages: z
-    .array(z.strictObject({ role: z.enum(["user", "assistant"]), content: z.array(blockSchema).min(1) }))
+    .array(
+      z.strictObject({ role: z.enum(["user", "assistant"]), content: z.array(blockSchema).min(1) }),
+    )
     .min(1),
   system: z.array(textBlock).optional(),
   toolConfig: z
@@ -66,8 +68,14 @@ export async function startConverse(options: {
   const { modelId, accessKeyId, rounds } = options;
   const accepted: ConverseRequest[] = [];
   const server = await startBedrockServer((response) => {
-    const { path, headers, body } = server.requests.at(-1) ?? { path: "", headers: {}, body: undefined };
-    const isSigned = headers.authorization?.startsWith(`AWS4-HMAC-SHA256 Credential=${accessKeyId}/`);
+    const { path, headers, body } = server.requests.at(-1) ?? {
+      path: "",
+      headers: {},
+      body: undefined,
+    };
+    const isSigned = headers.authorization?.startsWith(
+      `AWS4-HMAC-SHA256 Credential=${accessKeyId}/`,
+    );
     if (!isSigned) return refuse(response, { status: 403, name: "UnrecognizedClientException" });
     if (path !== `/model/${encodeURIComponent(modelId)}/converse-stream`) {
       return refuse(response, { status: 404, name: "ResourceNotFoundException" });
@@ -77,7 +85,11 @@ export async function startConverse(options: {
       return refuse(response, { status: 400, name: "ValidationException" });
     }
     accepted.push(data);
-    const { texts = [], calls = [], stopReason = calls.length > 0 ? "tool_use" : "end_turn" } = rounds(data);
+    const {
+      texts = [],
+      calls = [],
+      stopReason = calls.length > 0 ? "tool_use" : "end_turn",
+    } = rounds(data);
     const usage = { inputTokens: 10, outputTokens: 2, totalTokens: 12 };
     eventStream(response).end(
       Buffer.concat([
@@ -95,7 +107,9 @@ function isConversation({ messages, toolConfig }: ConverseRequest): boolean {
   let open: string[] = [];
   for (const [index, { role, content }] of messages.entries()) {
     if (role !== (index % 2 === 0 ? "user" : "assistant")) return false;
-    const results = content.flatMap((block) => ("toolResult" in block ? [block.toolResult.toolUseId] : []));
+    const results = content.flatMap((block) =>
+      "toolResult" in block ? [block.toolResult.toolUseId] : [],
+    );
     if ([...results].sort().join() !== [...open].sort().join()) return false;
     open = content.flatMap((block) => ("toolUse" in block ? [block.toolUse.toolUseId] : []));
     if (open.length > 0 && (role === "user" || toolConfig === undefined)) return false;

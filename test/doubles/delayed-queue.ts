@@ -6,7 +6,11 @@ export type DelayedQueue = TaskQueue & {
   close(): Promise<void>;
 };
 
-export function createDelayedQueue({ handle }: { handle: (body: string) => Promise<void> }): DelayedQueue {
+export function createDelayedQueue({
+  handle,
+}: {
+  handle: (body: string) => Promise<void>;
+}): DelayedQueue {
   const waiting = new Set<NodeJS.Timeout>();
   const underWay = new Set<Promise<unknown>>();
   return {

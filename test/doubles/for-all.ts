@@ -1,7 +1,9 @@
 /** A property in one breath: `forAll(values).hold(check)` is `fc.assert(fc.property(values, check))`. */
 import fc from "fast-check";
 
-type Arbitraries<Values extends [unknown, ...unknown[]]> = { [Index in keyof Values]: fc.Arbitrary<Values[Index]> };
+type Arbitraries<Values extends [unknown, ...unknown[]]> = {
+  [Index in keyof Values]: fc.Arbitrary<Values[Index]>;
+};
 
 export function forAll<Values extends [unknown, ...unknown[]]>(...values: Arbitraries<Values>) {
   const all = fc.tuple(...values) as unknown as fc.Arbitrary<Values>;

@@ -4,8 +4,15 @@ import type { ItemWriter, TaskItem, TaskStore } from "../../lambdas/shared/engin
 type Writable = Pick<TaskStore<TaskItem>, "create" | "replace">;
 
 /** `kinds` are the stores of the items whose ids begin so; the others are in `rest`. */
-export function oneByOne({ kinds, rest }: { kinds: Readonly<Record<string, Writable>>; rest: Writable }): ItemWriter {
-  const storeOf = (id: string) => Object.entries(kinds).find(([prefix]) => id.startsWith(prefix))?.[1] ?? rest;
+export function oneByOne({
+  kinds,
+  rest,
+}: {
+  kinds: Readonly<Record<string, Writable>>;
+  rest: Writable;
+}): ItemWriter {
+  const storeOf = (id: string) =>
+    Object.entries(kinds).find(([prefix]) => id.startsWith(prefix))?.[1] ?? rest;
   return {
     async writeTogether({ writes }) {
       for (const { type, item } of writes) {

@@ -15,7 +15,12 @@ export type CollectedSpan = {
   failed: boolean;
 };
 
-type Value = { stringValue?: string; intValue?: number | string; doubleValue?: number; boolValue?: boolean };
+type Value = {
+  stringValue?: string;
+  intValue?: number | string;
+  doubleValue?: number;
+  boolValue?: boolean;
+};
 type KeyValue = { key: string; value: Value };
 type WireSpan = {
   traceId: string;
@@ -52,7 +57,8 @@ export async function startOtlpCollector({
     origin: server.url,
     received,
     bytes: () => received.map(textOf).join("\n"),
-    resources: () => requestsOf(received).flatMap(({ resourceSpans }) => resourceSpans.map(resourceOf)),
+    resources: () =>
+      requestsOf(received).flatMap(({ resourceSpans }) => resourceSpans.map(resourceOf)),
     spans: (): CollectedSpan[] => requestsOf(received).flatMap(spansOf),
     close: server.close,
   };
@@ -68,7 +74,9 @@ function resourceOf({ resource }: WireRequest["resourceSpans"][number]): Record<
 function spansOf({ resourceSpans }: WireRequest): CollectedSpan[] {
   return resourceSpans.flatMap((ofResource) => {
     const service = String(resourceOf(ofResource)["service.name"]);
-    return ofResource.scopeSpans.flatMap(({ spans }) => spans.map((span) => collected({ service, span })));
+    return ofResource.scopeSpans.flatMap(({ spans }) =>
+      spans.map((span) => collected({ service, span })),
+    );
   });
 }
 

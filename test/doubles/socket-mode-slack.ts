@@ -16,7 +16,11 @@ type Pending = SentEnvelope & {
 };
 
 /** `linkOrigin` is the origin of the WebSocket's URL where that is not the listener's own, as behind something that ends TLS. */
-export async function startSocketModeSlack(options: { appToken: string; forwardTo?: string; linkOrigin?: string }) {
+export async function startSocketModeSlack(options: {
+  appToken: string;
+  forwardTo?: string;
+  linkOrigin?: string;
+}) {
   const { appToken, forwardTo } = options;
   const tickets = new Set<string>();
   const replies: unknown[] = [];
@@ -72,7 +76,8 @@ export async function startSocketModeSlack(options: { appToken: string; forwardT
     const { authorization = "" } = request.headers;
     // Slack refuses a token in the body: https://docs.slack.dev/reference/methods/apps.connections.open
     if (authorization === "Bearer ") return json({ ok: false, error: "not_authed" });
-    if (authorization.startsWith("Bearer xoxb-")) return json({ ok: false, error: "not_allowed_token_type" });
+    if (authorization.startsWith("Bearer xoxb-"))
+      return json({ ok: false, error: "not_allowed_token_type" });
     if (authorization !== `Bearer ${appToken}`) return json({ ok: false, error: "invalid_auth" });
     const ticket = randomBytes(12).toString("hex");
     tickets.add(ticket);
@@ -84,7 +89,10 @@ export async function startSocketModeSlack(options: { appToken: string; forwardT
 
   function sendHello(socket: WebSocket): void {
     socket.on("message", (data) => {
-      const { envelope_id, payload } = JSON.parse(String(data)) as { envelope_id?: string; payload?: unknown };
+      const { envelope_id, payload } = JSON.parse(String(data)) as {
+        envelope_id?: string;
+        payload?: unknown;
+      };
       const acknowledged = envelope_id === undefined ? undefined : pending.get(envelope_id);
       if (acknowledged === undefined) return;
       pending.delete(acknowledged.id);
@@ -93,7 +101,9 @@ export async function startSocketModeSlack(options: { appToken: string; forwardT
     });
     socket.on("error", () => {});
     const connection_info = { app_id: "A0APP00001" };
-    socket.send(JSON.stringify({ type: "hello", num_connections: sockets.clients.size, connection_info }));
+    socket.send(
+      JSON.stringify({ type: "hello", num_connections: sockets.clients.size, connection_info }),
+    );
     hellos += 1;
     for (const envelope of pending.values()) sendOne(envelope);
   }
@@ -105,7 +115,13 @@ export async function startSocketModeSlack(options: { appToken: string; forwardT
     envelope.deliveries += 1;
     const retry = deliveries === 0 ? {} : { retry_attempt: deliveries, retry_reason: "timeout" };
     socket.send(
-      JSON.stringify({ envelope_id, type, payload, accepts_response_payload: type !== "events_api", ...retry }),
+      JSON.stringify({
+        envelope_id,
+        type,
+        payload,
+        accepts_response_payload: type !== "events_api",
+        ...retry,
+      }),
     );
     const timer = setTimeout(() => {
       timers.delete(timer);
@@ -142,7 +158,11 @@ export async function startSocketModeSlack(options: { appToken: string; forwardT
     refresh(): void {
       for (const socket of sockets.clients) {
         socket.send(
-          JSON.stringify({ type: "disconnect", reason: "refresh_requested", debug_info: { host: "loopback" } }),
+          JSON.stringify({
+            type: "disconnect",
+            reason: "refresh_requested",
+            debug_info: { host: "loopback" },
+          }),
         );
       }
     },

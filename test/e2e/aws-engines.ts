@@ -7,7 +7,12 @@ import type { DynamoDb, Sqs } from "../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
 import type { Engine } from "../../lib/local/engine.ts";
-import { emulatedAws, emulatorAccess, startDynamoDbEmulator, startSqsEmulator } from "../doubles/aws/emulators.ts";
+import {
+  emulatedAws,
+  emulatorAccess,
+  startDynamoDbEmulator,
+  startSqsEmulator,
+} from "../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../doubles/aws/emulators-resources.ts";
 
 /** As in `limits.maxReceiveCount` of the configuration. */
@@ -23,7 +28,10 @@ export async function startAwsEngines(): Promise<AwsEngines> {
   const [dynamoDb, sqs] = await Promise.all([startDynamoDbEmulator(), startSqsEmulator()]);
   const tables = new DynamoDBClient({ ...emulatorAccess, endpoint: dynamoDb.endpoint });
   const queues = new SQSClient({ ...emulatorAccess, endpoint: sqs.endpoint });
-  const items: DynamoDb = createJsonClient({ ...patient(emulatedAws(dynamoDb.endpoint)), service: "dynamodb" });
+  const items: DynamoDb = createJsonClient({
+    ...patient(emulatedAws(dynamoDb.endpoint)),
+    service: "dynamodb",
+  });
   const messages: Sqs = createJsonClient({ ...patient(emulatedAws(sqs.endpoint)), service: "sqs" });
   return {
     async open() {
@@ -31,8 +39,14 @@ export async function startAwsEngines(): Promise<AwsEngines> {
         verification: await createTaskTable({ client: tables }),
         execution: await createTaskTable({ client: tables }),
       };
-      const { queueUrl, deadLettersUrl } = await createQueuePair({ client: queues, maxReceiveCount });
-      const { queueUrl: completionsUrl } = await createQueuePair({ client: queues, maxReceiveCount });
+      const { queueUrl, deadLettersUrl } = await createQueuePair({
+        client: queues,
+        maxReceiveCount,
+      });
+      const { queueUrl: completionsUrl } = await createQueuePair({
+        client: queues,
+        maxReceiveCount,
+      });
       return (zone) => ({
         taskStore: ({ parse }) =>
           createDynamoTaskStore({ client: items, table: names[zone], parse, hasPrincipals: true }),
@@ -54,5 +68,10 @@ export async function startAwsEngines(): Promise<AwsEngines> {
 
 /** An emulator may answer late on a busy machine, and a retry would put a message in the queue twice. */
 function patient(aws: AwsDependencies) {
-  return { ...aws, timeoutMs: 120_000, attemptTimeoutMs: 60_000, maxResponseBytes: 8 * 1024 * 1024 };
+  return {
+    ...aws,
+    timeoutMs: 120_000,
+    attemptTimeoutMs: 60_000,
+    maxResponseBytes: 8 * 1024 * 1024,
+  };
 }

@@ -5,12 +5,21 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
 import { listVotes } from "../../lib/local/fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
-import { type E2eWorld, inThread, labelsOf, startWorld, textsOf, until, withButton } from "./world.ts";
+import {
+  type E2eWorld,
+  inThread,
+  labelsOf,
+  startWorld,
+  textsOf,
+  until,
+  withButton,
+} from "./world.ts";
 
 let folder: string;
 let world: E2eWorld;
 const votesFile = () => join(folder, "votes");
-const votesGot = () => (existsSync(votesFile()) ? readFileSync(votesFile(), "utf8").trim().split("\n") : []);
+const votesGot = () =>
+  existsSync(votesFile()) ? readFileSync(votesFile(), "utf8").trim().split("\n") : [];
 const hasVotes = ({ blocks = [] }: FakeSlackMessage) => listVotes(blocks).length > 0;
 
 beforeAll(async () => {
@@ -44,7 +53,8 @@ function vote(message: FakeSlackMessage, index: 0 | 1, user?: string) {
   const { action_id: actionId = "", value } = listVotes(message.blocks ?? [])[index]?.button ?? {};
   const { channel, ts } = message;
   const { eventsUrl, fakeSlack } = world;
-  return fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, value, ...(user && { user }) }).delivered;
+  return fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, value, ...(user && { user }) })
+    .delivered;
 }
 
 it("a vote reaches the agent's own function, without Slack's id of the person, and may change", async () => {
@@ -61,16 +71,21 @@ it("a vote reaches the agent's own function, without Slack's id of the person, a
 });
 
 it("a failed task is tried again with its file, in the same thread, and the button is gone", async () => {
-  const files = [{ name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("what is in the file") }];
+  const files = [
+    { name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("what is in the file") },
+  ];
   const asked = world.ask("fail once", { files });
   const { channel, ts } = await withButton(world, asked, "Try again");
   await world.over(asked.requestId);
   const click = () =>
-    world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Try again" }).delivered;
+    world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Try again" })
+      .delivered;
   await Promise.all([click(), click()]);
   await inThread(world, asked, ({ text }) => text.includes("Done: fail once what is in the file"));
   const failure = () => world.answersTo(asked.message).find((message) => message.ts === ts);
-  await until(() => failure() !== undefined && !labelsOf(failure() as FakeSlackMessage).includes("Try again"));
+  await until(
+    () => failure() !== undefined && !labelsOf(failure() as FakeSlackMessage).includes("Try again"),
+  );
   expect(failure()?.text).toContain("The agent couldn't finish this.");
   expect(textsOf(world.answersTo(asked.message)).match(/Done: fail once/g)).toHaveLength(1);
 });

@@ -30,9 +30,10 @@ const stories = {
   async "a question of the agent is answered by a button"(world: E2eWorld) {
     const asked = world.ask("private, ask me");
     const { channel, ts } = await withButton(world, asked, "Yes");
-    expect(world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" }).requestId).toBe(
-      asked.requestId,
-    );
+    expect(
+      world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" })
+        .requestId,
+    ).toBe(asked.requestId);
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
     const [question, answer, ...more] = world.answersTo(asked.message);
     expect([question?.text, answer?.text, more]).toEqual([
@@ -42,20 +43,32 @@ const stories = {
     ]);
   },
 
-  async "a question of the agent is answered by a reply in the thread, which is no task of its own"(world: E2eWorld) {
+  async "a question of the agent is answered by a reply in the thread, which is no task of its own"(
+    world: E2eWorld,
+  ) {
     const asked = world.ask("private, ask me");
     await withButton(world, asked, "Yes");
     const threadTs = asked.message.ts;
-    const reply = world.fakeSlack.reply({ eventsUrl: world.eventsUrl, threadTs, text: "private no, rather not" });
+    const reply = world.fakeSlack.reply({
+      eventsUrl: world.eventsUrl,
+      threadTs,
+      text: "private no, rather not",
+    });
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
-    const texts = textsOf(world.answersTo(asked.message).filter(({ ts }) => ts !== reply.message.ts));
+    const texts = textsOf(
+      world.answersTo(asked.message).filter(({ ts }) => ts !== reply.message.ts),
+    );
     expect(texts).toContain("Shall I go on? private no, rather not");
     expect(texts.match(/I'm the echo agent/g)).toHaveLength(1);
-    const started = world.lines.filter((line) => line.includes('"task_started"') && line.includes(reply.requestId));
+    const started = world.lines.filter(
+      (line) => line.includes('"task_started"') && line.includes(reply.requestId),
+    );
     expect(started).toEqual([]);
   },
 
-  async "a question with fields is filled in in a modal, and says what was answered"(world: E2eWorld) {
+  async "a question with fields is filled in in a modal, and says what was answered"(
+    world: E2eWorld,
+  ) {
     const { fakeSlack, eventsUrl } = world;
     const asked = world.ask("private, ask form");
     const { channel, ts } = await withButton(world, asked, "Answer");
@@ -64,23 +77,32 @@ const stories = {
       fakeSlack.modals().find(({ view }) => view.private_metadata?.includes(asked.requestId)),
     );
     const wrong = { Road: "中山道", Travellers: "21", Reason: "x".repeat(301) };
-    expect(await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn: wrong })).toMatchObject({
-      status: 200,
-      errors: { "2": "This must be 20 or less.", "4": "This is too long. Use at most 300 characters." },
-    });
+    expect(await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn: wrong })).toMatchObject(
+      {
+        status: 200,
+        errors: {
+          "2": "This must be 20 or less.",
+          "4": "This is too long. Use at most 300 characters.",
+        },
+      },
+    );
     const filledIn = {
       Road: "中山道",
       Luggage: ["Umbrella", "Rice"],
       Travellers: "2",
       "Day of departure": "2026-03-31",
     };
-    expect((await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn })).errors).toBeUndefined();
+    expect(
+      (await fakeSlack.submitModal({ eventsUrl, id: modal.id, filledIn })).errors,
+    ).toBeUndefined();
     expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
     const [question, answer, ...more] = world.answersTo(asked.message);
     expect(question?.text).toMatch(
       /Answered.*<@UPERSON>[\s\S]*Road: 中山道\n> Luggage: Rice, Umbrella\n> Travellers: 2\n> Day/,
     );
-    expect(answer?.text).toContain("road: nakasendo; luggage: umbrella, rice; travellers: 2; day: 2026-03-31");
+    expect(answer?.text).toContain(
+      "road: nakasendo; luggage: umbrella, rice; travellers: 2; day: 2026-03-31",
+    );
     expect(more).toEqual([]);
   },
 
@@ -93,15 +115,20 @@ const stories = {
       const { channel, ts } = await inThread(
         world,
         asked,
-        ({ text, blocks }) => text.includes(prompt) && JSON.stringify(blocks).includes("sekisho_answer"),
+        ({ text, blocks }) =>
+          text.includes(prompt) && JSON.stringify(blocks).includes("sekisho_answer"),
       );
       world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label });
     }
     await world.over(asked.requestId);
-    expect(textsOf(world.answersTo(asked.message))).toMatch(/Shall I go on\? yes\nAre you sure\? no/);
+    expect(textsOf(world.answersTo(asked.message))).toMatch(
+      /Shall I go on\? yes\nAre you sure\? no/,
+    );
   },
 
-  async "a file of the message is read by the agent, and an artifact comes back as a file"(world: E2eWorld) {
+  async "a file of the message is read by the agent, and an artifact comes back as a file"(
+    world: E2eWorld,
+  ) {
     const files = [{ name: "notes.txt", mimetype: "text/plain", bytes }];
     const asked = world.ask("private: read files, and an image please", { files });
     await world.over(asked.requestId);
@@ -121,7 +148,10 @@ const stories = {
     ]);
   },
 
-  async "an answer is seen while it is written, where the transport tells of it"(world: E2eWorld, of: TransportName) {
+  async "an answer is seen while it is written, where the transport tells of it"(
+    world: E2eWorld,
+    of: TransportName,
+  ) {
     const asked = world.ask("private, slow 4s stream");
     const streamed = new Set<string>();
     const stop = world.fakeSlack.onChange((change) => {
@@ -140,37 +170,67 @@ const stories = {
     expect(answer?.stream?.state).toBe(tellsPartialText[of] ? "closed" : undefined);
   },
 
-  async "a reply without a mention is a further task, which knows what was said before"(world: E2eWorld) {
+  async "a reply without a mention is a further task, which knows what was said before"(
+    world: E2eWorld,
+  ) {
     const first = world.ask("private first");
     await world.over(first.requestId);
     const { eventsUrl, fakeSlack } = world;
     const threadTs = first.message.ts;
-    const attachments = [{ color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] }];
+    const attachments = [
+      { color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] },
+    ];
     fakeSlack.postAsOtherBot({ channel: first.message.channel, threadTs, text: "", attachments });
-    const forwards = [{ is_share: true, is_msg_unfurl: true, author_name: "robin", text: "The *backup* failed" }];
-    const second = fakeSlack.reply({ eventsUrl, threadTs, text: "private second", attachments: forwards });
+    const forwards = [
+      { is_share: true, is_msg_unfurl: true, author_name: "robin", text: "The *backup* failed" },
+    ];
+    const second = fakeSlack.reply({
+      eventsUrl,
+      threadTs,
+      text: "private second",
+      attachments: forwards,
+    });
     await world.over(second.requestId);
     // The record that is over holds them no more.
-    const sent = world.observations.map(({ task }) => task).filter(({ id }) => id === second.requestId);
+    const sent = world.observations
+      .map(({ task }) => task)
+      .filter(({ id }) => id === second.requestId);
     const params = sent.find((task) => task.call?.params !== undefined)?.call?.params;
     const quotation = "Forwarded message from robin:\n> The **backup** failed";
     expect(params).toMatchObject({ text: `private second\n\n${quotation}`, thread_ts: threadTs });
     expect(params?.history).toEqual([
       expect.objectContaining({ role: "user", text: "private first", user_id: "UPERSON" }),
-      expect.objectContaining({ role: "assistant", text: expect.stringContaining("I'm the echo agent") }),
-      expect.objectContaining({ role: "user", text: "(danger) DiskFull\nhost: web-3", bot: true, name: "Monitoring" }),
+      expect.objectContaining({
+        role: "assistant",
+        text: expect.stringContaining("I'm the echo agent"),
+      }),
+      expect.objectContaining({
+        role: "user",
+        text: "(danger) DiskFull\nhost: web-3",
+        bot: true,
+        name: "Monitoring",
+      }),
     ]);
     expect(textsOf(fakeSlack.thread(first.message))).toMatch(/You wrote:\nprivate second/);
   },
 
   async "the button of the placeholder cancels, down to the agent"(world: E2eWorld) {
     const asked = world.ask("private, slow 30s");
-    await until(() => world.observations.some(({ task }) => task.id === asked.requestId && task.state === "waiting"));
+    await until(() =>
+      world.observations.some(
+        ({ task }) => task.id === asked.requestId && task.state === "waiting",
+      ),
+    );
     const { channel, ts } = await withButton(world, asked, "Cancel");
     world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
     expect(world.answersTo(asked.message)).toHaveLength(1);
-    await until(() => world.lines.some((line) => line.includes('"task_ended"') && line.includes(asked.requestId)));
+    await until(() =>
+      world.lines.some((line) => line.includes('"task_ended"') && line.includes(asked.requestId)),
+    );
   },
 };
 const worlds = new Map<TransportName, { world: E2eWorld; told: ReturnType<typeof together> }>();
@@ -185,7 +245,10 @@ function toldOver(transport: TransportName) {
 beforeAll(async () => {
   for (const transport of transports) {
     const world = await startWorld({ transport });
-    worlds.set(transport, { world, told: together<[E2eWorld, TransportName]>(stories, world, transport) });
+    worlds.set(transport, {
+      world,
+      told: together<[E2eWorld, TransportName]>(stories, world, transport),
+    });
   }
 });
 afterAll(() => Promise.all([...worlds.values()].map(({ world }) => world.close())));

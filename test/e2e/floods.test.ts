@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { maxNoticesPerUser, maxRefusalsPerTeam, maxRefusalsPerUser } from "../../lambdas/verification/gate/refusals.ts";
+import {
+  maxNoticesPerUser,
+  maxRefusalsPerTeam,
+  maxRefusalsPerUser,
+} from "../../lambdas/verification/gate/refusals.ts";
 import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
 import { sendEvent } from "../../lib/local/signed-events.ts";
 import { type E2eWorld, startWorld, textsOf, withButton } from "./world.ts";
@@ -15,7 +19,12 @@ const channels = ["CSTANDIN", "CRANDOM", "CSHARED", "DSTANDIN"] as const;
 const strangers = ["UONE", "UTWO", "UTHREE", "UFOUR", "UOUTSIDER"] as const;
 
 /** The calls by which anything of ours comes into a channel. */
-const posting = new Set(["chat.postMessage", "chat.postEphemeral", "chat.update", "files.completeUploadExternal"]);
+const posting = new Set([
+  "chat.postMessage",
+  "chat.postEphemeral",
+  "chat.update",
+  "files.completeUploadExternal",
+]);
 
 describe("a flood", () => {
   let world: E2eWorld;
@@ -39,7 +48,8 @@ describe("a flood", () => {
     // A notice that the channel does not show is refused there, and goes to the person directly.
     world.fakeSlack.onCall(({ method, args, reply }) => {
       if (method === "chat.postEphemeral") notices += 1;
-      if (posting.has(method) && reply.ok) calls.push({ method, user: (args as { user?: string }).user });
+      if (posting.has(method) && reply.ok)
+        calls.push({ method, user: (args as { user?: string }).user });
     });
     const first = world.ask("private, ask me");
     asked = first;
@@ -53,10 +63,15 @@ describe("a flood", () => {
    * may be silent for seconds before that.
    */
   async function settled(): Promise<void> {
-    const file = new DatabaseSync(join(world.folder, ".sekisho", "verification.db"), { readOnly: true });
+    const file = new DatabaseSync(join(world.folder, ".sekisho", "verification.db"), {
+      readOnly: true,
+    });
     try {
-      const count = file.prepare("SELECT count(*) AS n FROM messages WHERE receive_count > 0 OR visible_at_ms <= ?");
-      for (let quiet = 0; quiet < 3; quiet = count.get(Date.now() + 2000)?.n === 0 ? quiet + 1 : 0) await wait(200);
+      const count = file.prepare(
+        "SELECT count(*) AS n FROM messages WHERE receive_count > 0 OR visible_at_ms <= ?",
+      );
+      for (let quiet = 0; quiet < 3; quiet = count.get(Date.now() + 2000)?.n === 0 ? quiet + 1 : 0)
+        await wait(200);
     } finally {
       file.close();
     }
@@ -68,15 +83,27 @@ describe("a flood", () => {
     const before = calls.length;
     const said: Promise<unknown>[] = [];
     const send = (payload: unknown) =>
-      said.push(sendEvent({ eventsUrl, signingSecret: secrets.signingSecret, payload, retryDelaysMs: [] }));
+      said.push(
+        sendEvent({ eventsUrl, signingSecret: secrets.signingSecret, payload, retryDelaysMs: [] }),
+      );
     const theirs: string[] = [];
     for (let n = 0; n < times; n++) {
       for (const user of strangers) {
         const channel = channels[n % channels.length] ?? "CSTANDIN";
         for (const { message, delivered } of [
           world.ask("private, let me in", { user, channel }),
-          world.ask("private, in the thread", { user, channel: thread.channel, threadTs: thread.ts }),
-          fakeSlack.reply({ eventsUrl, text: "Yes", user, channel: thread.channel, threadTs: thread.ts }),
+          world.ask("private, in the thread", {
+            user,
+            channel: thread.channel,
+            threadTs: thread.ts,
+          }),
+          fakeSlack.reply({
+            eventsUrl,
+            text: "Yes",
+            user,
+            channel: thread.channel,
+            threadTs: thread.ts,
+          }),
         ]) {
           theirs.push(message.ts);
           said.push(delivered);
@@ -84,8 +111,14 @@ describe("a flood", () => {
           const { event } = again;
           send(again);
           send({ ...again, event: { ...event, edited: { user, ts: message.ts } } });
-          send({ ...again, event: { ...event, subtype: "message_changed", message: event, hidden: true } });
-          send({ ...again, event: { ...event, ts: `${Number(message.ts) + 1000}`, bot_id: "BOTHER" } });
+          send({
+            ...again,
+            event: { ...event, subtype: "message_changed", message: event, hidden: true },
+          });
+          send({
+            ...again,
+            event: { ...event, ts: `${Number(message.ts) + 1000}`, bot_id: "BOTHER" },
+          });
         }
         said.push(fakeSlack.command({ eventsUrl, text: "private", user, channel }).delivered);
         said.push(fakeSlack.clickButton({ eventsUrl, ...question, label: "Yes", user }).delivered);
@@ -94,7 +127,9 @@ describe("a flood", () => {
     await Promise.all(said);
     await settled();
     const told = calls.slice(before);
-    expect(told.length).toBeLessThanOrEqual(Math.min(maxRefusalsPerTeam, strangers.length * maxRefusalsPerUser));
+    expect(told.length).toBeLessThanOrEqual(
+      Math.min(maxRefusalsPerTeam, strangers.length * maxRefusalsPerUser),
+    );
     expect(notices).toBeGreaterThan(0);
     const isOurs = ({ ts }: { ts: string }) => !theirs.includes(ts);
     const ours = fakeSlack.messages().slice(posts).filter(isOurs);
@@ -109,7 +144,8 @@ describe("a flood", () => {
     for (let n = 0; n < times; n++) {
       const channel = channels[n % channels.length] ?? "CSTANDIN";
       said.push(
-        world.ask("private, mine", { user, channel: thread.channel, threadTs: thread.ts }).delivered,
+        world.ask("private, mine", { user, channel: thread.channel, threadTs: thread.ts })
+          .delivered,
         world.ask("", { user, channel }).delivered,
         world.ask("cancel", { user, channel }).delivered,
         world.ask("cancel", { user, channel: thread.channel, threadTs: thread.ts }).delivered,
@@ -138,8 +174,15 @@ describe("a flood", () => {
       const channel = channels[n % channels.length] ?? "CSTANDIN";
       said.push(
         world.ask("private, more", { user, channel }).delivered,
-        world.ask("private, more", { user, channel: "CRANDOM", threadTs: second.message.ts }).delivered,
-        fakeSlack.reply({ eventsUrl, text: "more", user, channel: "CRANDOM", threadTs: second.message.ts }).delivered,
+        world.ask("private, more", { user, channel: "CRANDOM", threadTs: second.message.ts })
+          .delivered,
+        fakeSlack.reply({
+          eventsUrl,
+          text: "more",
+          user,
+          channel: "CRANDOM",
+          threadTs: second.message.ts,
+        }).delivered,
         fakeSlack.command({ eventsUrl, text: "private", user, channel: "CRANDOM" }).delivered,
       );
     }

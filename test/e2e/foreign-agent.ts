@@ -10,7 +10,13 @@ import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
 
 /** `destination` and `limits` are parts of the configuration. */
-export async function askForeignAgent({ destination, limits = {} }: { destination: object; limits?: object }) {
+export async function askForeignAgent({
+  destination,
+  limits = {},
+}: {
+  destination: object;
+  limits?: object;
+}) {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-foreign-"));
   const storeFolder = join(folder, ".sekisho");
   mkdirSync(storeFolder);
@@ -19,7 +25,11 @@ export async function askForeignAgent({ destination, limits = {} }: { destinatio
   const ended = new Map<string, (task: Task) => void>();
   const zones = await startBothZones({
     config: parseConfig({
-      json: { destinations: { foreign: destination }, routes: [{ destination: "foreign" }], limits },
+      json: {
+        destinations: { foreign: destination },
+        routes: [{ destination: "foreign" }],
+        limits,
+      },
     }),
     directory: join(__dirname, "../.."),
     storeFolder,
@@ -44,7 +54,10 @@ export async function askForeignAgent({ destination, limits = {} }: { destinatio
     /** Resolves when the task is over or has asked, to its record and to all that the bot has in the thread. */
     async ask(text = "hello") {
       const { promise, resolve } = Promise.withResolvers<Task>();
-      const { message, requestId } = fakeSlack.ask({ eventsUrl: `${zones.verificationUrl}/slack/events`, text });
+      const { message, requestId } = fakeSlack.ask({
+        eventsUrl: `${zones.verificationUrl}/slack/events`,
+        text,
+      });
       ended.set(requestId, resolve);
       const task = await promise;
       const posts = fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts);

@@ -17,24 +17,39 @@ const old = (text: string) => ({
 async function askA2aAgent(version: "1.0" | "0.3", status: object) {
   const task = { id: "t1", contextId: "c1", status };
   const agent = closeAfterTest(
-    await startAgent({ version, answer: () => ({ result: version === "1.0" ? { task } : { kind: "task", ...task } }) }),
+    await startAgent({
+      version,
+      answer: () => ({ result: version === "1.0" ? { task } : { kind: "task", ...task } }),
+    }),
   );
-  const { ask, lines } = await askForeignAgent({ destination: { transport: "a2a", card: agent.cardUrl } });
+  const { ask, lines } = await askForeignAgent({
+    destination: { transport: "a2a", card: agent.cardUrl },
+  });
   return { ...(await ask()), lines, calls: agent.calls };
 }
 
 /** Answers `execute_task` with that result. */
 async function askLegacyAgent(answer: object) {
   const peer = closeAfterTest(await startExecutionPeer({ script: (call) => result(call, answer) }));
-  const { ask, lines } = await askForeignAgent({ destination: { transport: "https", url: peer.url } });
+  const { ask, lines } = await askForeignAgent({
+    destination: { transport: "https", url: peer.url },
+  });
   return { ...(await ask()), lines, calls: peer.calls };
 }
 
 describe("an A2A agent that does not do the task", () => {
   it.each([
-    ["1.0", { state: "TASK_STATE_REJECTED", message: said("We deploy on Mondays only.") }, "take this on"],
+    [
+      "1.0",
+      { state: "TASK_STATE_REJECTED", message: said("We deploy on Mondays only.") },
+      "take this on",
+    ],
     ["0.3", { state: "rejected", message: old("We deploy on Mondays only.") }, "take this on"],
-    ["1.0", { state: "TASK_STATE_FAILED", message: said("We deploy on Mondays only.") }, "finish this"],
+    [
+      "1.0",
+      { state: "TASK_STATE_FAILED", message: said("We deploy on Mondays only.") },
+      "finish this",
+    ],
     ["0.3", { state: "failed", message: old("We deploy on Mondays only.") }, "finish this"],
   ] as const)("is quoted, in %s: %j", async (version, status, happened) => {
     const { shown, lines, task } = await askA2aAgent(version, status);
@@ -56,12 +71,19 @@ describe("an A2A agent that does not do the task", () => {
   });
 
   it.each([
-    ["a broadcast", "<!channel> <!here> <@U1> <https://evil.example|our site> & more", "&lt;!channel&gt;"],
+    [
+      "a broadcast",
+      "<!channel> <!here> <@U1> <https://evil.example|our site> & more",
+      "&lt;!channel&gt;",
+    ],
     ["a novel", "why ".repeat(100_000), "why"],
     ["lines that would end the quote", "one\n\n# two\n```three", "> one # two ˋˋˋthree"],
     ["what nobody sees", "\u200b\u2060\u202e", "finish this"],
   ])("cannot do harm by %s", async (_, text, expected) => {
-    const { shown, posts } = await askA2aAgent("1.0", { state: "TASK_STATE_FAILED", message: said(text) });
+    const { shown, posts } = await askA2aAgent("1.0", {
+      state: "TASK_STATE_FAILED",
+      message: said(text),
+    });
     expect(shown).toContain(expected);
     expect(shown).not.toMatch(/<!channel|<!here|<@U1|<https:\/\/evil/);
     expect(posts).toHaveLength(1);
@@ -71,7 +93,10 @@ describe("an A2A agent that does not do the task", () => {
   it.each([
     ["no message", { state: "TASK_STATE_FAILED", message: null }],
     ["no parts", { state: "TASK_STATE_FAILED", message: { ...said(""), parts: null } }],
-    ["a text that is none", { state: "TASK_STATE_FAILED", message: { ...said(""), parts: [{ text: null, data: 1 }] } }],
+    [
+      "a text that is none",
+      { state: "TASK_STATE_FAILED", message: { ...said(""), parts: [{ text: null, data: 1 }] } },
+    ],
   ])("with %s is told in our words", async (_, status) => {
     const { shown } = await askA2aAgent("1.0", status);
     expect(shown).toContain("finish this. Try again");
@@ -81,7 +106,11 @@ describe("an A2A agent that does not do the task", () => {
 describe("an agent of the legacy dialect", () => {
   it("that was throttled is busy, and is not called again", async () => {
     const { shown, calls } = await askLegacyAgent({
-      ...{ status: "error", error_code: "bedrock_throttling", error_message: "ThrottlingException: rate exceeded" },
+      ...{
+        status: "error",
+        error_code: "bedrock_throttling",
+        error_message: "ThrottlingException: rate exceeded",
+      },
     });
     expect(shown).toContain("The agent is busy right now. Try again in a few minutes.");
     expect(shown).not.toContain("ThrottlingException");
@@ -94,7 +123,11 @@ describe("an agent of the legacy dialect", () => {
       { error_code: "E42", error_message: "The <!channel> model is away." },
       "> The &lt;!channel&gt; model is away.",
     ],
-    ["its code, where it has no message", { error_code: "bedrock_access_denied" }, "> bedrock_access_denied"],
+    [
+      "its code, where it has no message",
+      { error_code: "bedrock_access_denied" },
+      "> bedrock_access_denied",
+    ],
     ["its message without a code", { error_code: null, error_message: "No." }, "> No."],
     ["its message beside a broken code", { error_code: { a: 1 }, error_message: "No." }, "> No."],
   ])("is quoted by %s", async (_, error, quote) => {
@@ -112,7 +145,11 @@ describe("an agent of the legacy dialect", () => {
     };
     const file_artifact = { artifactId: "a1", name: "generated_file", parts: [part] };
     for (const response_text of ["Here it is.", "", null]) {
-      const { shown, posts } = await askLegacyAgent({ status: "success", response_text, file_artifact });
+      const { shown, posts } = await askLegacyAgent({
+        status: "success",
+        response_text,
+        file_artifact,
+      });
       expect(posts.flatMap(({ files = [] }) => files)).toMatchObject([{ name: "t.csv" }]);
       expect(shown).toContain(response_text || "answer is in the attached file");
     }
@@ -124,7 +161,11 @@ describe("an agent of the legacy dialect", () => {
     ["parts that are none", { parts: [null, 7, {}] }],
     ["bytes that are none", { parts: [{ contentBase64: "%%%", fileName: "t.csv" }] }],
   ])("answers in words where its file is %s", async (_, file_artifact) => {
-    const { shown } = await askLegacyAgent({ status: "success", response_text: "Here it is.", file_artifact });
+    const { shown } = await askLegacyAgent({
+      status: "success",
+      response_text: "Here it is.",
+      file_artifact,
+    });
     expect(shown).toContain("Here it is.");
   });
 });

@@ -9,10 +9,15 @@ import { askForeignAgent } from "./foreign-agent.ts";
 
 type Version = "1.0" | "0.3";
 const versions: readonly Version[] = ["1.0", "0.3"];
-const textPart = (version: Version, text: string) => (version === "1.0" ? { text } : { kind: "text", text });
+const textPart = (version: Version, text: string) =>
+  version === "1.0" ? { text } : { kind: "text", text };
 
 function message(version: Version, text: string) {
-  const said = { messageId: "m1", role: version === "1.0" ? "ROLE_AGENT" : "agent", parts: [textPart(version, text)] };
+  const said = {
+    messageId: "m1",
+    role: version === "1.0" ? "ROLE_AGENT" : "agent",
+    parts: [textPart(version, text)],
+  };
   return version === "1.0" ? { message: said } : { kind: "message", ...said };
 }
 
@@ -41,12 +46,18 @@ function events(chunks: readonly Chunk[]): Response {
   return new Response(body, { headers: { "content-type": "text/event-stream; charset=utf-8" } });
 }
 
-const event = ({ id }: AgentCall, result: object) => `data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
+const event = ({ id }: AgentCall, result: object) =>
+  `data: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`;
 const unknownMethod = { error: { code: -32601, message: "no such method" } };
 const isSend = ({ method }: AgentCall) => method === "SendMessage" || method === "message/send";
 
 /** A lease of seconds, as if a minute were that short. A busy machine still renews it in time. */
-const limits = { callTimeoutMs: 2000, leaseMs: 4000, visibilityTimeoutMs: 5000, sweepAfterMs: 1000 };
+const limits = {
+  callTimeoutMs: 2000,
+  leaseMs: 4000,
+  visibilityTimeoutMs: 5000,
+  sweepAfterMs: 1000,
+};
 
 async function askAgent(
   version: Version,
@@ -63,7 +74,9 @@ async function askAgent(
 
 describe.each(versions)("an agent that answers by a message only, in %s", (version) => {
   it("has its answer in the thread", async () => {
-    const { shown, sends } = await askAgent(version, () => ({ result: message(version, "Good morning.") }));
+    const { shown, sends } = await askAgent(version, () => ({
+      result: message(version, "Good morning."),
+    }));
     expect(shown).toContain("Good morning.");
     expect(sends).toHaveLength(1);
   });
@@ -71,7 +84,13 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
   it("has it there from a stream, whatever comes before it, however slowly", async () => {
     const { shown, sends } = await askAgent(version, (call) => {
       const drip = [...event(call, message(version, "Good morning."))];
-      return events([": hello\n\n", "event: ping\ndata: {}\n\n", "data: ping\r\n\r\n", ...drip, "hang"]);
+      return events([
+        ": hello\n\n",
+        "event: ping\ndata: {}\n\n",
+        "data: ping\r\n\r\n",
+        ...drip,
+        "hang",
+      ]);
     });
     expect(shown).toContain("Good morning.");
     expect(sends).toHaveLength(1);
@@ -90,7 +109,12 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
   it("may take as long with the first event of its stream", async () => {
     const { shown, sends } = await askAgent(
       version,
-      (call) => events([{ waitMs: 5000 }, { waitMs: 5000 }, event(call, message(version, "Good morning."))]),
+      (call) =>
+        events([
+          { waitMs: 5000 },
+          { waitMs: 5000 },
+          event(call, message(version, "Good morning.")),
+        ]),
       { limits, callTimeoutMs: 30_000 },
     );
     expect(shown).toContain("Good morning.");
@@ -99,7 +123,10 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
 
   it.each([
     ["the connection is reset", () => Promise.reject(connectionReset)],
-    ["its stream breaks off", (call: AgentCall) => events([event(call, message(version, "x")).slice(0, 30), "reset"])],
+    [
+      "its stream breaks off",
+      (call: AgentCall) => events([event(call, message(version, "x")).slice(0, 30), "reset"]),
+    ],
     ["its stream ends without an event", () => events([": nothing\n\n"])],
     ["it takes longer than its call time-out", () => events(["hang"])],
   ])("is sent nothing twice where %s, since it may have run", async (_, answer) => {
@@ -130,7 +157,9 @@ describe.each(versions)("an agent that answers by a message only, in %s", (versi
 
 describe.each(versions)("an agent that answers by a stream of a task, in %s", (version) => {
   const answers = (call: AgentCall, first: object) =>
-    isSend(call) ? events([event(call, first), "hang"]) : { result: task(version, "completed", "Done.") };
+    isSend(call)
+      ? events([event(call, first), "hang"])
+      : { result: task(version, "completed", "Done.") };
 
   it("is polled from the first event on", async () => {
     const first = version === "1.0" ? { task: task(version, "working") } : task(version, "working");
@@ -140,7 +169,10 @@ describe.each(versions)("an agent that answers by a stream of a task, in %s", (v
 
   it("may begin with an update of it", async () => {
     const update = { taskId: "t1", contextId: "c1", status: task(version, "working").status };
-    const first = version === "1.0" ? { statusUpdate: update } : { kind: "status-update", ...update, final: false };
+    const first =
+      version === "1.0"
+        ? { statusUpdate: update }
+        : { kind: "status-update", ...update, final: false };
     const { shown, sends } = await askAgent(version, (call) => answers(call, first));
     expect(shown).toContain("Done.");
     expect(sends).toHaveLength(1);

@@ -31,19 +31,32 @@ function stories(openEngine?: () => ReturnType<AwsEngines["open"]>): void {
     const { fakeSlack, eventsUrl } = world;
     const [first, second] = [world.ask("slow 30s the first"), world.ask("slow 30s the second")];
     const { observations } = world;
-    const isWaiting = (id: string) => observations.some(({ task }) => task.id === id && task.state === "waiting");
+    const isWaiting = (id: string) =>
+      observations.some(({ task }) => task.id === id && task.state === "waiting");
     await until(() => [first, second].every(({ requestId }) => isWaiting(requestId)));
     await fakeSlack.openHome({ eventsUrl, tab: "home" }).delivered;
-    await until(() => listButtons(fakeSlack.home(user) ?? []).length === 2, { seen: () => homeText(world) });
+    await until(() => listButtons(fakeSlack.home(user) ?? []).length === 2, {
+      seen: () => homeText(world),
+    });
     expect(homeText(world)).toContain("the first");
     // The newest task is on top.
     await fakeSlack.clickHomeButton({ eventsUrl, label: "Cancel", index: 1 }).delivered;
-    expect((await world.over(first.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
-    await until(() => listButtons(fakeSlack.home(user) ?? []).length === 1, { seen: () => homeText(world) });
+    expect((await world.over(first.requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
+    await until(() => listButtons(fakeSlack.home(user) ?? []).length === 1, {
+      seen: () => homeText(world),
+    });
     await fakeSlack.openHome({ eventsUrl, tab: "home" }).delivered;
-    await until(() => homeText(world).includes("the second") && !homeText(world).includes("the first"));
+    await until(
+      () => homeText(world).includes("the second") && !homeText(world).includes("the first"),
+    );
     await fakeSlack.clickHomeButton({ eventsUrl, label: "Cancel" }).delivered;
-    expect((await world.over(second.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect((await world.over(second.requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
   });
 
   it("help is answered in the thread, and no agent runs", async () => {
@@ -64,7 +77,9 @@ describe("on one machine", () => {
     const { fakeSlack, eventsUrl } = world;
     const at = world;
     await fakeSlack.openHome({ eventsUrl, tab: "home" }).delivered;
-    await until(() => homeText(at).includes("You don't have access to me yet."), { seen: () => homeText(at) });
+    await until(() => homeText(at).includes("You don't have access to me yet."), {
+      seen: () => homeText(at),
+    });
     expect(homeText(at)).not.toContain("Everyone in this workspace");
   });
 });

@@ -23,7 +23,10 @@ let ports: { verification: number; execution: number };
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-kill-"));
-  fakeSlack = await startFakeSlack({ signingSecret: env.SLACK_SIGNING_SECRET, botToken: env.SLACK_BOT_TOKEN });
+  fakeSlack = await startFakeSlack({
+    signingSecret: env.SLACK_SIGNING_SECRET,
+    botToken: env.SLACK_BOT_TOKEN,
+  });
   ports = { verification: await freePort(), execution: await freePort() };
   running = [];
   over = false;
@@ -61,7 +64,8 @@ async function start(zone: "verification" | "execution"): Promise<Process> {
   return process;
 }
 
-const ask = (text: string) => fakeSlack.ask({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, text });
+const ask = (text: string) =>
+  fakeSlack.ask({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, text });
 const log = () => running.map((process) => process.output()).join("");
 const starts = () => log().split('"task_started"').length - 1;
 
@@ -137,15 +141,24 @@ describe("kill -9 during a slow task", () => {
   it("of both zones, while the agent waits for a person: the button still answers, once", async () => {
     const zones = [await start("execution"), await start("verification")];
     const asked = ask("ask me");
-    const question = () => fakeSlack.thread(asked.message).find((message) => labelsOf(message).includes("Yes"));
+    const question = () =>
+      fakeSlack.thread(asked.message).find((message) => labelsOf(message).includes("Yes"));
     const { channel, ts } = await until(question);
     await Promise.all(zones.map((zone) => zone.kill("SIGKILL")));
     await start("execution");
     await start("verification");
     for (const label of ["Yes", "No"])
-      fakeSlack.clickButton({ eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`, channel, ts, label });
+      fakeSlack.clickButton({
+        eventsUrl: `http://127.0.0.1:${ports.verification}/slack/events`,
+        channel,
+        ts,
+        label,
+      });
     const [answered, answer, ...more] = await answersTo(asked);
-    expect([answered, more]).toEqual([expect.stringMatching(/Shall I go on\?\n+.*(Yes|No).*<@UPERSON>/), []]);
+    expect([answered, more]).toEqual([
+      expect.stringMatching(/Shall I go on\?\n+.*(Yes|No).*<@UPERSON>/),
+      [],
+    ]);
     expect(answer).toMatch(/Shall I go on\? (yes|no)/);
     await until(() => fakeSlack.ephemeralMessages().length > 0);
     expect(fakeSlack.ephemeralMessages()).toEqual([
@@ -167,7 +180,12 @@ it("kill -9 during a call that may take minutes: another worker soon takes over,
       },
     }),
   );
-  const foreign = { transport: "a2a", card: agent.cardUrl, idempotent: true, callTimeoutMs: 600_000 };
+  const foreign = {
+    transport: "a2a",
+    card: agent.cardUrl,
+    idempotent: true,
+    callTimeoutMs: 600_000,
+  };
   writeConfig({ destinations: { foreign }, routes: [{ destination: "foreign" }] });
   const verification = await start("verification");
   const asked = ask("hello");
@@ -179,7 +197,9 @@ it("kill -9 during a call that may take minutes: another worker soon takes over,
   await start("verification");
   expect((await answersTo(asked)).join()).toContain("Good morning.");
   const sent = agent.calls.filter(({ method }) => method === "SendMessage");
-  expect(new Set(sent.map(({ params }) => Object(params.message).messageId))).toEqual(new Set([asked.requestId]));
+  expect(new Set(sent.map(({ params }) => Object(params.message).messageId))).toEqual(
+    new Set([asked.requestId]),
+  );
 });
 
 describe("SIGTERM during a slow task", () => {
@@ -212,6 +232,11 @@ it("leaves neither a secret nor a text in anything that the processes printed", 
   await start("verification");
   await answersTo(ask("a very private question"));
   await answersTo(ask("a private failure: fail"));
-  for (const secret of [env.SLACK_SIGNING_SECRET, env.SLACK_BOT_TOKEN, "private", "I'm the echo agent"])
+  for (const secret of [
+    env.SLACK_SIGNING_SECRET,
+    env.SLACK_BOT_TOKEN,
+    "private",
+    "I'm the echo agent",
+  ])
     expect(log()).not.toContain(secret);
 });

@@ -13,7 +13,10 @@ async function samplesOf(url: string): Promise<Sample[]> {
 }
 
 async function readBoth({ metricsUrl, executionUrl }: E2eWorld): Promise<Read> {
-  const [verification, execution] = await Promise.all([samplesOf(metricsUrl), samplesOf(`${executionUrl}/metrics`)]);
+  const [verification, execution] = await Promise.all([
+    samplesOf(metricsUrl),
+    samplesOf(`${executionUrl}/metrics`),
+  ]);
   return { verification, execution };
 }
 
@@ -28,7 +31,11 @@ describe("after one task that was accepted and answered, and one that failed", (
   it.each([
     ["sekisho_tasks_total", {}, 2],
     ["sekisho_tasks_total", { outcome: "answer", reason: "none", destination: "https" }, 1],
-    ["sekisho_tasks_total", { outcome: "failed", reason: "execution_failed", destination: "https" }, 1],
+    [
+      "sekisho_tasks_total",
+      { outcome: "failed", reason: "execution_failed", destination: "https" },
+      1,
+    ],
     ["sekisho_task_seconds_count", { outcome: "answer", destination: "https" }, 1],
     ["sekisho_queue_wait_seconds_count", {}, 2],
     ["sekisho_stage_seconds_count", { stage: "received" }, 2],
@@ -68,14 +75,19 @@ describe("after one task that was accepted and answered, and one that failed", (
     expect(seconds).toBeGreaterThanOrEqual(0.59);
     // In milliseconds it would be more.
     expect(seconds).toBeLessThan(590);
-    expect(sumOf(read.verification, "sekisho_task_seconds_sum", { outcome: "answer" })).toBeGreaterThanOrEqual(0.59);
+    expect(
+      sumOf(read.verification, "sekisho_task_seconds_sum", { outcome: "answer" }),
+    ).toBeGreaterThanOrEqual(0.59);
   });
 
   it("what Slack sent is there at least once for each message", () => {
     const enqueued = { entry: "events_api", result: "enqueued" };
     expect(sumOf(read.verification, "sekisho_messages_total", enqueued)).toBeGreaterThanOrEqual(2);
     expect(
-      sumOf(read.verification, "sekisho_slack_calls_total", { method: "chat.postMessage", result: "ok" }),
+      sumOf(read.verification, "sekisho_slack_calls_total", {
+        method: "chat.postMessage",
+        result: "ok",
+      }),
     ).toBeGreaterThanOrEqual(2);
   });
 
@@ -93,14 +105,21 @@ describe("without a valid signature", () => {
   it("a request is counted as refused, by why", async () => {
     await fetch(world.eventsUrl, { method: "POST", body: "{}" });
     const { verification } = await readBoth(world);
-    expect(sumOf(verification, "sekisho_requests_refused_total", { zone: "verification", reason: "unsigned" })).toBe(1);
+    expect(
+      sumOf(verification, "sekisho_requests_refused_total", {
+        zone: "verification",
+        reason: "unsigned",
+      }),
+    ).toBe(1);
   });
 
   it("refused requests from one address leave one line in the log", async () => {
     for (let sent = 0; sent < 3; sent += 1) {
       await fetch(world.eventsUrl, { method: "POST", body: "{}" });
     }
-    const refused = world.lines.filter((line) => line.includes('"request_refused"') && line.includes('"unsigned"'));
+    const refused = world.lines.filter(
+      (line) => line.includes('"request_refused"') && line.includes('"unsigned"'),
+    );
     expect(refused).toHaveLength(1);
     expect(refused[0]).toContain('"source_address":"127.0.0.1"');
   });

@@ -6,7 +6,10 @@ import { afterEach, expect, it } from "@jest/globals";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
 import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { type Authenticator, createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
+import {
+  type Authenticator,
+  createNoneAuthenticator,
+} from "../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
@@ -38,9 +41,19 @@ function hostWith(authenticator: Authenticator) {
   const lines: string[] = [];
   const log = createLog({ service: "execution", level: "info", write: (line) => lines.push(line) });
   const store = createMemoryTaskStore({ parse: parseExecutionTask });
-  const host = createHost({ agent: createEchoAgent(), store, authenticator, syncBudgetMs: 200, log });
+  const host = createHost({
+    agent: createEchoAgent(),
+    store,
+    authenticator,
+    syncBudgetMs: 200,
+    log,
+  });
   closing.push(() => host.stop({ graceMs: 0 }));
-  return { host, started: (id: string) => lines.some((line) => line.includes("task_started") && line.includes(id)) };
+  return {
+    host,
+    started: (id: string) =>
+      lines.some((line) => line.includes("task_started") && line.includes(id)),
+  };
 }
 
 /** AgentCore in front of a host, an endpoint elsewhere that believes nobody but the issuer of the account, and a port where nobody listens. */
@@ -61,12 +74,21 @@ async function startPlaces() {
     );
   const agentcore = await startAgentCoreStub({ handle, runtimeArn, credentials });
   closing.push(agentcore.close);
-  const elsewhere = hostWith(createWebIdentityAuthenticator({ issuer: sts.tokens.url, audience, roles: [roleArn] }));
+  const elsewhere = hostWith(
+    createWebIdentityAuthenticator({ issuer: sts.tokens.url, audience, roles: [roleArn] }),
+  );
   const server = await startExecutionServer({ host: elsewhere.host, port: 0 });
   closing.push(server.close);
   const gone = await startWebServer({ handle: async () => new Response() });
   await gone.close();
-  return { sts, runtime, agentcore, elsewhere, elsewhereUrl: `${server.url}/`, goneUrl: `${gone.url}/` };
+  return {
+    sts,
+    runtime,
+    agentcore,
+    elsewhere,
+    elsewhereUrl: `${server.url}/`,
+    goneUrl: `${gone.url}/`,
+  };
 }
 
 function configFile(json: object): { folder: string; edit(from: string, to: string): void } {
@@ -113,7 +135,13 @@ async function startZone({
     dataFolder: folder,
     port: 0,
     ...side,
-    installation: openSlackInstallation({ config, dataFolder: folder, botToken, apiUrl, log: silentLog }),
+    installation: openSlackInstallation({
+      config,
+      dataFolder: folder,
+      botToken,
+      apiUrl,
+      log: silentLog,
+    }),
     slackApiUrl: apiUrl,
     destinations,
     observe: ({ requestId, task }) => void tasks.set(requestId, task),
@@ -125,7 +153,8 @@ async function startZone({
   };
   closing.push(close);
   const until = async ({ requestId }: PostedByFakePerson, state: Task["state"]) => {
-    while (tasks.get(requestId)?.state !== state) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (tasks.get(requestId)?.state !== state)
+      await new Promise((resolve) => setTimeout(resolve, 20));
     return tasks.get(requestId);
   };
   return { eventsUrl: `${zone.url}/slack/events`, until, secrets, close };
@@ -152,7 +181,9 @@ it("by an edit of one destination, made while tasks are under way, with no task 
   closing.push(() => fakeSlack.close());
 
   const before = await startZone({ folder, slack });
-  const early = ["slow 2s one", "slow 2s two"].map((text) => fakeSlack.ask({ eventsUrl: before.eventsUrl, text }));
+  const early = ["slow 2s one", "slow 2s two"].map((text) =>
+    fakeSlack.ask({ eventsUrl: before.eventsUrl, text }),
+  );
   for (const asked of early) await before.until(asked, "waiting");
   await before.close();
   edit('"destination": "runtime"', '"destination": "elsewhere"');
@@ -164,12 +195,19 @@ it("by an edit of one destination, made while tasks are under way, with no task 
     const answers = fakeSlack.thread(asked.message).filter(({ ts }) => ts !== asked.message.ts);
     expect(answers).toHaveLength(1);
   }
-  expect(early.map(({ requestId }) => [runtime.started(requestId), elsewhere.started(requestId)])).toEqual([
+  expect(
+    early.map(({ requestId }) => [runtime.started(requestId), elsewhere.started(requestId)]),
+  ).toEqual([
     [true, false],
     [true, false],
   ]);
-  expect([runtime.started(late.requestId), elsewhere.started(late.requestId)]).toEqual([false, true]);
-  expect(sts.inputs).toEqual([{ Audience: [audience], SigningAlgorithm: "RS256", DurationSeconds: "300" }]);
+  expect([runtime.started(late.requestId), elsewhere.started(late.requestId)]).toEqual([
+    false,
+    true,
+  ]);
+  expect(sts.inputs).toEqual([
+    { Audience: [audience], SigningAlgorithm: "RS256", DurationSeconds: "300" },
+  ]);
   expect([...before.secrets, ...after.secrets]).toEqual([]);
   expect(agentcore.problems).toEqual([]);
 });

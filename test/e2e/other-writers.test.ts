@@ -4,7 +4,9 @@ import { type E2eWorld, inThread, startWorld, textsOf, together, until } from ".
 
 const sentTexts = ({ observations }: E2eWorld, requestId: string) => [
   ...new Set(
-    observations.filter((one) => one.requestId === requestId).flatMap(({ task }) => task.call?.params?.text ?? []),
+    observations
+      .filter((one) => one.requestId === requestId)
+      .flatMap(({ task }) => task.call?.params?.text ?? []),
   ),
 ];
 
@@ -14,7 +16,9 @@ async function askTwice(world: E2eWorld) {
   const first = world.ask("private, slow 2s");
   await inThread(world, first, () => true);
   const second = fakeSlack.reply({ eventsUrl, threadTs: first.message.ts, text: "private second" });
-  await until(() => world.observations.some(({ task }) => task.id === second.requestId && task.state === "queued"));
+  await until(() =>
+    world.observations.some(({ task }) => task.id === second.requestId && task.state === "queued"),
+  );
   return { first, second };
 }
 
@@ -32,16 +36,27 @@ const stories = {
       const { user, ts, text } = change.message;
       if (user !== "UBOTSTANDIN" || !text.includes("ping") || answeredTo.has(ts)) return;
       answeredTo.add(ts);
-      const again = { eventsUrl, text: `private ping ${asked.length}`, channel, threadTs, by: "app" } as const;
+      const again = {
+        eventsUrl,
+        text: `private ping ${asked.length}`,
+        channel,
+        threadTs,
+        by: "app",
+      } as const;
       asked.push(fakeSlack.askAsBot(again));
     });
     await until(() => lines.some((line) => line.includes('"bot_loop_cut"')));
     const last = asked.at(-1);
     if (last === undefined) throw new Error("There is a first one.");
-    expect((await world.over(last.requestId)).outcome).toMatchObject({ type: "limited", by: "bots" });
+    expect((await world.over(last.requestId)).outcome).toMatchObject({
+      type: "limited",
+      by: "bots",
+    });
     stop();
     expect(asked).toHaveLength(4);
-    expect(world.answersTo(first.message).filter(({ user }) => user === "UBOTSTANDIN")).toHaveLength(3);
+    expect(
+      world.answersTo(first.message).filter(({ user }) => user === "UBOTSTANDIN"),
+    ).toHaveLength(3);
     expect(fakeSlack.ephemeralMessages().filter(({ user }) => user === "UOTHERBOT")).toEqual([]);
   },
 
@@ -49,22 +64,37 @@ const stories = {
     const { fakeSlack, eventsUrl } = world;
     const asked = fakeSlack.askAsBot({ eventsUrl, text: "private report", by: "workflow" });
     const { message } = await world.over(asked.requestId);
-    expect(message).toMatchObject({ user: "BWORKFLOW", botIds: ["BWORKFLOW", "AWORKFLOW", "WfSTANDIN"] });
+    expect(message).toMatchObject({
+      user: "BWORKFLOW",
+      botIds: ["BWORKFLOW", "AWORKFLOW", "WfSTANDIN"],
+    });
     expect(textsOf(world.answersTo(asked.message))).toContain("private report");
-    const elsewhere = fakeSlack.askAsBot({ eventsUrl, text: "private report", channel: "CRANDOM", by: "workflow" });
+    const elsewhere = fakeSlack.askAsBot({
+      eventsUrl,
+      text: "private report",
+      channel: "CRANDOM",
+      by: "workflow",
+    });
     await until(() =>
-      world.lines.some((line) => line.includes("message_ignored") && line.includes(elsewhere.requestId)),
+      world.lines.some(
+        (line) => line.includes("message_ignored") && line.includes(elsewhere.requestId),
+      ),
     );
     expect(world.answersTo(elsewhere.message)).toEqual([]);
   },
 
-  async "in a shared channel our own people may ask by a rule that says so, and others read why not"(world: E2eWorld) {
+  async "in a shared channel our own people may ask by a rule that says so, and others read why not"(
+    world: E2eWorld,
+  ) {
     const channel = "CSHARED";
     const own = world.ask("private, ours", { channel, user: "UPERSON" });
     expect((await world.over(own.requestId)).message).toMatchObject({ external: "channels" });
     expect(world.answersTo(own.message)).toHaveLength(1);
     const theirs = world.ask("private, theirs", { channel, user: "UOUTSIDER" });
-    expect((await world.over(theirs.requestId)).outcome).toEqual({ type: "refused", external: true });
+    expect((await world.over(theirs.requestId)).outcome).toEqual({
+      type: "refused",
+      external: true,
+    });
     const told = world.fakeSlack.ephemeralMessages().filter(({ user }) => user === "UOUTSIDER");
     expect(told.map(({ text }) => text)).toEqual([expect.stringContaining("other organizations")]);
     expect(world.answersTo(theirs.message)).toEqual([]);
@@ -87,7 +117,10 @@ const stories = {
     const { first, second } = await askTwice(world);
     const { channel } = first.message;
     await fakeSlack.remove({ eventsUrl, channel, ts: second.message.ts }).delivered;
-    expect((await world.over(second.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect((await world.over(second.requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
     expect(sentTexts(world, second.requestId)).toEqual([]);
     await world.over(first.requestId);
     expect(world.answersTo(first.message)).toHaveLength(2);
@@ -99,7 +132,11 @@ const stories = {
     const { fakeSlack, eventsUrl } = world;
     const asked = world.ask("private, slow 2s");
     const { channel, ts } = asked.message;
-    await until(() => world.observations.some(({ task }) => task.id === asked.requestId && task.state === "waiting"));
+    await until(() =>
+      world.observations.some(
+        ({ task }) => task.id === asked.requestId && task.state === "waiting",
+      ),
+    );
     await fakeSlack.edit({ eventsUrl, channel, ts, text: "private, otherwise" }).delivered;
     await inThread(world, asked, ({ text }) => text.includes("edit came too late"));
     await fakeSlack.remove({ eventsUrl, channel, ts }).delivered;

@@ -1,19 +1,37 @@
 /** Whatever else people do in Slack, over one transport: commands, the assistant, two who press, other languages, other companies. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
-import { type E2eWorld, inThread, startWorld, textsOf, together, until, withButton } from "./world.ts";
+import {
+  type E2eWorld,
+  inThread,
+  startWorld,
+  textsOf,
+  together,
+  until,
+  withButton,
+} from "./world.ts";
 
 const prompts = [{ title: "What is this?", message: "What is a sekisho?" }];
 
 const stories = {
-  async "a slash command is answered in a new thread of the channel, below what was asked"(world: E2eWorld) {
+  async "a slash command is answered in a new thread of the channel, below what was asked"(
+    world: E2eWorld,
+  ) {
     const { fakeSlack, eventsUrl } = world;
-    const { requestId, delivered } = fakeSlack.command({ eventsUrl, text: "private command, ask me" });
+    const { requestId, delivered } = fakeSlack.command({
+      eventsUrl,
+      text: "private command, ask me",
+    });
     expect((await delivered).status).toBe(200);
     const opening = await until(() =>
-      fakeSlack.messages().find(({ text, threadTs }) => text.includes("private command") && threadTs === undefined),
+      fakeSlack
+        .messages()
+        .find(({ text, threadTs }) => text.includes("private command") && threadTs === undefined),
     );
-    expect(opening).toMatchObject({ channel: "CSTANDIN", text: expect.stringContaining("<@UPERSON>") });
+    expect(opening).toMatchObject({
+      channel: "CSTANDIN",
+      text: expect.stringContaining("<@UPERSON>"),
+    });
     const { channel, ts } = await withButton(world, { message: opening }, "No");
     fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No" });
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
@@ -24,7 +42,9 @@ const stories = {
     const { fakeSlack, eventsUrl } = world;
     const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl });
     await until(() => fakeSlack.prompts().some((each) => each.threadTs === threadTs));
-    expect(fakeSlack.prompts().find((each) => each.threadTs === threadTs)?.prompts).toEqual(prompts);
+    expect(fakeSlack.prompts().find((each) => each.threadTs === threadTs)?.prompts).toEqual(
+      prompts,
+    );
     const asked = world.ask("private, slow 1s", { channel, threadTs });
     await until(() => fakeSlack.statuses().some((each) => each.threadTs === threadTs));
     await world.over(asked.requestId);
@@ -37,7 +57,8 @@ const stories = {
   ) {
     const { fakeSlack, eventsUrl } = world;
     const { channel } = fakeSlack.openHome({ eventsUrl, user: "UHANAKO" });
-    const suggested = () => fakeSlack.prompts().find((each) => each.channel === channel && each.threadTs === undefined);
+    const suggested = () =>
+      fakeSlack.prompts().find((each) => each.channel === channel && each.threadTs === undefined);
     await until(suggested);
     expect(suggested()?.prompts).toEqual(prompts);
     const asked = world.ask("private, slow 60s", { channel, user: "UHANAKO" });
@@ -46,11 +67,16 @@ const stories = {
     await until(() => session()?.status === "processing");
     expect(session()?.title).toBe("private, slow 60s");
     fakeSlack.stopSession({ eventsUrl, channel, threadTs, user: "UHANAKO" });
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
     await until(() => session()?.status === "active");
   },
 
-  async "of two people who press different buttons one answers, and the other reads who did"(world: E2eWorld) {
+  async "of two people who press different buttons one answers, and the other reads who did"(
+    world: E2eWorld,
+  ) {
     const { fakeSlack, eventsUrl } = world;
     const asked = world.ask("private, ask me");
     const { channel, ts } = await withButton(world, asked, "Yes");
@@ -63,18 +89,29 @@ const stories = {
     const [first, second] = given[0] === "yes" ? ["UPERSON", "UHANAKO"] : ["UHANAKO", "UPERSON"];
     await until(() => fakeSlack.ephemeralMessages().length > 0);
     expect(fakeSlack.ephemeralMessages()).toEqual([
-      expect.objectContaining({ user: second, channel, text: expect.stringContaining(`<@${first}>`) }),
+      expect.objectContaining({
+        user: second,
+        channel,
+        text: expect.stringContaining(`<@${first}>`),
+      }),
     ]);
     expect(texts).toContain(`<@${first}>`);
   },
 
-  async "a person whose Slack is in Japanese reads Japanese, while it goes on and when it has failed"(world: E2eWorld) {
+  async "a person whose Slack is in Japanese reads Japanese, while it goes on and when it has failed"(
+    world: E2eWorld,
+  ) {
     const asked = world.ask("private, slow 1s fail", { user: "UHANAKO" });
     await inThread(world, asked, ({ text }) => /[ぁ-ん]/.test(text));
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "failed", reason: "execution_failed" });
+    expect((await world.over(asked.requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "execution_failed",
+    });
     const [words, ...more] = world.answersTo(asked.message);
     expect([words?.text, more]).toEqual([
-      expect.stringContaining(failureText({ reason: "execution_failed", lost: false, locale: "ja" }).happened),
+      expect.stringContaining(
+        failureText({ reason: "execution_failed", lost: false, locale: "ja" }).happened,
+      ),
       [],
     ]);
   },
@@ -85,11 +122,19 @@ const stories = {
     const asked = world.ask("private, and read the file", {
       channel: "CSHARED",
       user: "UOUTSIDER",
-      files: [{ name: "theirs.txt", mimetype: "text/plain", bytes: new TextEncoder().encode("from elsewhere") }],
+      files: [
+        {
+          name: "theirs.txt",
+          mimetype: "text/plain",
+          bytes: new TextEncoder().encode("from elsewhere"),
+        },
+      ],
     });
     const { message } = await world.over(asked.requestId);
     expect(message).toMatchObject({ team: "TSTANDIN", user: "UOUTSIDER" });
-    expect(textsOf(world.answersTo(asked.message))).toMatch(/private, and read the file\ntheirs.txt: 14 bytes/);
+    expect(textsOf(world.answersTo(asked.message))).toMatch(
+      /private, and read the file\ntheirs.txt: 14 bytes/,
+    );
   },
 
   async "an answer too long for messages comes as a file"(world: E2eWorld) {
@@ -120,7 +165,9 @@ describe("what people do in Slack", () => {
 
   it("no secret is in a store, and neither a secret nor what was said is in a log line", async () => {
     await Promise.allSettled(told.values());
-    expect(world.lines.filter((line) => /private|echo agent|Shall I|theirs|エージェント/.test(line))).toEqual([]);
+    expect(
+      world.lines.filter((line) => /private|echo agent|Shall I|theirs|エージェント/.test(line)),
+    ).toEqual([]);
     for (const secret of Object.values(world.secrets)) {
       expect(world.lines.filter((line) => line.includes(secret))).toEqual([]);
       expect(world.stored().includes(secret)).toBe(false);

@@ -38,7 +38,11 @@ export function sekisho({
   let stderr = "";
   child.stdout?.on("data", (data) => (stdout += data));
   child.stderr?.on("data", (data) => (stderr += data));
-  const exited = once(child, "close").then(([code]) => ({ code: code as number | null, stdout, stderr }));
+  const exited = once(child, "close").then(([code]) => ({
+    code: code as number | null,
+    stdout,
+    stderr,
+  }));
   return {
     child,
     output: () => stdout + stderr,

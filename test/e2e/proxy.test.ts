@@ -23,7 +23,9 @@ async function openNetwork() {
     SLACK_APP_TOKEN: `xapp-1-${randomBytes(12).toString("hex")}`,
     SLACK_BOT_TOKEN: `xoxb-${randomBytes(12).toString("hex")}`,
   };
-  const fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN }));
+  const fakeSlack = closeAfterTest(
+    await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN }),
+  );
   const slack = closeAfterTest(
     await startSocketModeSlack({
       appToken: tokens.SLACK_APP_TOKEN,
@@ -32,7 +34,10 @@ async function openNetwork() {
     }),
   );
   const authority = await createAuthority("test");
-  const certified = await authority.issue({ name: slackHost, altName: { type: "dns", value: slackHost } });
+  const certified = await authority.issue({
+    name: slackHost,
+    altName: { type: "dns", value: slackHost },
+  });
   const plainPort = Number(new URL(slack.apiUrl).port);
   const endsTls = createServer(certified, (socket) => {
     const inner = connect(plainPort, "127.0.0.1");
@@ -80,7 +85,10 @@ describe("behind a proxy", () => {
     await started.prints("Connected to Slack over Socket Mode");
     const { message } = fakeSlack.ask({ eventsUrl: slack.eventsUrl, text: "hello there" });
     await until(
-      () => fakeSlack.thread(message).find(({ text, ts }) => ts !== message.ts && text.includes("hello there")),
+      () =>
+        fakeSlack
+          .thread(message)
+          .find(({ text, ts }) => ts !== message.ts && text.includes("hello there")),
       {
         seen: () => `${textsOf(fakeSlack.thread(message))}${started.output()}`,
       },
@@ -94,7 +102,10 @@ describe("behind a proxy", () => {
     const network = await openNetwork();
     const { proxy, password } = network;
     const HTTPS_PROXY = proxy.url.replace(password, "another");
-    const { code, stderr } = await run(["start"], { ...network, env: { ...network.env, HTTPS_PROXY } }).exited;
+    const { code, stderr } = await run(["start"], {
+      ...network,
+      env: { ...network.env, HTTPS_PROXY },
+    }).exited;
     expect(code).toBe(1);
     expect(stderr).toContain(
       `Slack cannot be reached at https://${slackHost}. The proxy ${proxy.origin} (HTTPS_PROXY)`,
@@ -115,7 +126,9 @@ describe("behind a proxy", () => {
     const network = await openNetwork();
     const { proxy, password } = network;
     const { stdout, stderr } = await run(["doctor", "--json"], network).exited;
-    const { checks } = JSON.parse(stdout) as { checks: { name: string; status: string; what: string }[] };
+    const { checks } = JSON.parse(stdout) as {
+      checks: { name: string; status: string; what: string }[];
+    };
     const find = (name: string) => checks.find((check) => check.name === name);
     const what = `https through ${proxy.origin}, with a user (HTTPS_PROXY); http through ${proxy.origin}, with a user (HTTP_PROXY); directly to this machine.`;
     expect(find("proxy")).toMatchObject({ status: "ok", what });
@@ -140,7 +153,12 @@ describe("behind a proxy", () => {
     const { HTTPS_PROXY, NODE_EXTRA_CA_CERTS } = env;
     const { call } = await containers.start({ env: { HTTPS_PROXY, NODE_EXTRA_CA_CERTS } });
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString("base64url");
-    const claims = { iss: `https://${farHost}`, aud: "agents", sub: "verifier", exp: 4_000_000_000 };
+    const claims = {
+      iss: `https://${farHost}`,
+      aud: "agents",
+      sub: "verifier",
+      exp: 4_000_000_000,
+    };
     const bearer = `${part({ alg: "RS256", kid: "k", typ: "JWT" })}.${part(claims)}.c2ln`;
     await call("execute_task", { text: "hi" }, { bearer });
     expect(new Set(proxy.connects)).toEqual(new Set([`${farHost}:443`]));

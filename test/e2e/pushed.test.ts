@@ -43,7 +43,10 @@ async function open({
       taskQueue(request) {
         const { queue, deadLetters } = engine.taskQueue(request);
         const send: TaskQueue["send"] = ({ delayMs = 0, ...message }) =>
-          queue.send({ ...message, delayMs: pollsCome || delayMs < shortestPollMs ? delayMs : never });
+          queue.send({
+            ...message,
+            delayMs: pollsCome || delayMs < shortestPollMs ? delayMs : never,
+          });
         return { queue: { ...queue, send }, deadLetters };
       },
       completions() {
@@ -53,7 +56,11 @@ async function open({
     };
     return verification;
   };
-  world = await startWorld({ transport: "https", ...(agent === undefined ? {} : { agent }), openEngine });
+  world = await startWorld({
+    transport: "https",
+    ...(agent === undefined ? {} : { agent }),
+    openEngine,
+  });
   return world;
 }
 
@@ -71,18 +78,22 @@ describe("the end of an accepted task", () => {
     const opened = await open({ pollsCome: false });
     const { message, requestId } = opened.ask("slow 1500ms");
     await opened.over(requestId);
-    expect(opened.answersTo(message).map(({ text }) => text)).toEqual([expect.stringContaining("slow 1500ms")]);
+    expect(opened.answersTo(message).map(({ text }) => text)).toEqual([
+      expect.stringContaining("slow 1500ms"),
+    ]);
     expect(linesWith(opened, "completion_pushed")).toHaveLength(1);
-    expect(opened.lines.filter((line) => line.includes('"get_task"') && line.includes("call_answered"))).toHaveLength(
-      1,
-    );
+    expect(
+      opened.lines.filter((line) => line.includes('"get_task"') && line.includes("call_answered")),
+    ).toHaveLength(1);
   });
 
   it("reaches the thread all the same, by polling, where the queue of pushes is away", async () => {
     const opened = await open({ push: () => () => Promise.reject(new Error("away")) });
     const { message, requestId } = opened.ask("slow 1500ms");
     await opened.over(requestId);
-    expect(opened.answersTo(message).map(({ text }) => text)).toEqual([expect.stringContaining("slow 1500ms")]);
+    expect(opened.answersTo(message).map(({ text }) => text)).toEqual([
+      expect.stringContaining("slow 1500ms"),
+    ]);
     expect(linesWith(opened, "completion_not_pushed")).toHaveLength(1);
   });
 
@@ -150,7 +161,8 @@ describe("pushes that somebody forged", () => {
 /** The task id of the only task, as soon as it is accepted. */
 async function taskIdOf({ observations }: E2eWorld): Promise<string> {
   for (;;) {
-    const found = observations.find(({ task }) => task.call?.taskId !== undefined)?.task.call?.taskId;
+    const found = observations.find(({ task }) => task.call?.taskId !== undefined)?.task.call
+      ?.taskId;
     if (found !== undefined) return found;
     await wait(10);
   }

@@ -18,9 +18,17 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 /** Somebody writes what is not for the bot. */
-function written(text: string, more: { files?: { name: string; bytes: Uint8Array }[]; channel?: string } = {}) {
+function written(
+  text: string,
+  more: { files?: { name: string; bytes: Uint8Array }[]; channel?: string } = {},
+) {
   // The event goes nowhere.
-  const { message } = world.fakeSlack.ask({ eventsUrl: world.fakeSlack.apiUrl, text, user: "UHANAKO", ...more });
+  const { message } = world.fakeSlack.ask({
+    eventsUrl: world.fakeSlack.apiUrl,
+    text,
+    user: "UHANAKO",
+    ...more,
+  });
   return message;
 }
 
@@ -35,7 +43,9 @@ async function choose(message: { channel: string; ts: string }, user = "UPERSON"
     user,
   });
   expect((await delivered).status).toBe(200);
-  return until(() => fakeSlack.modals().find(({ id, user: whose }) => whose === user && !known.includes(id)));
+  return until(() =>
+    fakeSlack.modals().find(({ id, user: whose }) => whose === user && !known.includes(id)),
+  );
 }
 
 describe("the message shortcut", () => {
@@ -44,7 +54,9 @@ describe("the message shortcut", () => {
     const message = written("Please look at the list", { files: [{ name: "list.csv", bytes }] });
     const { id } = await choose(message);
     await world.fakeSlack.submitModal({ eventsUrl: world.eventsUrl, id, filledIn: {} });
-    const answer = await until(() => world.answersTo(message).find(({ text }) => text.includes("echo agent")));
+    const answer = await until(() =>
+      world.answersTo(message).find(({ text }) => text.includes("echo agent")),
+    );
     expect(answer.text).toMatch(/You wrote and attached a file:\n.*Please look at the list/);
     expect(answer.threadTs).toBe(message.ts);
   });
@@ -54,10 +66,16 @@ describe("the message shortcut", () => {
     const { id } = await choose(message);
     const filledIn = { [instructionLabel]: "Translate this" };
     const submit = () => world.fakeSlack.submitModal({ eventsUrl: world.eventsUrl, id, filledIn });
-    expect(await Promise.all([submit(), submit()])).toMatchObject([{ status: 200 }, { status: 200 }]);
-    const answers = () => world.answersTo(message).filter(({ text }) => text.includes("echo agent"));
+    expect(await Promise.all([submit(), submit()])).toMatchObject([
+      { status: 200 },
+      { status: 200 },
+    ]);
+    const answers = () =>
+      world.answersTo(message).filter(({ text }) => text.includes("echo agent"));
     const [answer] = await until(() => answers().length > 0 && answers());
-    expect(answer?.text).toMatch(/You wrote:\nTranslate this\s+> .*The gate is closed\n> from sunset on/);
+    expect(answer?.text).toMatch(
+      /You wrote:\nTranslate this\s+> .*The gate is closed\n> from sunset on/,
+    );
     // Another use of the same message is another task.
     const { id: second } = await choose(message);
     await world.fakeSlack.submitModal({ eventsUrl: world.eventsUrl, id: second, filledIn: {} });
@@ -69,7 +87,9 @@ describe("the message shortcut", () => {
     const message = written("Who may ask about this?");
     const { id } = await choose(message, "UHANAKO");
     await world.fakeSlack.submitModal({ eventsUrl: world.eventsUrl, id, filledIn: {} });
-    const refusal = await until(() => world.fakeSlack.ephemeralMessages().find(({ user }) => user === "UHANAKO"));
+    const refusal = await until(() =>
+      world.fakeSlack.ephemeralMessages().find(({ user }) => user === "UHANAKO"),
+    );
     expect(refusal.text).toContain("こちらでの利用が許可されていません");
     expect(textsOf(world.answersTo(message))).toBe("");
   });
@@ -86,16 +106,24 @@ describe("the message shortcut", () => {
     const { id, view } = await choose(message);
     expect(view.private_metadata).toContain("channels");
     await world.fakeSlack.submitModal({ eventsUrl: world.eventsUrl, id, filledIn: {} });
-    const refusal = await until(() => world.fakeSlack.ephemeralMessages().find(({ channel }) => channel === "CSHARED"));
+    const refusal = await until(() =>
+      world.fakeSlack.ephemeralMessages().find(({ channel }) => channel === "CSHARED"),
+    );
     expect(refusal.text).toContain("other organizations");
   });
 
   it("tells the person alone where the message is gone", async () => {
     const message = written("Never mind");
     const { id } = await choose(message);
-    world.fakeSlack.remove({ eventsUrl: world.fakeSlack.apiUrl, channel: message.channel, ts: message.ts });
+    world.fakeSlack.remove({
+      eventsUrl: world.fakeSlack.apiUrl,
+      channel: message.channel,
+      ts: message.ts,
+    });
     await world.fakeSlack.submitModal({ eventsUrl: world.eventsUrl, id, filledIn: {} });
-    const notice = await until(() => world.fakeSlack.ephemeralMessages().find(({ text }) => text.includes("deleted")));
+    const notice = await until(() =>
+      world.fakeSlack.ephemeralMessages().find(({ text }) => text.includes("deleted")),
+    );
     expect(notice.user).toBe("UPERSON");
   });
 });

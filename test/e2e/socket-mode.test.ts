@@ -26,7 +26,10 @@ let started: Process[];
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-socket-"));
   fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
-  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: fakeSlack.apiUrl });
+  slack = await startSocketModeSlack({
+    appToken: tokens.SLACK_APP_TOKEN,
+    forwardTo: fakeSlack.apiUrl,
+  });
   executionPort = await freePort();
   started = [];
   const config = {
@@ -46,7 +49,11 @@ afterEach(async () => {
 
 async function start(): Promise<Process> {
   const ports = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: String(executionPort) };
-  const process = sekisho({ args: ["start"], cwd: folder, env: { ...tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" } });
+  const process = sekisho({
+    args: ["start"],
+    cwd: folder,
+    env: { ...tokens, ...ports, SEKISHO_LOG_LEVEL: "debug" },
+  });
   started.push(process);
   await process.prints("Connected to Slack over Socket Mode");
   return process;
@@ -58,7 +65,9 @@ function inThread(
   place: FakeSlackMessage,
   isWished: (message: FakeSlackMessage) => boolean,
 ): Promise<FakeSlackMessage> {
-  return until(() => fakeSlack.thread(place).find(isWished), { seen: () => `${textsOf(fakeSlack.thread(place))}` });
+  return until(() => fakeSlack.thread(place).find(isWished), {
+    seen: () => `${textsOf(fakeSlack.thread(place))}`,
+  });
 }
 
 it("what was not acknowledged when it was killed comes again, and answers the question once; then a button does", async () => {
@@ -70,7 +79,11 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
   // It can take nothing any more, but its connection stands.
   killed.child.kill("SIGSTOP");
   const reply = fakeSlack.reply({ eventsUrl, threadTs: asked.ts, text: "private no thanks" });
-  const payload = createEventPayload({ event: "message", message: reply.message, eventId: "EvAGAIN" });
+  const payload = createEventPayload({
+    event: "message",
+    message: reply.message,
+    eventId: "EvAGAIN",
+  });
   const deliveries = slack.deliver({ type: "events_api", payload });
   await killed.kill("SIGKILL");
   const restarted = await start();
@@ -79,7 +92,9 @@ it("what was not acknowledged when it was killed comes again, and answers the qu
 
   const second = fakeSlack.ask({ eventsUrl, text: "private too, ask me" }).message;
   const { channel, ts } = await inThread(second, (message) => labelsOf(message).includes("No"));
-  expect((await fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No" }).delivered).status).toBe(200);
+  expect(
+    (await fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No" }).delivered).status,
+  ).toBe(200);
   await inThread(second, ({ text }) => text.includes("Shall I go on? no"));
 
   // The words are the answer to the question, and no task of their own.

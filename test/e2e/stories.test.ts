@@ -19,8 +19,16 @@ afterEach(async () => {
   world = undefined;
 });
 
-async function cancelAtTheHost({ executionUrl }: E2eWorld, taskId: string | undefined): Promise<void> {
-  const request = { jsonrpc: "2.0", id: randomUUID(), method: "cancel_task", params: { task_id: taskId } };
+async function cancelAtTheHost(
+  { executionUrl }: E2eWorld,
+  taskId: string | undefined,
+): Promise<void> {
+  const request = {
+    jsonrpc: "2.0",
+    id: randomUUID(),
+    method: "cancel_task",
+    params: { task_id: taskId },
+  };
   await fetch(executionUrl, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -29,9 +37,14 @@ async function cancelAtTheHost({ executionUrl }: E2eWorld, taskId: string | unde
 }
 
 /** Resolves to the host's own id of the task when it is accepted and waits for its result. */
-async function accepted({ observations }: E2eWorld, requestId: string): Promise<string | undefined> {
+async function accepted(
+  { observations }: E2eWorld,
+  requestId: string,
+): Promise<string | undefined> {
   for (;;) {
-    const waiting = observations.find(({ task }) => task.id === requestId && task.state === "waiting");
+    const waiting = observations.find(
+      ({ task }) => task.id === requestId && task.state === "waiting",
+    );
     if (waiting !== undefined) return waiting.task.call?.taskId;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
@@ -66,7 +79,10 @@ function stories({ transport, openEngine }: Way): void {
   it("fails", async () => {
     const world = await start();
     const { message, requestId } = world.ask("slow 600ms fail");
-    expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "execution_failed" });
+    expect((await world.over(requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "execution_failed",
+    });
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
@@ -74,14 +90,20 @@ function stories({ transport, openEngine }: Way): void {
     const world = await start();
     const { message, requestId } = world.ask("slow 30s");
     await cancelAtTheHost(world, await accepted(world, requestId));
-    expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect((await world.over(requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
   it("times out", async () => {
     const world = await start({ deadlineMs: 3000 });
     const { message, requestId } = world.ask("slow 30s");
-    expect((await world.over(requestId)).outcome).toMatchObject({ type: "failed", reason: "timeout" });
+    expect((await world.over(requestId)).outcome).toMatchObject({
+      type: "failed",
+      reason: "timeout",
+    });
     expect(world.answersTo(message)).toHaveLength(1);
   });
 
@@ -98,9 +120,12 @@ function stories({ transport, openEngine }: Way): void {
   });
 }
 
-describe.each(transports)("over %s, a message ends with exactly one visible answer when its task", (transport) => {
-  stories({ transport });
-});
+describe.each(transports)(
+  "over %s, a message ends with exactly one visible answer when its task",
+  (transport) => {
+    stories({ transport });
+  },
+);
 
 describeOnAws(
   `over https on the aws engine, a message ends with exactly one visible answer when its task${leftOut}`,
@@ -129,8 +154,16 @@ describe("the way of a message", () => {
     const { eventsUrl, secrets } = world;
     await Promise.all(
       Array.from({ length: 9 }, (_, index) => {
-        const payload = createEventPayload({ event: index % 2 ? "app_mention" : "message", message });
-        return sendEvent({ eventsUrl, signingSecret: secrets.signingSecret, payload, retryDelaysMs: [] });
+        const payload = createEventPayload({
+          event: index % 2 ? "app_mention" : "message",
+          message,
+        });
+        return sendEvent({
+          eventsUrl,
+          signingSecret: secrets.signingSecret,
+          payload,
+          retryDelaysMs: [],
+        });
       }),
     );
     await world.over(requestId);
@@ -142,7 +175,11 @@ describe("the way of a message", () => {
     world = await startWorld({ transport: "agentcore" });
     const first = world.ask("one");
     await world.over(first.requestId);
-    const reply = world.fakeSlack.ask({ eventsUrl: world.eventsUrl, text: "two", threadTs: first.message.ts });
+    const reply = world.fakeSlack.ask({
+      eventsUrl: world.eventsUrl,
+      text: "two",
+      threadTs: first.message.ts,
+    });
     await world.over(reply.requestId);
     const other = world.ask("three");
     await world.over(other.requestId);
@@ -160,7 +197,9 @@ describe("the way of a message", () => {
     const callsOf = async (text: string) => {
       const before = calls.length;
       const { requestId } = opened.ask(text);
-      await until(() => opened.observations.some(({ task }) => task.id === requestId && task.cleanupDone));
+      await until(() =>
+        opened.observations.some(({ task }) => task.id === requestId && task.cleanupDone),
+      );
       return calls.slice(before).sort();
     };
     const six = [
@@ -210,7 +249,9 @@ describe("the way of a message", () => {
     const lines = world.lines.map((line) => JSON.parse(line));
     const ofOthers = lines.filter(({ request_id }) => request_id !== requestId);
     expect(ofOthers.map(({ message }) => message)).toEqual([]);
-    const told = lines.map(({ message, method, operation }) => [message, operation ?? method ?? []].flat().join(" "));
+    const told = lines.map(({ message, method, operation }) =>
+      [message, operation ?? method ?? []].flat().join(" "),
+    );
     expect(told).toEqual(
       expect.arrayContaining([
         "message_enqueued",

@@ -43,6 +43,9 @@ it("an agent reads who wrote in the thread, and where", async () => {
   expect(readTask()).toMatchObject({
     text: "private second",
     context,
-    history: [{ role: "user", text: "private first", user_id: "UHANAKO", name: "Hanako" }, { role: "assistant" }],
+    history: [
+      { role: "user", text: "private first", user_id: "UHANAKO", name: "Hanako" },
+      { role: "assistant" },
+    ],
   });
 });

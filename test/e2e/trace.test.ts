@@ -14,7 +14,11 @@ async function open(options: Partial<Parameters<typeof startWorld>[0]> = {}, tra
   const collector = await startOtlpCollector();
   closing.push(collector.close);
   const exporter = { type: "otlp", url: collector.url };
-  const world = await startWorld({ transport: "https", telemetry: { traces: { exporter, ...traces } }, ...options });
+  const world = await startWorld({
+    transport: "https",
+    telemetry: { traces: { exporter, ...traces } },
+    ...options,
+  });
   const close = once(world.close);
   closing.push(close);
   return { collector, world, close };
@@ -50,14 +54,20 @@ describe("one message", () => {
   it.each(transports)(
     "is one trace over %s: each span has its parent in it, and there is one root",
     async (transport) => {
-      const { spans, task, requestId } = await spansOf("slow 400ms What is a sekisho?", await open({ transport }));
+      const { spans, task, requestId } = await spansOf(
+        "slow 400ms What is a sekisho?",
+        await open({ transport }),
+      );
       const traceId = parseTrace(task.trace)?.traceparent.slice(3, 35);
       expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]));
       const ids = new Set(spans.map(({ spanId }) => spanId));
       expect(ids.size).toBe(spans.length);
       const [root, ...others] = spans.filter(({ parent }) => parent === undefined);
       expect(others).toEqual([]);
-      expect(root).toMatchObject({ name: "sekisho.task", spanId: task.trace.traceparent.slice(36, 52) });
+      expect(root).toMatchObject({
+        name: "sekisho.task",
+        spanId: task.trace.traceparent.slice(36, 52),
+      });
       expect(spans.filter(({ parent }) => parent !== undefined && !ids.has(parent))).toEqual([]);
       expect(root?.attributes).toMatchObject({
         "sekisho.request_id": requestId,
@@ -114,7 +124,10 @@ describe("one message", () => {
 
   it("has spans of the kinds that tools draw maps of services from", async () => {
     const { spans } = await spansOf("slow 400ms hello", await open());
-    const kinds = spans.map(({ service, name, kind }) => [`${service}: ${name}`, SpanKind[kind - 1]]);
+    const kinds = spans.map(({ service, name, kind }) => [
+      `${service}: ${name}`,
+      SpanKind[kind - 1],
+    ]);
     expect(Object.fromEntries(kinds)).toMatchObject({
       "sekisho-verification: sekisho.task": "INTERNAL",
       "sekisho-verification: process tasks": "CONSUMER",
@@ -153,7 +166,8 @@ describe("one message", () => {
     const { secrets } = opened.world;
     const bytes = opened.collector.bytes();
     expect(bytes).toContain("sekisho.task");
-    for (const canary of ["canary-4f1d", ...Object.values(secrets)]) expect(bytes).not.toContain(canary);
+    for (const canary of ["canary-4f1d", ...Object.values(secrets)])
+      expect(bytes).not.toContain(canary);
   });
 });
 
@@ -162,13 +176,17 @@ describe("a trace that is not kept", () => {
     const opened = await open({ transport: "agentcore" }, { sampleRatio: 0 });
     const { requestId } = opened.world.ask("hello");
     const { trace } = await opened.world.over(requestId);
-    const told = opened.world.stored((name) => name.startsWith("execution")).match(/00-[0-9a-f]{32}-[0-9a-f]{16}-0./g);
+    const told = opened.world
+      .stored((name) => name.startsWith("execution"))
+      .match(/00-[0-9a-f]{32}-[0-9a-f]{16}-0./g);
     await opened.close();
     expect(opened.collector.received).toEqual([]);
     expect(trace.traceparent).toMatch(/-00$/);
     expect(told?.length).toBeGreaterThan(0);
-    expect(told?.filter((each) => !each.startsWith(trace.traceparent.slice(0, 36)) || !each.endsWith("-00"))).toEqual(
-      [],
-    );
+    expect(
+      told?.filter(
+        (each) => !each.startsWith(trace.traceparent.slice(0, 36)) || !each.endsWith("-00"),
+      ),
+    ).toEqual([]);
   });
 });

@@ -3,7 +3,15 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { sekisho } from "./processes.ts";
-import { browserAt, type E2eWorld, install, inThread, startWorld, textsOf, together } from "./world.ts";
+import {
+  browserAt,
+  type E2eWorld,
+  install,
+  inThread,
+  startWorld,
+  textsOf,
+  together,
+} from "./world.ts";
 
 const clientSecret = "a-client-secret-of-this-test";
 /** Rules are in force within it. */
@@ -11,7 +19,10 @@ const rulesKeptMs = 15_000;
 
 let aheadMs = 0;
 
-async function answered(world: E2eWorld, where: { channel: string; user: string }): Promise<string> {
+async function answered(
+  world: E2eWorld,
+  where: { channel: string; user: string },
+): Promise<string> {
   const asked = world.ask("private, let me in", where);
   expect((await world.over(asked.requestId)).outcome).toMatchObject({ type: "answer" });
   return textsOf(world.answersTo(asked.message));
@@ -25,24 +36,39 @@ const stories = {
     await inThread(world, first, () => true);
     const second = world.ask("private, at the same time");
     expect((await world.over(second.requestId)).outcome).toEqual({ type: "limited", by: "user" });
-    const told = () => world.fakeSlack.ephemeralMessages().filter(({ channel }) => channel === second.message.channel);
-    expect(told().map(({ text }) => text)).toEqual([expect.stringContaining("your limit of tasks in progress")]);
+    const told = () =>
+      world.fakeSlack
+        .ephemeralMessages()
+        .filter(({ channel }) => channel === second.message.channel);
+    expect(told().map(({ text }) => text)).toEqual([
+      expect.stringContaining("your limit of tasks in progress"),
+    ]);
     await world.over(first.requestId);
     const third = world.ask("private, after it");
     expect((await world.over(third.requestId)).outcome).toMatchObject({ type: "answer" });
     const fourth = world.ask("private, one too many");
-    expect((await world.over(fourth.requestId)).outcome).toMatchObject({ type: "limited", by: "user" });
+    expect((await world.over(fourth.requestId)).outcome).toMatchObject({
+      type: "limited",
+      by: "user",
+    });
     expect(told()[1]?.text).toMatch(/reached your limit for now.*in (59|60) minutes|in 1 hour/);
     const fifth = world.ask("private, once more");
-    expect((await world.over(fifth.requestId)).outcome).toMatchObject({ type: "limited", by: "user" });
+    expect((await world.over(fifth.requestId)).outcome).toMatchObject({
+      type: "limited",
+      by: "user",
+    });
     for (const { message } of [second, fourth, fifth]) expect(world.answersTo(message)).toEqual([]);
     expect(told()).toHaveLength(2);
-    expect(world.lines.filter((line) => line.includes('"task_started"') && line.includes(fourth.requestId))).toEqual(
-      [],
-    );
+    expect(
+      world.lines.filter(
+        (line) => line.includes('"task_started"') && line.includes(fourth.requestId),
+      ),
+    ).toEqual([]);
   },
 
-  async "a second workspace installs the app in a browser, and is answered by its own token"(world: E2eWorld) {
+  async "a second workspace installs the app in a browser, and is answered by its own token"(
+    world: E2eWorld,
+  ) {
     const stranger = browserAt(world);
     const { code } = world.fakeSlack.authorize({ team: "TSECOND" });
     await stranger.begin();
@@ -53,8 +79,12 @@ const stories = {
     );
 
     await install(world, { team: "TSECOND" });
-    expect(world.fakeSlack.installations()).toContainEqual(expect.objectContaining({ caller: { team: "TSECOND" } }));
-    expect(await answered(world, { channel: "CSECOND", user: "UOUTSIDER" })).toContain("private, let me in");
+    expect(world.fakeSlack.installations()).toContainEqual(
+      expect.objectContaining({ caller: { team: "TSECOND" } }),
+    );
+    expect(await answered(world, { channel: "CSECOND", user: "UOUTSIDER" })).toContain(
+      "private, let me in",
+    );
   },
 
   async "an organization installs it for all of its workspaces, and a command is answered to the person"(
@@ -67,7 +97,11 @@ const stories = {
     ]);
     expect([one, two]).toEqual(Array(2).fill(expect.stringContaining("private, let me in")));
     const { eventsUrl, fakeSlack } = world;
-    const { requestId } = fakeSlack.command({ eventsUrl, text: "private command", channel: "CGRID" });
+    const { requestId } = fakeSlack.command({
+      eventsUrl,
+      text: "private command",
+      channel: "CGRID",
+    });
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
     const places = fakeSlack.messages().filter(({ text }) => text.includes("private command"));
     expect(new Set(places.map(({ channel }) => channel))).toEqual(new Set(["DGRID"]));
@@ -124,8 +158,13 @@ describe("who may ask", () => {
 
     writeFileSync(join(world.folder, "sekisho.config.json"), "{}");
     const entries = world.lines.map((line) => JSON.parse(line));
-    const refusal = entries.find((entry) => entry.message === "request_not_allowed" && entry.user === "UHANAKO");
-    const ids = ["team", "channel", "user"].flatMap((name) => [`--${name}`, String(refusal?.[name])]);
+    const refusal = entries.find(
+      (entry) => entry.message === "request_not_allowed" && entry.user === "UHANAKO",
+    );
+    const ids = ["team", "channel", "user"].flatMap((name) => [
+      `--${name}`,
+      String(refusal?.[name]),
+    ]);
     const why = await sekisho({ args: ["allow", "why", ...ids], cwd: world.folder }).exited;
     const [, typed = ""] = /npx --no-install sekisho (allow add .*)/.exec(why.stdout) ?? [];
     expect(typed).toBe("allow add --team TSTANDIN --channel CRANDOM --user UHANAKO");

@@ -159,10 +159,13 @@ export async function startWorld({
     /** Resolves to the record of the task when its answer is in the thread. */
     over(requestId: string): Promise<Task> {
       const task = ended.get(requestId);
-      return task === undefined ? new Promise((resolve) => waiting.set(requestId, resolve)) : Promise.resolve(task);
+      return task === undefined
+        ? new Promise((resolve) => waiting.set(requestId, resolve))
+        : Promise.resolve(task);
     },
     /** What the bot has in the thread of a message. */
-    answersTo: (message: FakeSlackMessage) => fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
+    answersTo: (message: FakeSlackMessage) =>
+      fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
     async close() {
       await zones?.close();
       await fakeSlack.close();
@@ -174,7 +177,8 @@ export async function startWorld({
 
 function headersOf(request: Request): Headers {
   const headers = new Headers(request.headers);
-  for (const name of ["host", "content-length", "connection", "authorization"]) headers.delete(name);
+  for (const name of ["host", "content-length", "connection", "authorization"])
+    headers.delete(name);
   return headers;
 }
 
@@ -188,7 +192,8 @@ export function inThread(
   { message }: Pick<PostedByFakePerson, "message">,
   isWished: (message: FakeSlackMessage) => boolean,
 ): Promise<FakeSlackMessage> {
-  const seen = () => answersTo(message).map(({ text, reactions, stream }) => ({ text, reactions, stream }));
+  const seen = () =>
+    answersTo(message).map(({ text, reactions, stream }) => ({ text, reactions, stream }));
   return until(() => answersTo(message).find(isWished), { seen: () => JSON.stringify(seen()) });
 }
 
@@ -230,7 +235,10 @@ export function browserAt({ verificationUrl }: E2eWorld) {
   });
 }
 
-export async function install(world: E2eWorld, where: { team: string } | { enterprise: string }): Promise<void> {
+export async function install(
+  world: E2eWorld,
+  where: { team: string } | { enterprise: string },
+): Promise<void> {
   const browser = browserAt(world);
   const { state, authorize } = await browser.begin();
   expect(authorize.searchParams.get("client_id")).toBe("1234.5678");

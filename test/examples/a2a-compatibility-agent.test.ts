@@ -28,7 +28,11 @@ const scenarios: [string, string, object[][]][] = [
   ["tck-stream-002", "COMPLETED", [[{ text: "Done" }]]],
   ["tck-stream-003", "COMPLETED", [[{ text: "Stream task lifecycle" }]]],
   ["tck-stream-basic", "COMPLETED", [[{ text: "Streamed content" }]]],
-  ["tck-stream-chunked", "COMPLETED", [[{ text: "chunk one " }], [{ text: "chunk two " }], [{ text: "chunk three" }]]],
+  [
+    "tck-stream-chunked",
+    "COMPLETED",
+    [[{ text: "chunk one " }], [{ text: "chunk two " }], [{ text: "chunk three" }]],
+  ],
   ["tck-stream-ordering-001", "COMPLETED", [[{ text: "Ordered output" }]]],
   ["tck-stream-artifact-text", "COMPLETED", [[{ text: "Streamed text content" }]]],
   ["tck-stream-artifact-file", "COMPLETED", [[{ raw: "dGNr", ...file }]]],
@@ -51,7 +55,12 @@ describe("the compatibility agent, by the message's id", () => {
   });
 
   it("sekisho-seen: tells the message id, the context id and every part that it was sent", async () => {
-    const parts = [{ text: "hi" }, { raw: "dGNr", ...file }, { url: "https://example.com/a" }, { data: { a: [1] } }];
+    const parts = [
+      { text: "hi" },
+      { raw: "dGNr", ...file },
+      { url: "https://example.com/a" },
+      { data: { a: [1] } },
+    ];
     const messageId = idOf("sekisho-seen");
     const task = await send({ messageId, contextId: "a-context", parts });
     // The agent's context id is made of the caller and the conversation.
@@ -59,47 +68,65 @@ describe("the compatibility agent, by the message's id", () => {
     expect(partsOf(task)).toEqual([[{ data: { messageId, contextId, parts } }]]);
   });
 
-  it.each(scenarios)("%s: a stream begins with the task, tells what is made, and ends with %s", async (name, state) => {
-    const events = await stream(userMessage("hi", { messageId: idOf(name) }));
-    const { task } = events[0] as { task: A2aTask };
-    const last = events.at(-1) as { statusUpdate?: { status: A2aTask["status"] } };
-    const ended = last.statusUpdate?.status ?? task.status;
-    expect(ended.state).toBe(`TASK_STATE_${state}`);
-    const told = events.flatMap((event) => ("artifactUpdate" in event ? [event.artifactUpdate.artifact] : []));
-    const now = await host.result<A2aTask>("GetTask", { id: task.id });
-    expect([...(task.artifacts ?? []), ...told]).toEqual(now.artifacts ?? []);
-  });
+  it.each(scenarios)(
+    "%s: a stream begins with the task, tells what is made, and ends with %s",
+    async (name, state) => {
+      const events = await stream(userMessage("hi", { messageId: idOf(name) }));
+      const { task } = events[0] as { task: A2aTask };
+      const last = events.at(-1) as { statusUpdate?: { status: A2aTask["status"] } };
+      const ended = last.statusUpdate?.status ?? task.status;
+      expect(ended.state).toBe(`TASK_STATE_${state}`);
+      const told = events.flatMap((event) =>
+        "artifactUpdate" in event ? [event.artifactUpdate.artifact] : [],
+      );
+      const now = await host.result<A2aTask>("GetTask", { id: task.id });
+      expect([...(task.artifacts ?? []), ...told]).toEqual(now.artifacts ?? []);
+    },
+  );
 
   it("tck-message-response: the answer is a message, sent or streamed", async () => {
     const message = () => userMessage("hi", { messageId: idOf("tck-message-response") });
-    const answer = { message: { role: "ROLE_AGENT", parts: [{ text: "Direct message response" }] } };
-    expect(await host.result<SendResult>("SendMessage", { message: message() })).toMatchObject(answer);
+    const answer = {
+      message: { role: "ROLE_AGENT", parts: [{ text: "Direct message response" }] },
+    };
+    expect(await host.result<SendResult>("SendMessage", { message: message() })).toMatchObject(
+      answer,
+    );
     const events = await stream(message());
     expect(events).toMatchObject([answer]);
   });
 
   it("tck-cancel: the task works until it is canceled", async () => {
-    const { id, status } = await send({ messageId: idOf("tck-cancel") }, { returnImmediately: true });
+    const { id, status } = await send(
+      { messageId: idOf("tck-cancel") },
+      { returnImmediately: true },
+    );
     expect(status.state).toMatch(/SUBMITTED|WORKING/);
     const canceled = await host.result("CancelTask", { id });
     expect(canceled.status.state).toBe("TASK_STATE_CANCELED");
   });
 
-  it.each(["tck-input-required", "tck-auth-required"])("%s: any answer ends the task", async (name) => {
-    const { id: taskId } = await send({ messageId: idOf(name) });
-    expect(await send({ taskId }, {}, "blue")).toMatchObject({
-      id: taskId,
-      status: { state: "TASK_STATE_COMPLETED" },
-      artifacts: [{ artifactId: "answer", parts: [{ text: "blue" }] }],
-    });
-  });
+  it.each(["tck-input-required", "tck-auth-required"])(
+    "%s: any answer ends the task",
+    async (name) => {
+      const { id: taskId } = await send({ messageId: idOf(name) });
+      expect(await send({ taskId }, {}, "blue")).toMatchObject({
+        id: taskId,
+        status: { state: "TASK_STATE_COMPLETED" },
+        artifacts: [{ artifactId: "answer", parts: [{ text: "blue" }] }],
+      });
+    },
+  );
 
   it("an answer may name a scenario of its own, which counts", async () => {
     const { id: taskId } = await send({ messageId: idOf("tck-input-required") });
     const again = await send({ taskId, messageId: idOf("tck-input-required") });
     expect(again.status.state).toBe("TASK_STATE_INPUT_REQUIRED");
     const last = await send({ taskId, messageId: idOf("tck-complete-task") });
-    expect(last).toMatchObject({ status: { state: "TASK_STATE_COMPLETED" }, artifacts: [{ parts: [hello] }] });
+    expect(last).toMatchObject({
+      status: { state: "TASK_STATE_COMPLETED" },
+      artifacts: [{ parts: [hello] }],
+    });
   });
 
   it("tck-multi-turn: asks until the user is done", async () => {
@@ -128,7 +155,11 @@ function idOf(name: string): string {
   return `${name}-${randomUUID()}`;
 }
 
-async function send(over: Partial<Message>, configuration: object = {}, text = "hi"): Promise<A2aTask> {
+async function send(
+  over: Partial<Message>,
+  configuration: object = {},
+  text = "hi",
+): Promise<A2aTask> {
   const params = { message: userMessage(text, over), configuration };
   return (await host.result<{ task: A2aTask }>("SendMessage", params)).task;
 }

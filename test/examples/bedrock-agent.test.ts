@@ -13,8 +13,17 @@ const before = process.env;
 const closing: (() => Promise<void>)[] = [];
 beforeEach(() => {
   process.env = {
-    ...{ PATH: before.PATH, HOME: "/nowhere", AWS_EC2_METADATA_DISABLED: "true", AWS_REGION: "eu-central-1" },
-    ...{ AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: "hunter2-secret", BEDROCK_MODEL_ID: modelId },
+    ...{
+      PATH: before.PATH,
+      HOME: "/nowhere",
+      AWS_EC2_METADATA_DISABLED: "true",
+      AWS_REGION: "eu-central-1",
+    },
+    ...{
+      AWS_ACCESS_KEY_ID: accessKeyId,
+      AWS_SECRET_ACCESS_KEY: "hunter2-secret",
+      BEDROCK_MODEL_ID: modelId,
+    },
   };
 });
 afterEach(async () => {
@@ -23,7 +32,13 @@ afterEach(async () => {
 });
 
 /** The SDK reads its endpoint once per client, so each test loads the example anew. */
-async function agentAt({ endpoint, close }: { endpoint: string; close(): Promise<void> }): Promise<Agent> {
+async function agentAt({
+  endpoint,
+  close,
+}: {
+  endpoint: string;
+  close(): Promise<void>;
+}): Promise<Agent> {
   closing.push(close);
   process.env.AWS_ENDPOINT_URL_BEDROCK_RUNTIME = endpoint;
   jest.resetModules();
@@ -32,19 +47,28 @@ async function agentAt({ endpoint, close }: { endpoint: string; close(): Promise
 
 async function startModel(rounds: ConverseRound[] | ((request: ConverseRequest) => ConverseRound)) {
   let round = 0;
-  const next = typeof rounds === "function" ? rounds : () => rounds[round++] ?? { texts: ["too many rounds"] };
+  const next =
+    typeof rounds === "function" ? rounds : () => rounds[round++] ?? { texts: ["too many rounds"] };
   const model = await startConverse({ modelId, accessKeyId, rounds: next });
   return { model, agent: await agentAt(model) };
 }
 
 async function updatesOf(agent: Agent, task: Partial<typeof hello> & { history?: object[] } = {}) {
   const updates: TaskUpdate[] = [];
-  for await (const update of runAgent(agent, agentTask({ ...hello, ...task } as never), agentContext()))
+  for await (const update of runAgent(
+    agent,
+    agentTask({ ...hello, ...task } as never),
+    agentContext(),
+  ))
     updates.push(update);
   return updates;
 }
 
-const time = (id: string, zone: string) => ({ id, name: "current_time", input: JSON.stringify({ time_zone: zone }) });
+const time = (id: string, zone: string) => ({
+  id,
+  name: "current_time",
+  input: JSON.stringify({ time_zone: zone }),
+});
 
 describe("the Bedrock agent", () => {
   it("asks the model, and passes its answer on as it is written", async () => {
@@ -79,7 +103,10 @@ describe("the Bedrock agent", () => {
 
   it("runs the tool for each call, and gives each result back", async () => {
     const calls = [time("use-1", "Asia/Tokyo"), time("use-2", "Mars")];
-    const { model, agent } = await startModel([{ texts: ["Let me see."], calls }, { texts: ["Late."] }]);
+    const { model, agent } = await startModel([
+      { texts: ["Let me see."], calls },
+      { texts: ["Late."] },
+    ]);
     const answer = { type: "answer", text: "Late.", usage: { input_tokens: 20, output_tokens: 4 } };
     expect((await updatesOf(agent)).at(-1)).toEqual(answer);
     expect(model.accepted.at(-1)?.messages.slice(1)).toMatchObject([
@@ -90,15 +117,28 @@ describe("the Bedrock agent", () => {
       {
         role: "user",
         content: [
-          { toolResult: { toolUseId: "use-1", content: [{ text: expect.stringMatching(/GMT\+9$/) }] } },
-          { toolResult: { toolUseId: "use-2", status: "error", content: [{ text: "There is no such time zone." }] } },
+          {
+            toolResult: {
+              toolUseId: "use-1",
+              content: [{ text: expect.stringMatching(/GMT\+9$/) }],
+            },
+          },
+          {
+            toolResult: {
+              toolUseId: "use-2",
+              status: "error",
+              content: [{ text: "There is no such time zone." }],
+            },
+          },
         ],
       },
     ]);
   });
 
   it("asks five times at most", async () => {
-    const { model, agent } = await startModel(({ messages }) => ({ calls: [time(`use-${messages.length}`, "UTC")] }));
+    const { model, agent } = await startModel(({ messages }) => ({
+      calls: [time(`use-${messages.length}`, "UTC")],
+    }));
     expect((await updatesOf(agent)).at(-1)).toEqual({ type: "failure", reason: "budget_exceeded" });
     expect(model.accepted).toHaveLength(5);
   });
@@ -117,7 +157,10 @@ describe("in the host, the Bedrock agent", () => {
     ["filters its answer", { texts: ["half of hunter2"], stopReason: "content_filtered" }],
     ["says nothing", {}],
     ["breaks off", { texts: ["half of hunter2"], stopReason: null }],
-    ["writes input that is no JSON", { calls: [{ id: "use-1", name: "current_time", input: '{"time' }] }],
+    [
+      "writes input that is no JSON",
+      { calls: [{ id: "use-1", name: "current_time", input: '{"time' }] },
+    ],
   ])("fails where the model %s", async (_what, round) => {
     const { agent } = await startModel([round]);
     expect(await failureOf(agent)).toBe("execution_failed");

@@ -29,7 +29,14 @@ describe("our own host with the example's configuration, as its image runs it", 
     const authenticator = { ...example.execution.authenticator, issuer: issuer.issuer };
     const execution = { ...example.execution, authenticator };
     writeFileSync(join(folder, "config.json"), JSON.stringify({ ...example, execution }));
-    const words = ["execution", "bundle", "--config", join(folder, "config.json"), "--out", join(folder, "app")];
+    const words = [
+      "execution",
+      "bundle",
+      "--config",
+      join(folder, "config.json"),
+      "--out",
+      join(folder, "app"),
+    ];
     expect(await commandHere(words, {})).toMatchObject({ code: 0 });
     child = spawn(process.execPath, [join(folder, startWord)], {
       cwd: folder,
@@ -48,7 +55,11 @@ describe("our own host with the example's configuration, as its image runs it", 
   /** As AWS STS issues them to a role. */
   function tokenOf(subject: string): Promise<string> {
     const [, , , , account] = subject.split(":");
-    return issuer.sign({ aud: audience, sub: subject, "https://sts.amazonaws.com/": { aws_account: account } });
+    return issuer.sign({
+      aud: audience,
+      sub: subject,
+      "https://sts.amazonaws.com/": { aws_account: account },
+    });
   }
 
   it("keeps what the contract requires, for tokens of the Verification role", async () => {
@@ -88,7 +99,9 @@ async function listening(child: ChildProcess): Promise<string> {
     said += chunk;
   });
   for (;;) {
-    const { address } = JSON.parse(/.*server_listens.*/.exec(said)?.[0] ?? "{}") as { address?: string };
+    const { address } = JSON.parse(/.*server_listens.*/.exec(said)?.[0] ?? "{}") as {
+      address?: string;
+    };
     if (address !== undefined) return address;
     if (child.exitCode !== null) throw new Error(`It ended: ${said}`);
     await new Promise((passed) => setTimeout(passed, 10));

@@ -7,7 +7,13 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { checkEndpoint } from "../../lib/package/conformance.ts";
 import { eventually } from "../execution/test-host.ts";
-import { addressOf, answerWithoutBody, type Command, type ExampleProcess, spawnExample } from "./example-process.ts";
+import {
+  addressOf,
+  answerWithoutBody,
+  type Command,
+  type ExampleProcess,
+  spawnExample,
+} from "./example-process.ts";
 
 const examples = resolve(import.meta.dirname, "../../examples");
 const built = mkdtempSync(join(tmpdir(), "sekisho-examples-"));
@@ -17,9 +23,11 @@ const { PATH = "", HOME = "" } = process.env;
 /** Nothing can be fetched, so that a package beyond the standard library does not build. */
 const goEnv = { PATH, HOME, GOPROXY: "off", GOFLAGS: "-mod=mod", GOTOOLCHAIN: "local" };
 const goIn = join(examples, "go-zone");
-const go = (...args: string[]) => spawnSync("go", args, { cwd: goIn, env: goEnv, encoding: "utf8" });
+const go = (...args: string[]) =>
+  spawnSync("go", args, { cwd: goIn, env: goEnv, encoding: "utf8" });
 
-const hasPython = spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).status === 0;
+const hasPython =
+  spawnSync("python3", ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).status === 0;
 const hasGo = go("version").status === 0;
 
 type Example = {
@@ -41,7 +49,11 @@ const all: Example[] = [
     name: "the zone in Python",
     path: "/",
     // Without the packages of the site, so that an import beyond the standard library fails.
-    command: { command: "python3", args: ["-S", "-s", "-E", "zone.py"], cwd: join(examples, "python-zone") },
+    command: {
+      command: "python3",
+      args: ["-S", "-s", "-E", "zone.py"],
+      cwd: join(examples, "python-zone"),
+    },
     isOurHost: false,
     whyNot: !hasPython && "there is no python3 of version 3.11 or newer",
   },
@@ -71,7 +83,8 @@ type Report = Exclude<Awaited<ReturnType<typeof checkEndpoint>>, { unreachable: 
 const reports = new Map<string, Report | { unreachable: string }>();
 
 beforeAll(async () => {
-  if (hasGo) expect(go("build", "-o", join(built, "zone"), ".")).toMatchObject({ status: 0, stderr: "" });
+  if (hasGo)
+    expect(go("build", "-o", join(built, "zone"), ".")).toMatchObject({ status: 0, stderr: "" });
   for (const [name, example] of rows) running.set(name, await start(example));
   // At the same time, because each run mostly waits.
   const check = async (example: Example) => {
@@ -106,9 +119,20 @@ describe.each(rows)("%s", (_name, example) => {
     if (report === undefined || "unreachable" in report) throw new Error(report?.unreachable);
     expect(report.cases.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(report.kept).toBe(true);
-    const passed = report.cases.filter(({ outcome }) => outcome === "passed").map((one) => one.name);
-    const ofLongTasks = ["accepted/partial-text", "cancel/then-read", "ended/success", "second-look/canceled"];
-    const ofRepeated = ["idempotency/same-outcome", "idempotency/other-content", "second-look/repeated-slow"];
+    const passed = report.cases
+      .filter(({ outcome }) => outcome === "passed")
+      .map((one) => one.name);
+    const ofLongTasks = [
+      "accepted/partial-text",
+      "cancel/then-read",
+      "ended/success",
+      "second-look/canceled",
+    ];
+    const ofRepeated = [
+      "idempotency/same-outcome",
+      "idempotency/other-content",
+      "second-look/repeated-slow",
+    ];
     expect(passed).toEqual(expect.arrayContaining([...ofLongTasks, ...ofRepeated]));
     expect(passed.length).toBeGreaterThan(120);
   });
@@ -125,7 +149,9 @@ describe.each(rows)("%s", (_name, example) => {
     const url = urlOf(example);
     expect(await answerWithoutBody(url, ["content-length: 50"])).toContain(" 401 ");
     const known = [`authorization: Bearer ${token}`, "content-type: application/json"];
-    expect(await answerWithoutBody(url, [...known, "content-length: 262145"])).toMatch(/ 413 |-32075/);
+    expect(await answerWithoutBody(url, [...known, "content-length: 262145"])).toMatch(
+      / 413 |-32075/,
+    );
   });
 
   it("gives the answer that is under way when it is ended, and then ends", async () => {
@@ -156,10 +182,14 @@ for (const [name, example] of ofOtherLanguages)
     it("holds a poll until there is more of the answer", async () => {
       const url = urlOf(example);
       const { result } = await call(url, "execute_task", { text: "wait 4" });
-      const poll = async () => (await call(url, "get_task", { task_id: result?.task_id, wait_ms: 20_000 })).result;
+      const poll = async () =>
+        (await call(url, "get_task", { task_id: result?.task_id, wait_ms: 20_000 })).result;
       const [first, second] = [await poll(), await poll()];
       expect([first?.status, second?.status]).toEqual(["accepted", "accepted"]);
-      const [before = "", after = ""] = [first?.progress?.partial_text, second?.progress?.partial_text];
+      const [before = "", after = ""] = [
+        first?.progress?.partial_text,
+        second?.progress?.partial_text,
+      ];
       expect(after.startsWith(before) && after.length > before.length).toBe(true);
     });
 
@@ -168,7 +198,10 @@ for (const [name, example] of ofOtherLanguages)
       const wait = () => call(url, "execute_task", { text: "wait 600" });
       const started = await Promise.all(Array.from({ length: 32 }, wait));
       expect(started.map(({ result }) => result?.status)).toEqual(started.map(() => "accepted"));
-      expect(await wait()).toMatchObject({ status: 429, error: { code: -32070, data: { retryable: true } } });
+      expect(await wait()).toMatchObject({
+        status: 429,
+        error: { code: -32070, data: { retryable: true } },
+      });
       await call(url, "cancel_task", { task_id: started[0]?.result?.task_id });
       // The place is free once the agent itself has stopped.
       await eventually(async () => (await wait()).result?.status === "accepted");
@@ -180,7 +213,11 @@ describe.each(apps)("%s", (_name, example) => {
   it("has routes of its own, with a body parser", async () => {
     const { origin } = new URL(urlOf(example));
     const headers = { "content-type": "application/json" };
-    const greet = await fetch(`${origin}/greetings`, { method: "POST", headers, body: '{"name":"Kim"}' });
+    const greet = await fetch(`${origin}/greetings`, {
+      method: "POST",
+      headers,
+      body: '{"name":"Kim"}',
+    });
     expect(await greet.json()).toEqual({ greeting: "Hello, Kim!" });
   });
 

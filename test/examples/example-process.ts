@@ -15,7 +15,10 @@ export type ExampleProcess = {
 };
 
 /** It has no other variables than these. */
-export function spawnExample({ command, args, cwd }: Command, env: Record<string, string>): ExampleProcess {
+export function spawnExample(
+  { command, args, cwd }: Command,
+  env: Record<string, string>,
+): ExampleProcess {
   const { PATH = "", HOME = "" } = process.env;
   const child = spawn(command, args, {
     cwd,
@@ -29,7 +32,11 @@ export function spawnExample({ command, args, cwd }: Command, env: Record<string
       said += chunk;
     });
   }
-  return { child, said: () => said, ended: once(child, "close").then(([code]) => code as number | null) };
+  return {
+    child,
+    said: () => said,
+    ended: once(child, "close").then(([code]) => code as number | null),
+  };
 }
 
 /** Resolves to its address, such as `http://127.0.0.1:8080`, once it has printed it. */

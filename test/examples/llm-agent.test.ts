@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { agent } from "../../examples/llm-agent/agent.ts";
 import { runAgent, type TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
-import { type CompletionRequest, type Round, startChatCompletions } from "../doubles/chat-completions.ts";
+import {
+  type CompletionRequest,
+  type Round,
+  startChatCompletions,
+} from "../doubles/chat-completions.ts";
 import { agentContext, agentTask } from "../execution/agents/agent-context.ts";
 import { startModelServer } from "../execution/agents/model-server.ts";
 import { createTestHost, hello } from "../execution/test-host.ts";
@@ -19,9 +23,12 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close();
 });
 
-async function startModel(rounds: Round[] | ((request: CompletionRequest) => Round | Promise<Round>)) {
+async function startModel(
+  rounds: Round[] | ((request: CompletionRequest) => Round | Promise<Round>),
+) {
   let round = 0;
-  const next = typeof rounds === "function" ? rounds : () => rounds[round++] ?? { text: ["too many rounds"] };
+  const next =
+    typeof rounds === "function" ? rounds : () => rounds[round++] ?? { text: ["too many rounds"] };
   const model = await startChatCompletions({ apiKey, rounds: next });
   closing.push(model.close);
   process.env.MODEL_BASE_URL = model.baseUrl;
@@ -32,12 +39,20 @@ async function startModel(rounds: Round[] | ((request: CompletionRequest) => Rou
 async function updatesOf(signal = new AbortController().signal): Promise<TaskUpdate[]> {
   const history = [{ role: "assistant" as const, text: "Good morning" }];
   const updates: TaskUpdate[] = [];
-  for await (const update of runAgent(agent, agentTask({ ...hello, history }), agentContext(signal)))
+  for await (const update of runAgent(
+    agent,
+    agentTask({ ...hello, history }),
+    agentContext(signal),
+  ))
     updates.push(update);
   return updates;
 }
 
-const lookUp = (id: string, topic: string) => ({ id, name: "look_up", args: JSON.stringify({ topic }) });
+const lookUp = (id: string, topic: string) => ({
+  id,
+  name: "look_up",
+  args: JSON.stringify({ topic }),
+});
 
 describe("the LLM agent", () => {
   it("asks the model with the thread and the tools, and passes its answer on as it is written", async () => {
@@ -62,14 +77,25 @@ describe("the LLM agent", () => {
 
   it("runs the tools that the model calls, two at once too, and gives each result back", async () => {
     const model = await startModel([
-      { text: ["Let me see."], calls: [lookUp("call-1", "vacation"), lookUp("call-2", "expenses")] },
+      {
+        text: ["Let me see."],
+        calls: [lookUp("call-1", "vacation"), lookUp("call-2", "expenses")],
+      },
       { text: ["30 days."] },
     ]);
     const updates = await updatesOf();
     expect(updates).toContainEqual({ type: "progress", text: "Using look_up" });
-    expect(updates.at(-1)).toEqual({ type: "answer", text: "30 days.", usage: { input_tokens: 20, output_tokens: 4 } });
+    expect(updates.at(-1)).toEqual({
+      type: "answer",
+      text: "30 days.",
+      usage: { input_tokens: 20, output_tokens: 4 },
+    });
     expect(model.accepted.at(-1)?.messages.slice(-3)).toMatchObject([
-      { role: "assistant", content: "Let me see.", tool_calls: [{ id: "call-1" }, { id: "call-2" }] },
+      {
+        role: "assistant",
+        content: "Let me see.",
+        tool_calls: [{ id: "call-1" }, { id: "call-2" }],
+      },
       { role: "tool", tool_call_id: "call-1", content: expect.stringContaining("30 days") },
       { role: "tool", tool_call_id: "call-2", content: expect.stringContaining("receipts") },
     ]);
@@ -77,9 +103,14 @@ describe("the LLM agent", () => {
 
   it("tells the time where the model asks for it", async () => {
     const args = JSON.stringify({ time_zone: "Asia/Tokyo" });
-    const model = await startModel([{ calls: [{ id: "call-1", name: "current_time", args }] }, { text: ["Late."] }]);
+    const model = await startModel([
+      { calls: [{ id: "call-1", name: "current_time", args }] },
+      { text: ["Late."] },
+    ]);
     await updatesOf();
-    expect(model.accepted.at(-1)?.messages.at(-1)?.content).toMatch(/ \d{4} at \d\d:\d\d:\d\d GMT\+9/);
+    expect(model.accepted.at(-1)?.messages.at(-1)?.content).toMatch(
+      / \d{4} at \d\d:\d\d:\d\d GMT\+9/,
+    );
   });
 
   it.each([
@@ -100,10 +131,18 @@ describe("the LLM agent", () => {
 
   it("lets the model call tools in four rounds, and asks for an answer in the fifth", async () => {
     const model = await startModel(({ tool_choice, messages }) =>
-      tool_choice === "none" ? { text: ["Done."] } : { calls: [lookUp(`call-${messages.length}`, "vacation")] },
+      tool_choice === "none"
+        ? { text: ["Done."] }
+        : { calls: [lookUp(`call-${messages.length}`, "vacation")] },
     );
     expect((await updatesOf()).at(-1)).toMatchObject({ type: "answer", text: "Done." });
-    expect(model.accepted.map(({ tool_choice }) => tool_choice)).toEqual(["auto", "auto", "auto", "auto", "none"]);
+    expect(model.accepted.map(({ tool_choice }) => tool_choice)).toEqual([
+      "auto",
+      "auto",
+      "auto",
+      "auto",
+      "none",
+    ]);
   });
 });
 
@@ -120,7 +159,9 @@ describe("in the host, the LLM agent", () => {
     let round = 0;
     const model = await startModelServer((response) => {
       round += 1;
-      const calls = [{ index: 0, id: `call-${round}`, function: { name: "look_up", arguments: "{}" } }];
+      const calls = [
+        { index: 0, id: `call-${round}`, function: { name: "look_up", arguments: "{}" } },
+      ];
       const choices = [{ delta: { tool_calls: calls }, finish_reason: "tool_calls" }];
       response.end(`data: ${JSON.stringify({ choices })}\n\ndata: [DONE]\n\n`);
     });
@@ -142,7 +183,9 @@ describe("in the host, the LLM agent", () => {
   });
 
   it("fails where the endpoint reports an error in its stream", async () => {
-    const model = await startModelServer((response) => response.end('data: {"error":{"message":"hunter2"}}\n\n'));
+    const model = await startModelServer((response) =>
+      response.end('data: {"error":{"message":"hunter2"}}\n\n'),
+    );
     closing.push(model.close);
     process.env.MODEL_BASE_URL = model.baseUrl;
     expect(await failure()).toBe("execution_failed");
@@ -168,7 +211,9 @@ describe("in the host, the LLM agent", () => {
 
 describe("the endpoint of these tests", () => {
   const user = { role: "user", content: "hi" };
-  const calls = [{ id: "call-1", type: "function", function: { name: "look_up", arguments: "{}" } }];
+  const calls = [
+    { id: "call-1", type: "function", function: { name: "look_up", arguments: "{}" } },
+  ];
   const tools = [{ type: "function", function: { name: "look_up" } }];
   const result = { role: "tool", tool_call_id: "call-1", content: "30" };
   const calling = { role: "assistant", content: null, tool_calls: calls };
@@ -177,12 +222,24 @@ describe("the endpoint of these tests", () => {
     ["another key", 401, { messages: [user] }, "another"],
     ["an unknown role", 400, { messages: [{ role: "robot", content: "hi" }] }],
     ["an unknown argument", 400, { messages: [user], max_words: 3 }],
-    ["a result without the id of its call", 400, { messages: [user, calling, { role: "tool", content: "30" }] }],
+    [
+      "a result without the id of its call",
+      400,
+      { messages: [user, calling, { role: "tool", content: "30" }] },
+    ],
     ["a result without a call", 400, { messages: [user, result] }],
-    ["a result of another call", 400, { messages: [user, calling, { ...result, tool_call_id: "call-2" }] }],
+    [
+      "a result of another call",
+      400,
+      { messages: [user, calling, { ...result, tool_call_id: "call-2" }] },
+    ],
     ["a call without a result", 400, { messages: [user, calling, user] }],
     ["a call without a result at the end", 400, { messages: [user, calling] }],
-    ["an assistant that says nothing", 400, { messages: [user, { role: "assistant", content: null }] }],
+    [
+      "an assistant that says nothing",
+      400,
+      { messages: [user, { role: "assistant", content: null }] },
+    ],
     ["a choice of tools without tools", 400, { messages: [user], tools: undefined }],
     ["none of these", 200, { messages: [user, calling, result] }],
   ])("refuses %s: %d", async (_what, status, over, key = apiKey) => {

@@ -7,10 +7,13 @@ import { addressOf, type ExampleProcess, spawnExample } from "./example-process.
 
 const folder = resolve(import.meta.dirname, "../../examples/execute-elsewhere/python");
 export const dockerfile = readFileSync(join(folder, "Dockerfile"), "utf8");
-const [command = "", ...words] = JSON.parse(/^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]") as string[];
+const [command = "", ...words] = JSON.parse(
+  /^CMD (\[.*\])$/m.exec(dockerfile)?.[1] ?? "[]",
+) as string[];
 const copied = [...dockerfile.matchAll(/^COPY (\S+) \.$/gm)].map(([, name = ""]) => name);
 
-const isThere = spawnSync(command, ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).status === 0;
+const isThere =
+  spawnSync(command, ["-c", "import sys; sys.exit(sys.version_info < (3, 11))"]).status === 0;
 /** Why the tests are left out, where the example cannot run. */
 export const whyNoPython = isThere ? undefined : `there is no ${command} of version 3.11 or newer`;
 

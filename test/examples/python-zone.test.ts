@@ -10,7 +10,14 @@ import { createClient, type ExecutionClient } from "../../lambdas/verification/t
 import { commandHere } from "../cli/aws/command-here.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { answerWithoutBody } from "./example-process.ts";
-import { dockerfile, endPython, type Python, spawnPython, startPython, whyNoPython } from "./python-image.ts";
+import {
+  dockerfile,
+  endPython,
+  type Python,
+  spawnPython,
+  startPython,
+  whyNoPython,
+} from "./python-image.ts";
 
 const file = resolve(import.meta.dirname, "../../examples/execute-elsewhere/python/agent.py");
 const source = readFileSync(file, "utf8");
@@ -23,8 +30,16 @@ afterAll(endPython);
 
 /** Calls the example with the client of the Verification zone. */
 function ask(url: string, { text = "Good morning", token = env.AGENT_TOKEN } = {}) {
-  const transport = createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => token }) });
-  const destination = { name: "python", dialect: "zone", idempotent: false, callTimeoutMs: hangMs } as const;
+  const transport = createHttpsTransport({
+    url,
+    authorizer: createBearerAuthorizer({ readToken: async () => token }),
+  });
+  const destination = {
+    name: "python",
+    dialect: "zone",
+    idempotent: false,
+    callTimeoutMs: hangMs,
+  } as const;
   const client = createClient({ transport, destination, log: silentLog });
   clients.push(client);
   const [id, sessionId] = [randomUUID(), `session-${"0123456789".repeat(4)}`];
@@ -54,7 +69,9 @@ describe("the Python example", () => {
     const code = source.replace(/^""".*"""$/m, "").split("\n");
     expect(code.filter((line) => line.trim() !== "").length).toBeLessThanOrEqual(46);
     expect(code.filter((line) => line.length > 120)).toEqual([]);
-    const imported = [...source.matchAll(/^(?:import|from) ([\w, .]+?)(?: import .*)?$/gm)].map(([, names]) => names);
+    const imported = [...source.matchAll(/^(?:import|from) ([\w, .]+?)(?: import .*)?$/gm)].map(
+      ([, names]) => names,
+    );
     expect(imported).toEqual(["hmac, http.server, json, os, signal, sys, threading"]);
   });
 
@@ -77,7 +94,9 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
       ["conformance", url, "--budget", "3600", "--auth", "bearer:AGENT_TOKEN", "--json"],
       env,
     );
-    const { cases } = JSON.parse(stdout) as { cases: { name: string; level: string; outcome: string }[] };
+    const { cases } = JSON.parse(stdout) as {
+      cases: { name: string; level: string; outcome: string }[];
+    };
     const required = cases.filter(({ level }) => level === "required");
     expect(required.filter(({ outcome }) => outcome === "failed")).toEqual([]);
     expect(required.filter(({ outcome }) => outcome === "passed").length).toBeGreaterThan(20);
@@ -93,10 +112,16 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
   it("lets nobody in without its token", async () => {
     const { url } = python;
     for (const token of ["another", "t0ken-of-the-tes", "t0ken-of-the-test2", "é"]) {
-      const response = await fetch(url, { method: "POST", body: "{}", headers: { authorization: `Bearer ${token}` } });
+      const response = await fetch(url, {
+        method: "POST",
+        body: "{}",
+        headers: { authorization: `Bearer ${token}` },
+      });
       expect([response.status, response.headers.get("www-authenticate")]).toEqual([401, "Bearer"]);
     }
-    await expect(ask(url, { token: "another" })).rejects.toMatchObject({ reason: "unauthenticated" });
+    await expect(ask(url, { token: "another" })).rejects.toMatchObject({
+      reason: "unauthenticated",
+    });
   });
 
   it("looks at the token and the size before it reads a body", async () => {
@@ -113,21 +138,32 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     ["an id that is true", { jsonrpc: "2.0", id: true, method: "execute_task" }, -32600],
     ["an id that is null", { jsonrpc: "2.0", id: null, method: "execute_task" }, -32600],
     ["no method", { jsonrpc: "2.0", id: "a" }, -32600],
-    ["a key twice", '{"jsonrpc":"2.0","id":"a","id":"b","method":"execute_task","params":{"text":"a"}}', -32600],
-    ["a key twice in its params", '{"jsonrpc":"2.0","id":"a","method":"x","params":{"text":"a","text":"b"}}', -32600],
+    [
+      "a key twice",
+      '{"jsonrpc":"2.0","id":"a","id":"b","method":"execute_task","params":{"text":"a"}}',
+      -32600,
+    ],
+    [
+      "a key twice in its params",
+      '{"jsonrpc":"2.0","id":"a","method":"x","params":{"text":"a","text":"b"}}',
+      -32600,
+    ],
     ["more depth than it can follow", "[".repeat(50_000), -32700],
   ])("refuses a request with %s", async (_what, request, code) => {
     const { status, answer } = await post(python.url, request);
     expect([status, answer]).toMatchObject([200, { id: null, error: { code } }]);
   });
 
-  it.each([[{}], [{ channel: null }], [{ channel: "" }]])("answers a task without a channel (%j)", async (channel) => {
-    const { answer } = await post(python.url, {
-      ...{ jsonrpc: "2.0", id: "a", method: "execute_task" },
-      params: { text: "a", ...channel },
-    });
-    expect(answer).toMatchObject({ id: "a", result: { status: "success" } });
-  });
+  it.each([[{}], [{ channel: null }], [{ channel: "" }]])(
+    "answers a task without a channel (%j)",
+    async (channel) => {
+      const { answer } = await post(python.url, {
+        ...{ jsonrpc: "2.0", id: "a", method: "execute_task" },
+        params: { text: "a", ...channel },
+      });
+      expect(answer).toMatchObject({ id: "a", result: { status: "success" } });
+    },
+  );
 
   it("tells of an agent that fails, but not why", async () => {
     const edit = withAgent('    raise ValueError("the cause")');
@@ -135,7 +171,11 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
     await expect(ask(url)).rejects.toMatchObject({ reason: "execution_failed", exact: true });
     const params = { channel: "C1", text: "a" };
     const { answer } = await post(url, { jsonrpc: "2.0", id: 7, method: "execute_task", params });
-    expect(answer).toEqual({ jsonrpc: "2.0", id: 7, error: { code: -32064, message: "execution_failed" } });
+    expect(answer).toEqual({
+      jsonrpc: "2.0",
+      id: 7,
+      error: { code: -32064, message: "execution_failed" },
+    });
     expect(said()).toContain("The agent failed: ValueError");
     expect(said()).not.toContain("the cause");
   });
@@ -149,7 +189,9 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
   });
 
   it("gives the answer that is under way when it is ended, and then ends", async () => {
-    const edit = withAgent('    import time; print("at work", flush=True); time.sleep(0.5); return "late"');
+    const edit = withAgent(
+      '    import time; print("at work", flush=True); time.sleep(0.5); return "late"',
+    );
     const { url, child, said, ended } = await startPython({ env, edit });
     const answer = ask(url);
     while (!said().includes("at work")) await new Promise((passed) => setTimeout(passed, 10));

@@ -15,12 +15,18 @@ describe("the completion queue, as the Execution zone reaches it", () => {
     server = await startWebServer({
       handle: async ({ request, body }) => {
         const { QueueUrl: queueUrl, MessageBody } = JSON.parse(Buffer.from(body).toString());
-        const [, scope] = /Credential=[^/]+\/\d{8}\/([^,]+),/.exec(request.headers.get("authorization") ?? "") ?? [];
+        const [, scope] =
+          /Credential=[^/]+\/\d{8}\/([^,]+),/.exec(request.headers.get("authorization") ?? "") ??
+          [];
         calls.push({ scope, queueUrl });
         return Response.json({ MessageId: "1", MD5OfMessageBody: hash("md5", MessageBody) });
       },
     });
-    const credentials = { AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "s", AWS_REGION: "eu-west-1" };
+    const credentials = {
+      AWS_ACCESS_KEY_ID: "AKID",
+      AWS_SECRET_ACCESS_KEY: "s",
+      AWS_REGION: "eu-west-1",
+    };
     process.env = { ...before, ...credentials, AWS_ENDPOINT_URL_SQS: server.url };
   });
   afterEach(async () => {
@@ -29,10 +35,26 @@ describe("the completion queue, as the Execution zone reaches it", () => {
   });
 
   it.each([
-    ["the region of its address", "https://sqs.ap-northeast-1.amazonaws.com/111111111111/c", "ap-northeast-1"],
-    ["that of a sovereign cloud", "https://sqs.eusc-de-east-1.amazonaws.eu/111111111111/c", "eusc-de-east-1"],
-    ["that of an isolated partition", "https://sqs.us-iso-east-1.c2s.ic.gov/111111111111/c", "us-iso-east-1"],
-    ["the own region where the address is none of AWS", "http://127.0.0.1:9/000000000000/c", "eu-west-1"],
+    [
+      "the region of its address",
+      "https://sqs.ap-northeast-1.amazonaws.com/111111111111/c",
+      "ap-northeast-1",
+    ],
+    [
+      "that of a sovereign cloud",
+      "https://sqs.eusc-de-east-1.amazonaws.eu/111111111111/c",
+      "eusc-de-east-1",
+    ],
+    [
+      "that of an isolated partition",
+      "https://sqs.us-iso-east-1.c2s.ic.gov/111111111111/c",
+      "us-iso-east-1",
+    ],
+    [
+      "the own region where the address is none of AWS",
+      "http://127.0.0.1:9/000000000000/c",
+      "eu-west-1",
+    ],
   ])("is called in %s", async (_what, queueUrl, region) => {
     await openCompletionQueue({ queueUrl, aws: readAwsEnvironment() }).send({ body: "{}" });
     expect(calls).toEqual([{ scope: `${region}/sqs/aws4_request`, queueUrl }]);

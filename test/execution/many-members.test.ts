@@ -14,11 +14,22 @@ afterEach(() => {
 });
 
 describe("a request with many members", () => {
-  const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 1, url: "https://files.example/a" };
+  const file = {
+    id: "F1",
+    name: "a.txt",
+    mimetype: "text/plain",
+    size: 1,
+    url: "https://files.example/a",
+  };
 
   it.each<[string, string, object, number]>([
     ["params", "execute_task", { text: "hello", ...many }, maxVisits],
-    ["an attachment", "execute_task", { text: "hello", attachments: [{ ...file, ...many }] }, maxVisits],
+    [
+      "an attachment",
+      "execute_task",
+      { text: "hello", attachments: [{ ...file, ...many }] },
+      maxVisits,
+    ],
     [
       "a message of the history",
       "execute_task",
@@ -26,7 +37,12 @@ describe("a request with many members", () => {
       maxVisits,
     ],
     ["fields", "answer_task", { task_id: "t", fields: many }, 2 * maxNames + maxVisits],
-    ["values of no field", "answer_task", { task_id: "t", fields: { ...many, m0: true } }, 2 * maxNames + maxVisits],
+    [
+      "values of no field",
+      "answer_task",
+      { task_id: "t", fields: { ...many, m0: true } },
+      2 * maxNames + maxVisits,
+    ],
     ["choices", "answer_task", { task_id: "t", fields: { a: Object.values(many) } }, maxVisits],
   ])("is handled without a visit to most of them: %s", async (_place, method, params, limit) => {
     const { host } = createTestHost();
@@ -37,7 +53,9 @@ describe("a request with many members", () => {
       counted.push(parsed);
       return parsed.value;
     });
-    const response = await host.handle(post(JSON.stringify({ jsonrpc: "2.0", id: "1", method, params })));
+    const response = await host.handle(
+      post(JSON.stringify({ jsonrpc: "2.0", id: "1", method, params })),
+    );
     expect(response.status).toBe(200);
     expect(counted.length).toBeGreaterThan(0);
     expect(counted.reduce((sum, { visits }) => sum + visits(), 0)).toBeLessThan(limit);

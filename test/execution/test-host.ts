@@ -1,10 +1,18 @@
 /** A host over a memory store, with short times, and the calls of a client that speaks JSON-RPC to it. */
 import { randomUUID } from "node:crypto";
 import type { Artifact } from "../../contracts/methods.ts";
-import type { Agent, AgentContext, AgentTask, TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
+import type {
+  Agent,
+  AgentContext,
+  AgentTask,
+  TaskUpdate,
+} from "../../lambdas/execution/agents/agent.ts";
 import { createHost, type Host, type HostOptions } from "../../lambdas/execution/host.ts";
 import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
+import {
+  type ExecutionTask,
+  parseExecutionTask,
+} from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
 import { collectLog } from "../doubles/collect-log.ts";
@@ -24,7 +32,11 @@ export type Answer = {
     prompt?: string;
     question_id?: string;
   };
-  error?: { code: number; message: string; data: { reason: string; task_id?: string; [name: string]: unknown } };
+  error?: {
+    code: number;
+    message: string;
+    data: { reason: string; task_id?: string; [name: string]: unknown };
+  };
 };
 
 export type CallOptions = { id?: string | number; headers?: Record<string, string>; path?: string };
@@ -57,7 +69,10 @@ export function createTestHost(options: Partial<HostOptions> = {}): TestHost {
     lines,
     async call(method, params, { id = randomUUID(), headers = {}, path = "/" } = {}) {
       const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-      const request = post(body, { headers: { "content-type": "application/json", ...headers }, path });
+      const request = post(body, {
+        headers: { "content-type": "application/json", ...headers },
+        path,
+      });
       const response = await host.handle(request);
       return (await response.json()) as Answer;
     },
@@ -70,7 +85,12 @@ export function post(
   { headers = {}, path = "/" }: Omit<CallOptions, "id"> = {},
 ): Request {
   const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
-  return new Request(`http://127.0.0.1${path}`, { method: "POST", body: bytes, headers, duplex: "half" });
+  return new Request(`http://127.0.0.1${path}`, {
+    method: "POST",
+    body: bytes,
+    headers,
+    duplex: "half",
+  });
 }
 
 export const hello = { channel: "C1", text: "hello" };

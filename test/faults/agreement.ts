@@ -34,7 +34,8 @@ export function oddAnswer(fate: Fate): string | undefined {
   if (expected.texts === undefined) return oddText(fate);
   const isNone = shown.length === 0 && expected.answer !== "owed";
   if (isNone) return undefined;
-  const wanted = expected.answer === "none" || record === undefined ? [] : wantedOf({ fate, record });
+  const wanted =
+    expected.answer === "none" || record === undefined ? [] : wantedOf({ fate, record });
   const text = toComparedText(shown);
   if (wanted.some((parts) => toComparedText(parts) === text)) return undefined;
   return `${shown.length} posts where ${wanted[0]?.length ?? 0} are due: ${text}`;
@@ -50,12 +51,15 @@ function oddText(fate: Fate): string | undefined {
   const parts = fate.posts.flatMap(({ key }) =>
     key !== undefined && key.part > placeholderPart && key.part < questionPart ? key.part : [],
   );
-  if (fate.expected.answer === "none") return parts.length === 0 ? undefined : "an answer to what needs none";
+  if (fate.expected.answer === "none")
+    return parts.length === 0 ? undefined : "an answer to what needs none";
   if (fate.expected.answer === "either" && parts.length === 0) return undefined;
   const [first = 0] = parts;
   const isWhole = parts.length > 0 && parts.every((part, index) => part === first + index);
   const isVisible = shownOf(fate).some((post) => /[\p{L}\p{N}]/u.test(seenIn(post)));
-  return isWhole && isVisible ? undefined : `parts ${parts.join(",")}${isVisible ? "" : ", with nothing to be seen"}`;
+  return isWhole && isVisible
+    ? undefined
+    : `parts ${parts.join(",")}${isVisible ? "" : ", with nothing to be seen"}`;
 }
 
 /** The visible text of a post: its blocks, if it has any. Markdown shows neither link definitions nor fences. */
@@ -68,7 +72,9 @@ function seenIn({ text, blocks }: Shown[number]): string {
 function textLinesIn({ type, text }: Post["blocks"][number]): string[] {
   if (type === "markdown") return [String(text)];
   if (type === "section") return [String((text as { text?: string } | undefined)?.text ?? "")];
-  return ["actions", "context", "context_actions"].includes(type) ? [] : [JSON.stringify(text ?? type)];
+  return ["actions", "context", "context_actions"].includes(type)
+    ? []
+    : [JSON.stringify(text ?? type)];
 }
 
 function shownOf({ posts }: Fate): Shown {
@@ -89,8 +95,13 @@ function wantedOf({ fate: { expected, executed }, record }: { fate: Fate; record
   return (expected.texts ?? []).flatMap((text) => {
     const answer = { ...known, text };
     // A file that cannot be uploaded for a quarter of a minute is told instead.
-    const withoutFile = { ...answer, artifacts: executed?.artifacts, uploads: [{ failed: true as const }] };
-    const both = executed?.artifacts === undefined ? [answer] : [answer, withoutFile as typeof answer];
+    const withoutFile = {
+      ...answer,
+      artifacts: executed?.artifacts,
+      uploads: [{ failed: true as const }],
+    };
+    const both =
+      executed?.artifacts === undefined ? [answer] : [answer, withoutFile as typeof answer];
     return both.map((each) => render({ record, outcome: each }));
   });
 }
@@ -114,16 +125,27 @@ function isSilent(fate: Fate): boolean {
 }
 
 /** A wish to cancel came to nothing, although what it was about was still under way when it was dealt with. */
-export function lostWish({ fates, hasFaults }: { fates: readonly Fate[]; hasFaults: boolean }): string | undefined {
+export function lostWish({
+  fates,
+  hasFaults,
+}: {
+  fates: readonly Fate[];
+  hasFaults: boolean;
+}): string | undefined {
   for (const wish of fates.filter(isKnownWish)) {
     const { requestId, threadTs, ts } = wish.asked;
     if (shownOf(wish).length > 0) continue;
     if (!hasFaults) return `${requestId} came to nothing`;
     if (wish.record === undefined) return `${requestId} was dropped`;
     const dealtWithMs = wish.record.history.find(({ state }) => state === "done")?.atMs ?? 0;
-    const meant = fates.filter(({ asked }) => asked.threadTs === threadTs && Number(asked.ts) < Number(ts));
-    const left = meant.find(({ record }) => overAtMs(record) > dealtWithMs + clocksApartMs && !isOutOfTime(record));
-    if (left !== undefined) return `${requestId} came to nothing, and ${left.asked.requestId} was under way`;
+    const meant = fates.filter(
+      ({ asked }) => asked.threadTs === threadTs && Number(asked.ts) < Number(ts),
+    );
+    const left = meant.find(
+      ({ record }) => overAtMs(record) > dealtWithMs + clocksApartMs && !isOutOfTime(record),
+    );
+    if (left !== undefined)
+      return `${requestId} came to nothing, and ${left.asked.requestId} was under way`;
   }
   return undefined;
 }
@@ -146,9 +168,16 @@ function overAtMs(record: Task | undefined): number {
 }
 
 /** A reply to a question that stood in the thread was neither heard by the agent nor answered itself. */
-export function lostReply({ fates, isQuestionOver }: { fates: readonly Fate[]; isQuestionOver: boolean }) {
+export function lostReply({
+  fates,
+  isQuestionOver,
+}: {
+  fates: readonly Fate[];
+  isQuestionOver: boolean;
+}) {
   for (const { expected, record, asked } of fates) {
-    if (!isQuestionOver && expected.hasReply && record?.outcome?.type === "unanswered") return asked.requestId;
+    if (!isQuestionOver && expected.hasReply && record?.outcome?.type === "unanswered")
+      return asked.requestId;
   }
   return undefined;
 }
@@ -160,8 +189,17 @@ export function oddNote({ fate, isExempt }: { fate: Fate; isExempt: boolean }): 
   if (isExempt && asked.isUnaddressed) return undefined;
   const { outcome } = record ?? {};
   // Where the channel is gone nothing is shown, whatever it was.
-  const isNone = record === undefined || outcome?.type === "canceling" || (isSilent(fate) && outcome === undefined);
-  if (isNone && expected.answer === "either" && noted !== undefined && outcome?.type !== "canceling") return undefined;
+  const isNone =
+    record === undefined ||
+    outcome?.type === "canceling" ||
+    (isSilent(fate) && outcome === undefined);
+  if (
+    isNone &&
+    expected.answer === "either" &&
+    noted !== undefined &&
+    outcome?.type !== "canceling"
+  )
+    return undefined;
   if (isNone) return noted === undefined ? undefined : `${noted.requestId} was no task`;
   if (record.state !== "done") return undefined;
   if (noted === undefined) return `${record.id} is not in it`;
@@ -206,7 +244,8 @@ export function disagreement({
   hasStarted: boolean;
 }): string | undefined {
   const { record, executed } = fate;
-  const state = executed?.state === "working" && !hasStarted ? "submitted" : (executed?.state ?? "nothing");
+  const state =
+    executed?.state === "working" && !hasStarted ? "submitted" : (executed?.state ?? "nothing");
   const outcome = record?.outcome;
   const unsaid = isSilent(fate) ? "ignored" : "answer";
   if (isApart && (outcome?.type === "failed" || executed === undefined)) return undefined;
@@ -219,7 +258,11 @@ export function disagreement({
  * What people think of an answer, and what the records of both zones have of it. In a run of few faults nothing of it may be missing: a
  * click that the queue gave up on is lost, and its person sees that.
  */
-export function oddVotes(request: { fate: Fate; given: World["votes"]; isComplete: boolean }): string | undefined {
+export function oddVotes(request: {
+  fate: Fate;
+  given: World["votes"];
+  isComplete: boolean;
+}): string | undefined {
   const { fate, given, isComplete } = request;
   const stored = fate.record?.votes?.map(({ vote }) => vote).sort() ?? [];
   const people = new Set(given.map(({ user }) => user));
@@ -227,18 +270,24 @@ export function oddVotes(request: { fate: Fate; given: World["votes"]; isComplet
   if (!isComplete) return undefined;
   const due = [...people]
     .map((user) => possibleVotes(given.filter((one) => one.user === user)))
-    .reduce<string[][]>((all, votes) => all.flatMap((before) => votes.map((vote) => [...before, vote])), [[]])
+    .reduce<string[][]>(
+      (all, votes) => all.flatMap((before) => votes.map((vote) => [...before, vote])),
+      [[]],
+    )
     .map((votes) =>
       votes
         .filter((vote) => vote !== "")
         .sort()
         .join(),
     );
-  if (!due.includes(stored.join())) return `${due.join(" or ")} is due, and ${stored.join() || "nothing"} is stored`;
+  if (!due.includes(stored.join()))
+    return `${due.join(" or ")} is due, and ${stored.join() || "nothing"} is stored`;
   const noted = Object.values(fate.noted?.votes ?? {}).sort();
   const told = fate.executed?.votes?.map(({ vote }) => vote).sort() ?? [];
   const isSame = [noted, told].every((votes) => votes.join() === stored.join());
-  return isSame ? undefined : `${stored.join()} is stored, ${noted.join()} is noted, ${told.join()} is told`;
+  return isSame
+    ? undefined
+    : `${stored.join()} is stored, ${noted.join()} is noted, ${told.join()} is told`;
 }
 
 /** The votes that a person may have in the end. One that was not heard to be taken may count or not. */
@@ -248,7 +297,13 @@ function possibleVotes(given: World["votes"]): string[] {
   return last < 0 ? ["", ...votes] : votes;
 }
 
-export function answeredByOtherText({ fate, isPeace }: { fate: Fate; isPeace: boolean }): string | undefined {
+export function answeredByOtherText({
+  fate,
+  isPeace,
+}: {
+  fate: Fate;
+  isPeace: boolean;
+}): string | undefined {
   const { asked, record, executed, posts } = fate;
   const newText = asked.change?.text;
   const isAnswered = executed?.state === "completed" && record?.outcome === undefined;
@@ -258,5 +313,7 @@ export function answeredByOtherText({ fate, isPeace }: { fate: Fate; isPeace: bo
   // A retry reads the message from Slack, and its record does not say which version that was.
   const isTaken = record.retryOf === undefined ? record.message.editedTs !== undefined : hasNew;
   const isOdd = !(isTaken ? hasNew : shown.includes(agentsAnswer(asked))) || (isPeace && !isTaken);
-  return isOdd ? `${asked.requestId} is answered ${isTaken ? "without" : "with"} its edit` : undefined;
+  return isOdd
+    ? `${asked.requestId} is answered ${isTaken ? "without" : "with"} its edit`
+    : undefined;
 }

@@ -24,13 +24,22 @@ type Clicks = {
   process: Process;
   ingresses: Pool<Ingress>;
   /** A click has reached the ingress. `taken` resolves if it was taken; otherwise nobody hears of it. */
-  onClick: (click: { clicked: Click; user: string; requestId: string; taken: Promise<void> }) => void;
+  onClick: (click: {
+    clicked: Click;
+    user: string;
+    requestId: string;
+    taken: Promise<void>;
+  }) => void;
 };
 
 export function clickButtons({ world, slack, process, ingresses, onClick }: Clicks): void {
   for (const clicked of world.story.buttonClicks) {
     const { by = "asker" } = clicked;
-    const user = { asker: workspace.user, stranger: workspace.stranger, outsider: workspace.outsider }[by];
+    const user = {
+      asker: workspace.user,
+      stranger: workspace.stranger,
+      outsider: workspace.outsider,
+    }[by];
     const run = () => look({ clicked, user, looks: 0 });
     within({ process, run: () => laterInStory({ world, afterMs: clicked.afterMs, run }) });
   }
@@ -38,23 +47,37 @@ export function clickButtons({ world, slack, process, ingresses, onClick }: Clic
   function look({ clicked, user, looks }: { clicked: Click; user: string; looks: number }): void {
     for (const post of slack.posts) {
       // A second try that failed has a button of its own.
-      const button = world.names.of(post.key?.requestId) === "#1" ? buttonFor(clicked, post) : undefined;
+      const button =
+        world.names.of(post.key?.requestId) === "#1" ? buttonFor(clicked, post) : undefined;
       if (button === undefined) continue;
       clickButton({ clicked, post, button, user, tries: 1 });
       return;
     }
-    const isThere = "option" in clicked && slack.posts.some(({ key }) => key?.part === questionPart);
+    const isThere =
+      "option" in clicked && slack.posts.some(({ key }) => key?.part === questionPart);
     if (!isThere && looks < mostLooks)
       later({ delayMs: lookEveryMs, run: () => look({ clicked, user, looks: looks + 1 }) });
   }
 
-  function clickButton(about: { clicked: Click; post: Post; button: Button; user: string; tries: number }): void {
+  function clickButton(about: {
+    clicked: Click;
+    post: Post;
+    button: Button;
+    user: string;
+    tries: number;
+  }): void {
     const { clicked, post, button, user, tries } = about;
-    const { fate } = meet({ world, process, point: "slack.button_click", about: () => `${user} ${button.action_id}` });
+    const { fate } = meet({
+      world,
+      process,
+      point: "slack.button_click",
+      about: () => `${user} ${button.action_id}`,
+    });
     const instance = ingresses.find({ mayShare: true });
     // What was lost the person sees, and presses again, for a minute.
     if (fate === "lost" || instance === undefined) {
-      if (tries < mostTries) later({ delayMs: 3000, run: () => clickButton({ ...about, tries: tries + 1 }) });
+      if (tries < mostTries)
+        later({ delayMs: 3000, run: () => clickButton({ ...about, tries: tries + 1 }) });
       return;
     }
     const payload = {
@@ -66,15 +89,21 @@ export function clickButtons({ world, slack, process, ingresses, onClick }: Clic
       actions: [{ type: "button", ...button }],
     };
     const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
-    const answered = within({ process: instance.process, run: () => instance.work(signed({ body, type: "form" })) });
-    const taken = new Promise<void>((resolve) => void answered.then(({ status }) => status === 200 && resolve()));
+    const answered = within({
+      process: instance.process,
+      run: () => instance.work(signed({ body, type: "form" })),
+    });
+    const taken = new Promise<void>(
+      (resolve) => void answered.then(({ status }) => status === 200 && resolve()),
+    );
     onClick({ clicked, user, requestId: post.key?.requestId ?? "", taken });
   }
 }
 
 function buttonFor(clicked: Click, post: Post): Button | undefined {
   const part = post.key?.part ?? 0;
-  if ("option" in clicked) return part === questionPart ? buttonsOf(post)[clicked.option] : undefined;
+  if ("option" in clicked)
+    return part === questionPart ? buttonsOf(post)[clicked.option] : undefined;
   if ("retries" in clicked) return isOutcome(part) ? buttonsOf(post).find(isRetry) : undefined;
   const [element] = post.blocks.flatMap(({ type, elements }) =>
     type === "context_actions" ? elements : [],
@@ -84,7 +113,11 @@ function buttonFor(clicked: Click, post: Post): Button | undefined {
   return { action_id, value: (clicked.vote === "up" ? positive_button : negative_button).value };
 }
 
-type Votes = { action_id: string; positive_button: { value: string }; negative_button: { value: string } };
+type Votes = {
+  action_id: string;
+  positive_button: { value: string };
+  negative_button: { value: string };
+};
 
 export function buttonsOf({ blocks }: Pick<Post, "blocks">): Button[] {
   return blocks.flatMap((block) => (block.type === "actions" ? (block.elements as Button[]) : []));

@@ -36,6 +36,7 @@ export function faults(...args: string[]): Promise<Ended> {
 
 /** The figures of the last line of a search. */
 export function figuresOf({ stdout }: Ended): { runs: number; faults: number; failures: number } {
-  const [, runs, met, failures] = /^all +(\d+) runs, (\d+) faults, \d+ exempt, (\d+) failures/m.exec(stdout) ?? [];
+  const [, runs, met, failures] =
+    /^all +(\d+) runs, (\d+) faults, \d+ exempt, (\d+) failures/m.exec(stdout) ?? [];
   return { runs: Number(runs), faults: Number(met), failures: Number(failures) };
 }

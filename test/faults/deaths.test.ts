@@ -8,8 +8,23 @@ type Given = { point: Point; process?: string; beganIn: number; doneIn?: number 
 
 function deaths(given: readonly Given[], afterAt = 0) {
   const steps = given.map(({ point, process = "worker 1", beganIn, doneIn }, index): Step => {
-    const always = { atMs: 0, zone: "verification", isOutage: false, about: "", detail: "", fate: undefined } as const;
-    return { ...always, at: index + 1, process, point, beganIn, doneIn, possible: remoteFaults[point] };
+    const always = {
+      atMs: 0,
+      zone: "verification",
+      isOutage: false,
+      about: "",
+      detail: "",
+      fate: undefined,
+    } as const;
+    return {
+      ...always,
+      at: index + 1,
+      process,
+      point,
+      beganIn,
+      doneIn,
+      possible: remoteFaults[point],
+    };
   });
   return Object.fromEntries(earlierDeaths({ steps, afterAt }));
 }
@@ -19,11 +34,15 @@ const read = { point: "store.get", beganIn: 1, doneIn: 2 } as const;
 
 describe("dying before an operation", () => {
   it("is dying after the write whose end it began at", () => {
-    expect(deaths([write, { point: "queue.send", beganIn: 2 }])).toEqual({ 2: { at: 1, kind: "dies_after" } });
+    expect(deaths([write, { point: "queue.send", beganIn: 2 }])).toEqual({
+      2: { at: 1, kind: "dies_after" },
+    });
   });
 
   it("is dying before the read whose end it began at", () => {
-    expect(deaths([read, { point: "queue.send", beganIn: 2 }])).toEqual({ 2: { at: 1, kind: "dies_before" } });
+    expect(deaths([read, { point: "queue.send", beganIn: 2 }])).toEqual({
+      2: { at: 1, kind: "dies_before" },
+    });
   });
 
   it("is the same for all that began at that end", () => {
@@ -36,7 +55,10 @@ describe("dying before an operation", () => {
 
   it.each<[string, Given[]]>([
     ["it began later", [write, { point: "queue.send", beganIn: 3 }]],
-    ["another process did something", [write, { point: "queue.send", process: "worker 2", beganIn: 2 }]],
+    [
+      "another process did something",
+      [write, { point: "queue.send", process: "worker 2", beganIn: 2 }],
+    ],
     [
       "something happened during the read",
       [

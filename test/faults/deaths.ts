@@ -19,7 +19,13 @@ const changingNothing: readonly Point[] = [
  * anything in that event, then there is nothing between the two but what the process thinks: dying before the later one is
  * dying after the earlier one. Where that changed nothing, and nothing happened while it was under way, it is dying before it.
  */
-export function earlierDeaths({ steps, afterAt }: { steps: readonly Step[]; afterAt: number }): Map<number, Fault> {
+export function earlierDeaths({
+  steps,
+  afterAt,
+}: {
+  steps: readonly Step[];
+  afterAt: number;
+}): Map<number, Fault> {
   const doneIn = new Map(steps.map((step) => [step.doneIn, step]));
   const found = new Map<number, Fault>();
   let event = -1;
@@ -28,7 +34,8 @@ export function earlierDeaths({ steps, afterAt }: { steps: readonly Step[]; afte
     const done = doneIn.get(beganIn);
     isAlone = done?.process === process && (isAlone || beganIn !== event);
     event = beganIn;
-    if (!isAlone || done === undefined || done.at <= afterAt || !possible.includes("dies_before")) continue;
+    if (!isAlone || done === undefined || done.at <= afterAt || !possible.includes("dies_before"))
+      continue;
     if (done.possible.includes("dies_after")) found.set(at, { at: done.at, kind: "dies_after" });
     else if (changingNothing.includes(done.point) && beganIn === done.beganIn + 1) {
       found.set(at, { at: done.at, kind: "dies_before" });

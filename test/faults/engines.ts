@@ -16,8 +16,20 @@ export type Engine = {
 };
 
 const engines: Record<EngineName, Engine> = {
-  sqlite: { name: "sqlite", faults: embeddedFaults, isOneProcess: true, isWorkQueued: false, isOrdered: true },
-  aws: { name: "aws", faults: remoteFaults, isOneProcess: false, isWorkQueued: true, isOrdered: false },
+  sqlite: {
+    name: "sqlite",
+    faults: embeddedFaults,
+    isOneProcess: true,
+    isWorkQueued: false,
+    isOrdered: true,
+  },
+  aws: {
+    name: "aws",
+    faults: remoteFaults,
+    isOneProcess: false,
+    isWorkQueued: true,
+    isOrdered: false,
+  },
 };
 
 /**

@@ -47,7 +47,9 @@ export function consume({
       if (!queue.isDue()) return;
       const instance = pool.find({ mayShare: false });
       if (instance === undefined) return;
-      const deliveries = queue.take({ max: world.isRestless ? 3 : 1, visibilityTimeoutMs }).filter(isDelivered);
+      const deliveries = queue
+        .take({ max: world.isRestless ? 3 : 1, visibilityTimeoutMs })
+        .filter(isDelivered);
       if (deliveries.length > 0) invoke(instance, deliveries);
     }
   }
@@ -68,14 +70,20 @@ export function consume({
 
   function invoke(instance: Instance<Handler>, deliveries: readonly Delivery[]): void {
     const endsAtMs = worldMs() + timeLimitMs;
-    const named = new Map(deliveries.map((delivery, index) => [`m-${delivery.message.number}-${index}`, delivery]));
+    const named = new Map(
+      deliveries.map((delivery, index) => [`m-${delivery.message.number}-${index}`, delivery]),
+    );
     const context = { getRemainingTimeInMillis: () => endsAtMs - worldMs() };
     const event = { Records: [...named].map(([id, delivery]) => recordOf({ id, delivery, arn })) };
     const limit = later({ delayMs: timeLimitMs, run: () => kill(instance.process) });
     instance.isBusy = true;
-    within({ process: instance.process, run: () => instance.work({ event, context, deliveries: named }) })
+    within({
+      process: instance.process,
+      run: () => instance.work({ event, context, deliveries: named }),
+    })
       .then(
-        ({ batchItemFailures }) => new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)),
+        ({ batchItemFailures }) =>
+          new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier)),
         () => new Set(named.keys()),
       )
       .then((failures) => {
@@ -104,10 +112,25 @@ export function consume({
 }
 
 /** As Lambda names the fields of a message from SQS. */
-function recordOf({ id, delivery: { message, receiveCount }, arn }: { id: string; delivery: Delivery; arn: string }) {
+function recordOf({
+  id,
+  delivery: { message, receiveCount },
+  arn,
+}: {
+  id: string;
+  delivery: Delivery;
+  arn: string;
+}) {
   const { body, group, attributes } = message;
   const due = attributes.DueAtMs ?? {};
   const dueAtMs = "StringValue" in due ? due.StringValue : undefined;
   const dueAt = dueAtMs === undefined ? undefined : Number(dueAtMs);
-  return createSqsRecord(body, { messageId: id, receiptHandle: id, arn, receiveCount, group, dueAtMs: dueAt });
+  return createSqsRecord(body, {
+    messageId: id,
+    receiptHandle: id,
+    arn,
+    receiveCount,
+    group,
+    dueAtMs: dueAt,
+  });
 }

@@ -15,5 +15,7 @@ it("keeps the promise where two operations of a synchronous and of an accepted t
   const pairs = ["--exhaustive", "two", "--story", "sync", "--story", "accepted"];
   const parts = ["1/120", "61/120"];
   const searches = parts.map((part) => [...pairs, "--part", part]);
-  await findNothing(`two faults, sync and accepted, parts ${parts.join(" and ")}`, searches, { leastRuns: 1500 });
+  await findNothing(`two faults, sync and accepted, parts ${parts.join(" and ")}`, searches, {
+    leastRuns: 1500,
+  });
 });

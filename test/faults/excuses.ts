@@ -12,16 +12,20 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
   ({ world: { story } }) => story.agent.says !== undefined,
   /** That is what the agent does at its first try. */
   ({ world: { story, names }, fate: { asked }, reason }) =>
-    story.agent.failsFirst === true && reason === "execution_failed" && names.of(asked.requestId) === "#1",
+    story.agent.failsFirst === true &&
+    reason === "execution_failed" &&
+    names.of(asked.requestId) === "#1",
   /** Its host died, or lost its claim, and says so. */
   ({ world: { steps, outages }, fate: { executed } }) =>
-    (steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) || outages.some(isOfHost)) &&
+    (steps.some(({ zone, fate }) => zone === "execution" && fate !== undefined) ||
+      outages.some(isOfHost)) &&
     executed?.outcome?.type === "failure" &&
     executed.outcome.lost === true,
   /** Somebody wished it to end. */
   ({ world: { story }, reason }) =>
     reason === "canceled" &&
-    (story.messages.some(({ isUnaddressed }) => isUnaddressed) || story.cancelsAtHomeAfterMs !== undefined),
+    (story.messages.some(({ isUnaddressed }) => isUnaddressed) ||
+      story.cancelsAtHomeAfterMs !== undefined),
   /** Somebody pressed Slack's own stop button. */
   ({ world: { streamsStopped }, reason }) => reason === "canceled" && streamsStopped > 0,
   /** Somebody deleted the message. */
@@ -36,7 +40,8 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
     executed.outcome.reason === "timeout",
   /** The host, or the way to it, was away for longer than eight tries take. */
   ({ world: { outages }, reason }) =>
-    ["unavailable", "ambiguous", "timeout"].includes(reason) && awayMs(outages.filter(isOfHost)) >= givenUpAfterMs,
+    ["unavailable", "ambiguous", "timeout"].includes(reason) &&
+    awayMs(outages.filter(isOfHost)) >= givenUpAfterMs,
   /** It was away for most of those tries, and a fault took the last one. */
   ({ world: { steps, outages }, reason }) =>
     ["unavailable", "ambiguous"].includes(reason) &&
@@ -44,12 +49,15 @@ const excuses: readonly ((failed: Case) => boolean)[] = [
     steps.filter(isMet).some(isOnTheWay),
   /** It was off, or out of reach, until its time was over: then it may say that it lost the agent, and have forgotten the task since. */
   ({ world: { outages }, reason }) =>
-    ["unavailable", "ambiguous", "timeout", "execution_failed"].includes(reason) && awayMs(outages) >= deadlineMs,
+    ["unavailable", "ambiguous", "timeout", "execution_failed"].includes(reason) &&
+    awayMs(outages) >= deadlineMs,
   /** The ways to the host were cut so often that it was given up. */
   ({ world: { steps }, reason }) =>
-    ["unavailable", "ambiguous", "timeout"].includes(reason) && steps.filter(isMet).filter(isOnTheWay).length >= 8,
+    ["unavailable", "ambiguous", "timeout"].includes(reason) &&
+    steps.filter(isMet).filter(isOnTheWay).length >= 8,
   /** A call to where nobody is was interrupted: nobody knows that nobody was there. */
-  ({ world, reason }) => world.story.first === "away" && reason === "ambiguous" && wasInterrupted(world),
+  ({ world, reason }) =>
+    world.story.first === "away" && reason === "ambiguous" && wasInterrupted(world),
   /** A call to a peer that does not deduplicate was interrupted. A message that merely came twice interrupts nothing. */
   ({ world, reason }) => world.story.isForeign && reason === "ambiguous" && wasInterrupted(world),
 ];
@@ -81,7 +89,9 @@ export function needlessFailure({ world, fate }: { world: World; fate: Fate }): 
   if (outcome.type !== "failed")
     return isDue({ world, fate, type: outcome.type }) ? undefined : `it is ${outcome.type}`;
   const { reason } = outcome;
-  return excuses.some((holds) => holds({ world, fate, reason })) ? undefined : `it failed: ${reason}`;
+  return excuses.some((holds) => holds({ world, fate, reason }))
+    ? undefined
+    : `it failed: ${reason}`;
 }
 
 /** True if an outcome that is no failure of the agent was caused by people, or has an excuse. */
@@ -99,7 +109,10 @@ function isDue({ world, fate, type }: { world: World; fate: Fate; type: string }
     case "unanswered":
       if (isQuestionOver(world)) return true;
       if (!expected.hasReply && awayMs(outages) >= patienceMs) return true;
-      return !expected.hasReply && (story.buttonClicks.length + (story.forms ?? []).length === 0 || steps.some(isMet));
+      return (
+        !expected.hasReply &&
+        (story.buttonClicks.length + (story.forms ?? []).length === 0 || steps.some(isMet))
+      );
     // It could not be read for a quarter of a minute.
     case "file_refused":
       return steps.filter(isMet).filter(({ point }) => point === "files.in").length >= 3;

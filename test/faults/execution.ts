@@ -34,8 +34,14 @@ export function createExecution({
   skewMs: number;
 }): Execution {
   const { execution } = configOf(world.story, world.engine);
-  const onWritten = ({ id, correlationId }: ExecutionTask) => world.names.add(id, world.names.of(correlationId));
-  const tasks = createSimStore<ExecutionTask>({ world, party: "tasks", name: `tasks of ${zoneName}`, onWritten });
+  const onWritten = ({ id, correlationId }: ExecutionTask) =>
+    world.names.add(id, world.names.of(correlationId));
+  const tasks = createSimStore<ExecutionTask>({
+    world,
+    party: "tasks",
+    name: `tasks of ${zoneName}`,
+    onWritten,
+  });
   const codec = (product: Product) => codecOf({ product, parse: product.parseExecutionTask });
   // A read finds out that a task was never started: of ids that were received too often nobody hears.
   const deadIds = createSimQueue({ world, name: `dead work of ${zoneName}`, point: "work.send" });
@@ -52,12 +58,17 @@ export function createExecution({
   const { syncBudgetMs } = world.story;
   const agent: Agent = createAgent({ world });
   const pushed = world.story.isPushed ? { completions: completions.sender } : {};
-  const { progressMs, writingBudgetMs } = withDefaults(engine.isOneProcess ? createHostSettings({ execution }) : {});
+  const { progressMs, writingBudgetMs } = withDefaults(
+    engine.isOneProcess ? createHostSettings({ execution }) : {},
+  );
   const common = { leaseMs, lostAfterMs, syncBudgetMs, progressMs, writingBudgetMs, log, newId };
   const ofHost = {
     ...common,
     pollAfterMs: world.story.pollAfterMs,
-    maxTaskMs: resolveMaxTaskMs({ config: { execution }, ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}) }),
+    maxTaskMs: resolveMaxTaskMs({
+      config: { execution },
+      ...(engine.isWorkQueued ? { kind: "lambda" as const } : {}),
+    }),
   };
   const zone = { world, zone: "execution" as const, skewMs };
   let first: string | undefined;
@@ -79,7 +90,9 @@ export function createExecution({
   return { hosts, records: tasks.recordsFor(codec(newestProduct(world))), work };
 
   function createHost(product: Product): Host {
-    const authenticator = product.createBearerAuthenticator({ readTokens: async () => [secrets.bearer] });
+    const authenticator = product.createBearerAuthenticator({
+      readTokens: async () => [secrets.bearer],
+    });
     const own = { ...ofHost, authenticator, store: tasks.storeFor(codec(product)) };
     if (engine.isWorkQueued) return product.createHost({ ...own, taskQueue: work.sender });
     return inSessions({
@@ -126,7 +139,10 @@ function inSessions({
   old: Host;
   young: Host;
 }): Host {
-  return { ...young, exchange: (call) => (isOld(call.header(sessionHeader)) ? old : young).exchange(call) };
+  return {
+    ...young,
+    exchange: (call) => (isOld(call.header(sessionHeader)) ? old : young).exchange(call),
+  };
 }
 
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";

@@ -36,7 +36,12 @@ export function expectationOf(about: About): Expectation {
   };
 }
 
-function answerOf({ message, asked, world, isCancel }: About & { isCancel: boolean }): Expectation["answer"] {
+function answerOf({
+  message,
+  asked,
+  world,
+  isCancel,
+}: About & { isCancel: boolean }): Expectation["answer"] {
   // Nobody took it: Slack was told so, or the person was.
   if (!message.isTaken && acceptedAtMs(message, world) === undefined) return "none";
   // A refused message is not accepted. There are words in its thread only where the queue gave it up before anybody knew.
@@ -76,7 +81,10 @@ function textsOf(about: About): string[] | undefined {
   if (story.agent.says !== undefined || story.stopsStreamAfterMs !== undefined) return undefined;
   if (!asks(about)) {
     // Which was first, the edit or the send, is for the records to say.
-    const texts = [message.text, ...(message.change?.text === undefined ? [] : [message.change.text])];
+    const texts = [
+      message.text,
+      ...(message.change?.text === undefined ? [] : [message.change.text]),
+    ];
     return texts.map((text) => agentsAnswer({ text }));
   }
   const clicked = story.buttonClicks
@@ -84,7 +92,10 @@ function textsOf(about: About): string[] | undefined {
     .flatMap((click) => ("option" in click ? (options[click.option]?.id ?? []) : []));
   const answers = [
     ...clicked.map((option_id) => ({ option_id, text: "" })),
-    ...(story.forms ?? []).map(({ choice }) => ({ fields: { choice: options[choice]?.id ?? "" }, text: "" })),
+    ...(story.forms ?? []).map(({ choice }) => ({
+      fields: { choice: options[choice]?.id ?? "" },
+      text: "",
+    })),
     ...repliesTo(about).map(({ text }) => ({ text })),
   ];
   return answers.map((answer) => agentsAnswer({ text: message.text, answers: [answer] }));
@@ -101,10 +112,20 @@ function asks({ message, asked, world }: About): boolean {
 function repliesTo(about: About): Asked[] {
   const { message, asked } = about;
   if (!asks(about)) return [];
-  return asked.filter((other) => other !== message && other.threadTs === message.ts && other.isUnaddressed);
+  return asked.filter(
+    (other) => other !== message && other.threadTs === message.ts && other.isUnaddressed,
+  );
 }
 
-function isToOpenQuestion({ reply, message, world }: { reply: Asked; message: Asked; world: World }): boolean {
+function isToOpenQuestion({
+  reply,
+  message,
+  world,
+}: {
+  reply: Asked;
+  message: Asked;
+  world: World;
+}): boolean {
   const shownMs = world.questionsShownAtMs.get(message.requestId) ?? Number.POSITIVE_INFINITY;
   return acceptedAtMs(reply, world) !== undefined && shownMs < reply.writtenAtMs;
 }

@@ -3,7 +3,11 @@ import { expect } from "@jest/globals";
 import { faults, figuresOf } from "./command.ts";
 
 /** Runs the searches at once, one process each, prints the figure, and lets the story of a failure be read. */
-export async function findNothing(what: string, searches: readonly string[][], { leastRuns }: { leastRuns: number }) {
+export async function findNothing(
+  what: string,
+  searches: readonly string[][],
+  { leastRuns }: { leastRuns: number },
+) {
   const ended = await Promise.all(searches.map((search) => faults(...search)));
   const figures = ended.map(figuresOf);
   const [runs, met, failures] = (["runs", "faults", "failures"] as const).map((name) =>

@@ -39,7 +39,9 @@ export function fillForms(around: Around): void {
       const question = slack.posts.find(({ key }) => key?.part === questionPart);
       if (question !== undefined) {
         const payload = (triggerId: string) => clickPayload(question, triggerId);
-        const values = { 0: { input: { type: "static_select", selected_option: { value: String(choice) } } } };
+        const values = {
+          0: { input: { type: "static_select", selected_option: { value: String(choice) } } },
+        };
         // The button goes when the question is answered.
         const isThere = () => buttonsOf(question).length > 0;
         useModal(around, { use: `F${number}`, payload, values, isThere, onTaken: () => {} });
@@ -57,7 +59,12 @@ export function chooseShortcuts(around: Around, asked: Asked[]): void {
     if (subject === undefined) throw new Error(`The story has no message ${about}.`);
     const use = `S${number}`;
     const ts = tsOf({ atMs: startMs + afterMs, count: 200 + number });
-    const requestId = interactionIdOf({ kind: "modal", appId: workspace.app, channel: "", ts: viewIdOf(use) });
+    const requestId = interactionIdOf({
+      kind: "modal",
+      appId: workspace.app,
+      channel: "",
+      ts: viewIdOf(use),
+    });
     const message: Asked = {
       requestId,
       text: `${instruction}\n\n> ${subject.text}`,
@@ -73,7 +80,10 @@ export function chooseShortcuts(around: Around, asked: Asked[]): void {
     };
     asked.push(message);
     for (const id of [requestId, ts]) world.names.add(id, `#${asked.length}`);
-    const payload = (triggerId: string) => ({ ...shortcutPayload(subject.ts, ts), trigger_id: triggerId });
+    const payload = (triggerId: string) => ({
+      ...shortcutPayload(subject.ts, ts),
+      trigger_id: triggerId,
+    });
     const values = { instruction: { input: { type: "plain_text_input", value: instruction } } };
     const onTaken = () => {
       message.isTaken = true;
@@ -92,7 +102,10 @@ type Use = {
   onTaken: () => void;
 };
 
-function useModal({ world, process, ingresses }: Around, { use, payload, values, isThere, onTaken }: Use): void {
+function useModal(
+  { world, process, ingresses }: Around,
+  { use, payload, values, isThere, onTaken }: Use,
+): void {
   begin(1);
 
   function begin(tries: number): void {
@@ -111,7 +124,8 @@ function useModal({ world, process, ingresses }: Around, { use, payload, values,
   async function submit(view: ModalView, tries: number): Promise<void> {
     // A modal without inputs says why there is nothing to fill in.
     if (view.submit === undefined || tries > mostTries) return;
-    if ((await tell(`${use} filled in ${tries}`, submissionPayload(use, view, values))) === 200) onTaken();
+    if ((await tell(`${use} filled in ${tries}`, submissionPayload(use, view, values))) === 200)
+      onTaken();
     else later({ delayMs: againAfterMs, run: () => void submit(view, tries + 1) });
   }
 
@@ -122,10 +136,16 @@ function useModal({ world, process, ingresses }: Around, { use, payload, values,
     if (fate === "lost" || instance === undefined) return undefined;
     const body = new URLSearchParams({ payload: JSON.stringify(told) }).toString();
     return new Promise((resolve) => {
-      const answered = within({ process: instance.process, run: () => instance.work(signed({ body, type: "form" })) });
+      const answered = within({
+        process: instance.process,
+        run: () => instance.work(signed({ body, type: "form" })),
+      });
       void answered.then(({ status }) => resolve(status));
       // A process that died answers nothing.
-      within({ process, run: () => later({ delayMs: againAfterMs, run: () => resolve(undefined) }) });
+      within({
+        process,
+        run: () => later({ delayMs: againAfterMs, run: () => resolve(undefined) }),
+      });
     });
   }
 }
@@ -158,7 +178,11 @@ function shortcutPayload(ts: string, actionTs: string): object {
   };
 }
 
-function submissionPayload(use: string, { blocks, callback_id, private_metadata }: ModalView, values: object): object {
+function submissionPayload(
+  use: string,
+  { blocks, callback_id, private_metadata }: ModalView,
+  values: object,
+): object {
   const view = { id: viewIdOf(use), callback_id, private_metadata, blocks, state: { values } };
   return { type: "view_submission", ...who, view };
 }

@@ -10,7 +10,11 @@ const mutant = ["--mutant", "response-id"];
 describe("a safeguard removed from the product", () => {
   it("that does not fit the product any more fails loudly", async () => {
     const ended = await faults("--mutant", "no-such-safeguard");
-    expect(ended).toEqual({ code: 2, stdout: "", stderr: 'There is no mutant "no-such-safeguard".\n' });
+    expect(ended).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: 'There is no mutant "no-such-safeguard".\n',
+    });
   });
 });
 
@@ -35,7 +39,10 @@ describe("a failure", () => {
   it("is repeated by its plan, and by its plan alone", async () => {
     const found = await faults(...mutant);
     const [, plan = ""] = /--replay '([^']+)'/.exec(found.stdout) ?? [];
-    const [again, onceMore] = [await faults(...mutant, "--replay", plan), await faults(...mutant, "--replay", plan)];
+    const [again, onceMore] = [
+      await faults(...mutant, "--replay", plan),
+      await faults(...mutant, "--replay", plan),
+    ];
     expect(again.code).toBe(1);
     expect(found.stdout).toContain(again.stdout.trimEnd());
     expect(onceMore).toEqual(again);
@@ -54,7 +61,10 @@ describe("a run", () => {
   );
 
   it("differs with the seed", async () => {
-    const [one, other] = [await faults("--replay", "sync/aws/1/"), await faults("--replay", "sync/aws/2/")];
+    const [one, other] = [
+      await faults("--replay", "sync/aws/1/"),
+      await faults("--replay", "sync/aws/2/"),
+    ];
     expect(other.stdout).not.toBe(one.stdout);
   });
 });
@@ -64,7 +74,10 @@ describe("the command", () => {
     [["--engine", "steam"], "--engine is sqlite or aws."],
     [["--exhaustive", "three"], "--exhaustive is one or two."],
     [["--runs", "many"], '--runs is a whole number from 0 to 2147483647 (2^31 - 1), not "many".'],
-    [["--seed", "3141592653"], '--seed is a whole number from 0 to 2147483647 (2^31 - 1), not "3141592653".'],
+    [
+      ["--seed", "3141592653"],
+      '--seed is a whole number from 0 to 2147483647 (2^31 - 1), not "3141592653".',
+    ],
     [["--part", "3/2"], '--part is such as 1/2, not "3/2".'],
     [["--frobnicate"], "Unknown option '--frobnicate'"],
   ])("%j says what is wrong", (args, problem) => {

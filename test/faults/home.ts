@@ -38,7 +38,13 @@ export function cancelAtHome({
       channel: "D0DIRECT01",
       event_ts: `${1_700_000_000 + looks}.000100`,
     };
-    const payload = { type: "event_callback", api_app_id: app, team_id: team, event_id: `EvHome${looks}`, event };
+    const payload = {
+      type: "event_callback",
+      api_app_id: app,
+      team_id: team,
+      event_id: `EvHome${looks}`,
+      event,
+    };
     const { fate } = meet({ world, process, point: "slack.event", about: () => `home of ${user}` });
     if (fate !== "lost") void hand(JSON.stringify(payload), "json");
     later({ delayMs: lookEveryMs, run: () => look(looks) });
@@ -51,7 +57,12 @@ export function cancelAtHome({
   }
 
   async function press(button: Button, looks: number): Promise<void> {
-    const { fate } = meet({ world, process, point: "slack.button_click", about: () => `${user} at home` });
+    const { fate } = meet({
+      world,
+      process,
+      point: "slack.button_click",
+      about: () => `${user} at home`,
+    });
     const payload = {
       type: "block_actions",
       team: { id: team },
@@ -62,7 +73,8 @@ export function cancelAtHome({
     };
     const isTaken =
       fate !== "lost" &&
-      (await hand(new URLSearchParams({ payload: JSON.stringify(payload) }).toString(), "form")) === 200;
+      (await hand(new URLSearchParams({ payload: JSON.stringify(payload) }).toString(), "form")) ===
+        200;
     if (isTaken) world.canceledAtHome.push(decodeButton(button)?.requestId ?? "");
     else if (looks < mostLooks) later({ delayMs: lookEveryMs, run: () => look(looks + 1) });
   }
@@ -70,7 +82,9 @@ export function cancelAtHome({
   async function hand(body: string, type: "json" | "form"): Promise<number | undefined> {
     const instance = ingresses.find({ mayShare: true });
     if (instance === undefined) return undefined;
-    return (await within({ process: instance.process, run: () => instance.work(signed({ body, type })) })).status;
+    return (
+      await within({ process: instance.process, run: () => instance.work(signed({ body, type })) })
+    ).status;
   }
 }
 
@@ -79,13 +93,22 @@ export function cancelAtHome({
  * until the task is over, or until the queue gives it up. The page is as old as its last opening, so the task may have ended before the
  * press; or before a worker of the newer version could read the press that an older one left to it.
  */
-export function uncanceledAtHome({ world, record }: { world: World; record: Task | undefined }): string | undefined {
+export function uncanceledAtHome({
+  world,
+  record,
+}: {
+  world: World;
+  record: Task | undefined;
+}): string | undefined {
   const { canceledAtHome, steps, outages, endedAtMs, messagesLeft } = world;
   const isHit = outages.length > 0 || steps.filter(({ fate }) => fate !== undefined).length > 1;
   if (record === undefined || isHit || !canceledAtHome.includes(record.id)) return undefined;
   const pressedAtMs = steps.findLast(({ point }) => point === "slack.button_click")?.atMs ?? 0;
-  const leftUntilMs = [...messagesLeft].map(([body, { dueMs }]) => (/^\{"type":"button_click"/.test(body) ? dueMs : 0));
-  const wasOver = (endedAtMs.get(record.id) ?? Number.POSITIVE_INFINITY) < Math.max(pressedAtMs, ...leftUntilMs);
+  const leftUntilMs = [...messagesLeft].map(([body, { dueMs }]) =>
+    /^\{"type":"button_click"/.test(body) ? dueMs : 0,
+  );
+  const wasOver =
+    (endedAtMs.get(record.id) ?? Number.POSITIVE_INFINITY) < Math.max(pressedAtMs, ...leftUntilMs);
   return wasOver || isCanceled(record) ? undefined : record.id;
 }
 

@@ -10,16 +10,25 @@ export function installMutant({ name }: { name: string }): void {
   registerHooks({
     load(url, context: LoadHookContext, nextLoad) {
       const loaded = nextLoad(url, context);
-      if (!url.startsWith("file:") || !fileURLToPath(url).endsWith(`/${mutant.file}`)) return loaded;
+      if (!url.startsWith("file:") || !fileURLToPath(url).endsWith(`/${mutant.file}`))
+        return loaded;
       return { ...loaded, source: mutated({ mutant, source: String(loaded.source) }) };
     },
   });
 }
 
-function mutated({ mutant: { name, find, replace }, source }: { mutant: Mutant; source: string }): string {
+function mutated({
+  mutant: { name, find, replace },
+  source,
+}: {
+  mutant: Mutant;
+  source: string;
+}): string {
   const parts = source.split(find);
   if (parts.length !== 2) {
-    throw new Error(`The mutant "${name}" fits ${parts.length - 1} places of its file; it must be one.`);
+    throw new Error(
+      `The mutant "${name}" fits ${parts.length - 1} places of its file; it must be one.`,
+    );
   }
   return parts.join(replace);
 }

@@ -63,7 +63,8 @@ const invariants: readonly Invariant[] = [
     find: ({ world: { doubled } }) => doubled.at(0),
   },
   {
-    sentence: "A person who may not ask, or asks for too much, is told so once in a while, where nobody else reads it.",
+    sentence:
+      "A person who may not ask, or asks for too much, is told so once in a while, where nobody else reads it.",
     find({ fates, world: { story, ephemeralMessages, steps, outages } }) {
       if (story.isAllowed && story.quota === undefined) return undefined;
       const isRefused = ({ record }: Fate) =>
@@ -100,7 +101,9 @@ const invariants: readonly Invariant[] = [
         const times = [...streamedAtMs, wroteUntilMs];
         const pauses = times.slice(1).map((atMs, index) => atMs - (times[index] ?? 0));
         const isRead = firstMs - wroteFromMs <= 1000 && Math.max(...pauses) <= 1500;
-        return isRead ? undefined : `first words after ${firstMs - wroteFromMs} ms, pauses of ${pauses.join(", ")} ms`;
+        return isRead
+          ? undefined
+          : `first words after ${firstMs - wroteFromMs} ms, pauses of ${pauses.join(", ")} ms`;
       });
     },
   },
@@ -110,8 +113,11 @@ const invariants: readonly Invariant[] = [
     find({ fates, world }) {
       const { story, agentRuns } = world;
       if (story.hasWord === undefined) return undefined;
-      const taken = fates.flatMap(({ asked, record }) => (record?.call === undefined ? [] : [{ asked, record }]));
-      const destinationOf = (id: string) => taken.find(({ asked }) => asked.requestId === id)?.record.call?.destination;
+      const taken = fates.flatMap(({ asked, record }) =>
+        record?.call === undefined ? [] : [{ asked, record }],
+      );
+      const destinationOf = (id: string) =>
+        taken.find(({ asked }) => asked.requestId === id)?.record.call?.destination;
       const foreign = agentRuns.flatMap(({ requestId, reads }) =>
         taken.filter(
           ({ asked, record }) =>
@@ -119,9 +125,11 @@ const invariants: readonly Invariant[] = [
             reads.some((text) => text.includes(agentsAnswer(asked))),
         ),
       );
-      if (foreign[0] !== undefined) return `the answer to ${foreign[0].asked.requestId} was read by another agent`;
+      if (foreign[0] !== undefined)
+        return `the answer to ${foreign[0].asked.requestId} was read by another agent`;
       const [first, ...others] = taken.map(({ record }) => record.call?.destination);
-      const isKept = !isPeace(world) || (first === "agents" && others.every((name) => name === "spare"));
+      const isKept =
+        !isPeace(world) || (first === "agents" && others.every((name) => name === "spare"));
       return isKept ? undefined : `the tasks went to ${[first, ...others].join(", ")}`;
     },
   },
@@ -143,10 +151,13 @@ const invariants: readonly Invariant[] = [
     find: ({ posts, isExempt }) =>
       isExempt
         ? undefined
-        : firstOf(posts, ({ key, ts }) => (key?.part === 0 ? `the placeholder at ${ts}` : undefined)),
+        : firstOf(posts, ({ key, ts }) =>
+            key?.part === 0 ? `the placeholder at ${ts}` : undefined,
+          ),
   },
   {
-    sentence: "No session shows that the bot is at work, once Slack has taken the last call about it.",
+    sentence:
+      "No session shows that the bot is at work, once Slack has taken the last call about it.",
     find: ({ world: { sessions } }) =>
       firstOf([...sessions], ([thread, { status, calls, lastTaken }]) =>
         lastTaken === calls && status === "processing" ? `the session of ${thread}` : undefined,
@@ -157,7 +168,9 @@ const invariants: readonly Invariant[] = [
     find: ({ posts, fates, isExempt, isShut }) =>
       firstOf(posts, (post) =>
         // What has no key cannot be found again by whoever gave up.
-        isShut || fates.some((fate) => fate.posts.includes(post)) || (isExempt && post.key === undefined)
+        isShut ||
+        fates.some((fate) => fate.posts.includes(post)) ||
+        (isExempt && post.key === undefined)
           ? undefined
           : `the post at ${post.ts}`,
       ),
@@ -168,12 +181,18 @@ const invariants: readonly Invariant[] = [
       isExempt
         ? undefined
         : firstOf(posts, (post) => {
-            if (post.key === undefined || post.key.part < questionPart || post.key.part >= openingPart)
+            if (
+              post.key === undefined ||
+              post.key.part < questionPart ||
+              post.key.part >= openingPart
+            )
               return undefined;
             const same = posts.filter(
               ({ key }) => key?.requestId === post.key?.requestId && key?.part === post.key?.part,
             );
-            return same.length > 1 || liveButtonsOf(post).length > 0 ? `the question at ${post.ts}` : undefined;
+            return same.length > 1 || liveButtonsOf(post).length > 0
+              ? `the question at ${post.ts}`
+              : undefined;
           }),
   },
   {
@@ -181,18 +200,23 @@ const invariants: readonly Invariant[] = [
     find: ({ posts, isExempt, isShut }) =>
       !isExempt || isShut
         ? undefined
-        : firstOf(posts, (post) => (liveButtonsOf(post).length > 0 ? `the post at ${post.ts}` : undefined)),
+        : firstOf(posts, (post) =>
+            liveButtonsOf(post).length > 0 ? `the post at ${post.ts}` : undefined,
+          ),
   },
   {
-    sentence: "Each person has the one vote that they gave last, in the record, in the usage history and at the host.",
+    sentence:
+      "Each person has the one vote that they gave last, in the record, in the usage history and at the host.",
     find({ fates: [fate], world }) {
       const { story, votes } = world;
-      if (fate === undefined || !story.buttonClicks.some((clicked) => "vote" in clicked)) return undefined;
+      if (fate === undefined || !story.buttonClicks.some((clicked) => "vote" in clicked))
+        return undefined;
       return oddVotes({ fate, given: votes, isComplete: isOfFewFaults(world) });
     },
   },
   {
-    sentence: "A failed task is tried again once, however often that is asked for, and by nobody else.",
+    sentence:
+      "A failed task is tried again once, however often that is asked for, and by nobody else.",
     find({ fates, isExempt, world }) {
       const { story, agentRuns, names, isRetryTaken } = world;
       if (story.agent.failsFirst !== true) return undefined;
@@ -212,12 +236,17 @@ const invariants: readonly Invariant[] = [
         ({ record, executed }) => executed?.state === "completed" && record?.outcome === undefined,
       );
       // A file that cannot be uploaded for a quarter of a minute is told instead.
-      const hasExcuse = steps.filter(({ fate, point }) => fate !== undefined && point === "slack.upload").length > 1;
-      return shared === 1 || (shared === 0 && (!isAnswered || hasExcuse)) ? undefined : `${shared} times`;
+      const hasExcuse =
+        steps.filter(({ fate, point }) => fate !== undefined && point === "slack.upload").length >
+        1;
+      return shared === 1 || (shared === 0 && (!isAnswered || hasExcuse))
+        ? undefined
+        : `${shared} times`;
     },
   },
   {
-    sentence: "A file that comes later than its message reaches the agent, or is noted as too late.",
+    sentence:
+      "A file that comes later than its message reaches the agent, or is noted as too late.",
     find({ fates, isExempt, world }) {
       if (isExempt || !isOfFewFaults(world)) return undefined;
       const isPeaceful = isPeace(world);
@@ -226,18 +255,24 @@ const invariants: readonly Invariant[] = [
         if (!lateFile?.isTaken || run === undefined || record === undefined) return undefined;
         const isTooLate = record.history.some(({ event }) => event === "files_too_late");
         const isFirst = world.names.of(requestId) === "#1";
-        if (isPeaceful && isTooLate === isFirst) return `${requestId} ${isTooLate ? "was sent early" : "waited"}`;
+        if (isPeaceful && isTooLate === isFirst)
+          return `${requestId} ${isTooLate ? "was sent early" : "waited"}`;
         // Below a failure nothing more is said: another try takes the file.
         const hasFailed = record.outcome !== undefined && record.outcome.type !== "answer";
-        return (run.files ?? 0) > 0 !== isTooLate || hasFailed ? undefined : `${requestId} lost its file`;
+        return (run.files ?? 0) > 0 !== isTooLate || hasFailed
+          ? undefined
+          : `${requestId} lost its file`;
       });
     },
   },
   {
-    sentence: "The agent is started at most once for a request, and once for each answer to what it asks.",
+    sentence:
+      "The agent is started at most once for a request, and once for each answer to what it asks.",
     find: ({ world: { agentRuns } }) =>
       firstOf(agentRuns, ({ requestId, turn }) => {
-        const times = agentRuns.filter((run) => run.requestId === requestId && run.turn === turn).length;
+        const times = agentRuns.filter(
+          (run) => run.requestId === requestId && run.turn === turn,
+        ).length;
         return times > 1 ? `${requestId} ${times} times` : undefined;
       }),
   },
@@ -247,8 +282,11 @@ const invariants: readonly Invariant[] = [
       if (!isOver) return "there is no end in sight";
       if (waiting > 0) return `${waiting} messages are left in a queue`;
       return firstOf(fates, ({ record, expected }) => {
-        if (record === undefined) return expected.answer === "owed" ? "there is no record" : undefined;
-        return record.state === "done" && record.cleanupDone ? undefined : `the record says ${record.state}`;
+        if (record === undefined)
+          return expected.answer === "owed" ? "there is no record" : undefined;
+        return record.state === "done" && record.cleanupDone
+          ? undefined
+          : `the record says ${record.state}`;
       });
     },
   },
@@ -257,16 +295,20 @@ const invariants: readonly Invariant[] = [
     // Where nobody could be answered, nothing needs to have been done either.
     find({ fates, isExempt, world: { outages, agentRuns } }) {
       const isApart = awayMs(outages) >= apartMs;
-      const hasStarted = ({ asked }: Fate) => agentRuns.some(({ requestId }) => requestId === asked.requestId);
+      const hasStarted = ({ asked }: Fate) =>
+        agentRuns.some(({ requestId }) => requestId === asked.requestId);
       return isExempt
         ? undefined
         : firstOf(fates, (fate) => disagreement({ fate, isApart, hasStarted: hasStarted(fate) }));
     },
   },
   {
-    sentence: "An edited message is answered by the text that its record took, and in peace that is the new one.",
+    sentence:
+      "An edited message is answered by the text that its record took, and in peace that is the new one.",
     find: ({ fates, isExempt, world }) =>
-      isExempt ? undefined : firstOf(fates, (fate) => answeredByOtherText({ fate, isPeace: isPeace(world) })),
+      isExempt
+        ? undefined
+        : firstOf(fates, (fate) => answeredByOtherText({ fate, isPeace: isPeace(world) })),
   },
   {
     sentence: "Each task that is over is in the usage history once, and nothing else is.",
@@ -295,7 +337,8 @@ const invariants: readonly Invariant[] = [
     sentence: "The tasks of a thread begin in the order of their messages.",
     find({ fates, world: { turns, agentRuns }, isExempt }) {
       // A task that nobody can be told of leaves its thread. If its worker dies then, it comes again, behind later ones that leave too.
-      const isRun = ({ asked }: Fate) => agentRuns.some(({ requestId }) => requestId === asked.requestId);
+      const isRun = ({ asked }: Fate) =>
+        agentRuns.some(({ requestId }) => requestId === asked.requestId);
       return outOfTurn({ fates: isExempt ? fates.filter(isRun) : fates, turns });
     },
   },
@@ -337,8 +380,10 @@ const invariants: readonly Invariant[] = [
       isExempt ? undefined : firstOf(fates, ({ record }) => uncanceledAtHome({ world, record })),
   },
   {
-    sentence: "A task whose stream was stopped in Slack is canceled, whatever else goes wrong in Slack.",
-    find: ({ world, fates: [fate], isExempt }) => (isExempt ? undefined : oddStop({ world, record: fate?.record })),
+    sentence:
+      "A task whose stream was stopped in Slack is canceled, whatever else goes wrong in Slack.",
+    find: ({ world, fates: [fate], isExempt }) =>
+      isExempt ? undefined : oddStop({ world, record: fate?.record }),
   },
   {
     sentence: "The number of operations is bounded.",
@@ -363,7 +408,10 @@ export function violationsOf(ending: Ending): Violation[] {
   });
 }
 
-function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
+function firstOf<T>(
+  items: readonly T[],
+  find: (item: T) => string | undefined,
+): string | undefined {
   for (const item of items) {
     const found = find(item);
     if (found !== undefined) return found;
@@ -374,7 +422,13 @@ function firstOf<T>(items: readonly T[], find: (item: T) => string | undefined):
 type Seen = { fates: readonly Fate[]; agentRuns: readonly AgentRun[] };
 
 /** One began whose message came later, although this one stood in the thread's record already. */
-function outOfTurn({ fates, turns }: { fates: readonly Fate[]; turns: World["turns"] }): string | undefined {
+function outOfTurn({
+  fates,
+  turns,
+}: {
+  fates: readonly Fate[];
+  turns: World["turns"];
+}): string | undefined {
   const taken = fates.flatMap(({ asked }) => {
     const turn = turns.get(asked.requestId);
     return turn === undefined ? [] : [{ ...asked, ...turn }];
@@ -388,7 +442,8 @@ function outOfTurn({ fates, turns }: { fates: readonly Fate[]; turns: World["tur
         begunMs < early.begunMs,
     );
     const isCanceled = early.begunMs === Number.POSITIVE_INFINITY;
-    if (late !== undefined && !isCanceled) return `${late.requestId} began before ${early.requestId}`;
+    if (late !== undefined && !isCanceled)
+      return `${late.requestId} began before ${early.requestId}`;
   }
   return undefined;
 }
@@ -397,12 +452,17 @@ function outOfTurn({ fates, turns }: { fates: readonly Fate[]; turns: World["tur
 function agentsTogether({ fates, agentRuns }: Seen): string | undefined {
   const runs = agentRuns.flatMap((run) => {
     const fate = fates.find(({ asked }) => asked.requestId === run.requestId);
-    return fate === undefined || fate.executed?.state === "canceled" ? [] : [{ ...run, thread: fate.asked.threadTs }];
+    return fate === undefined || fate.executed?.state === "canceled"
+      ? []
+      : [{ ...run, thread: fate.asked.threadTs }];
   });
   for (const [index, one] of runs.entries()) {
     const other = runs
       .slice(index + 1)
-      .find(({ thread, fromMs, untilMs }) => thread === one.thread && fromMs < one.untilMs && one.fromMs < untilMs);
+      .find(
+        ({ thread, fromMs, untilMs }) =>
+          thread === one.thread && fromMs < one.untilMs && one.fromMs < untilMs,
+      );
     if (other !== undefined) return `${one.requestId} and ${other.requestId}`;
   }
   return undefined;
@@ -410,7 +470,12 @@ function agentsTogether({ fates, agentRuns }: Seen): string | undefined {
 
 /** Nothing goes wrong, and every latency is the usual one. Two versions do not hear each other's news at once. */
 function isPeace({ isRestless, steps, outages, mix }: World): boolean {
-  return !isRestless && mix === undefined && outages.length === 0 && steps.every(({ fate }) => fate === undefined);
+  return (
+    !isRestless &&
+    mix === undefined &&
+    outages.length === 0 &&
+    steps.every(({ fate }) => fate === undefined)
+  );
 }
 
 /** It hears of it at the next renewal of its lease; one that is at its end then is fine as well. */

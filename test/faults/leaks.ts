@@ -20,7 +20,10 @@ export function createLeaks(): Leaks {
 
   function see(text: string): void {
     if (!text.includes(secretMark)) return;
-    names.push(Object.entries(secrets).find(([, secret]) => text.includes(secret))?.[0] ?? "part of a secret");
+    names.push(
+      Object.entries(secrets).find(([, secret]) => text.includes(secret))?.[0] ??
+        "part of a secret",
+    );
   }
 
   function note(fields: LogFields | undefined): void {

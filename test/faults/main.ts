@@ -29,7 +29,9 @@ export async function main(options: Options): Promise<number> {
 async function playScenarios(name: string): Promise<number> {
   const wanted = scenarios.filter((scenario) => name === "all" || scenario.name === name);
   if (wanted.length === 0) {
-    throw new Error(`There is no scenario "${name}": there are ${scenarios.map((known) => known.name).join(", ")}.`);
+    throw new Error(
+      `There is no scenario "${name}": there are ${scenarios.map((known) => known.name).join(", ")}.`,
+    );
   }
   let failed = 0;
   for (const scenario of wanted) {
@@ -53,7 +55,15 @@ async function replay(text: string): Promise<number> {
   return run.violations.length > 0 ? 1 : 0;
 }
 
-async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Options): Promise<number> {
+async function search({
+  seed,
+  runs,
+  seconds,
+  depth,
+  part,
+  mutant,
+  ...where
+}: Options): Promise<number> {
   const places = placesOf(where);
   const figures = createFigures();
   const told = new Set<string>();
@@ -77,7 +87,11 @@ async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Op
       nextProgressMs = realMs() + progressMs;
       process.stderr.write(`${figures.text().split("\n").at(-1)}\n`);
     }
-    return !isInterrupted && realMs() < endMs && figures.failed() < (mutant === undefined ? maxFailures : 1);
+    return (
+      !isInterrupted &&
+      realMs() < endMs &&
+      figures.failed() < (mutant === undefined ? maxFailures : 1)
+    );
   }
 
   async function report(found: Run): Promise<void> {
@@ -100,12 +114,19 @@ async function search({ seed, runs, seconds, depth, part, mutant, ...where }: Op
   return figures.failed() > 0 ? 1 : 0;
 }
 
-function placesOf({ stories: wanted, engines, mixes }: Pick<Options, "stories" | "engines" | "mixes">): Place[] {
+function placesOf({
+  stories: wanted,
+  engines,
+  mixes,
+}: Pick<Options, "stories" | "engines" | "mixes">): Place[] {
   const names = stories.map(({ name }) => name);
   const unknown = wanted?.find((name) => !names.includes(name));
-  if (unknown !== undefined) throw new Error(`There is no story "${unknown}": there are ${names.join(", ")}.`);
+  if (unknown !== undefined)
+    throw new Error(`There is no story "${unknown}": there are ${names.join(", ")}.`);
   const places = (wanted ?? names).flatMap((story) => engines.map((engine) => ({ story, engine })));
-  return mixes.length === 0 ? places : places.flatMap((place) => mixes.map((mix) => ({ ...place, mix })));
+  return mixes.length === 0
+    ? places
+    : places.flatMap((place) => mixes.map((mix) => ({ ...place, mix })));
 }
 
 type Figures = {
@@ -197,12 +218,17 @@ function* simpler(plan: Plan): Generator<Plan> {
   if (plan.seed !== 0) yield { ...plan, seed: 0 };
   for (const index of faults.keys()) yield { ...plan, faults: faults.toSpliced(index, 1) };
   for (const [index, { at, kind }] of faults.entries()) {
-    for (const simple of kinds.slice(0, kinds.indexOf(kind))) yield withFault(index, { at, kind: simple });
+    for (const simple of kinds.slice(0, kinds.indexOf(kind)))
+      yield withFault(index, { at, kind: simple });
   }
   for (const [index, outage] of outages.entries()) {
     const { parties, seconds } = outage;
-    const alone = parties.length > 1 ? parties.map((party) => ({ ...outage, parties: [party] })) : [];
-    const shorter = [0.25, 0.5, 0.9].map((share) => ({ ...outage, seconds: Math.max(1, Math.floor(share * seconds)) }));
+    const alone =
+      parties.length > 1 ? parties.map((party) => ({ ...outage, parties: [party] })) : [];
+    const shorter = [0.25, 0.5, 0.9].map((share) => ({
+      ...outage,
+      seconds: Math.max(1, Math.floor(share * seconds)),
+    }));
     for (const less of [...alone, ...shorter.filter((shorter) => shorter.seconds < seconds)]) {
       yield { ...plan, outages: outages.with(index, less) };
     }

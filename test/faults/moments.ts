@@ -22,10 +22,19 @@ const seen = [
   "canceledAtHome",
 ] as const;
 /** The same, by keys. */
-const seenByKey = ["sessions", "homes", "turns", "acceptedAtMs", "endedAtMs", "questionsShownAtMs"] as const;
+const seenByKey = [
+  "sessions",
+  "homes",
+  "turns",
+  "acceptedAtMs",
+  "endedAtMs",
+  "questionsShownAtMs",
+] as const;
 
 type Seen = Pick<World, (typeof seen)[number]>;
-type SeenByKey = { [K in (typeof seenByKey)[number]]: [string, World[K] extends Map<string, infer V> ? V : never][] };
+type SeenByKey = {
+  [K in (typeof seenByKey)[number]]: [string, World[K] extends Map<string, infer V> ? V : never][];
+};
 
 export type Moment = Pick<Plan, "story" | "engine"> & {
   atMs: number;
@@ -63,12 +72,16 @@ export function momentOf(about: {
 }
 
 /** What a world begins with. Every process has ended, and so have the agents. */
-export function seenUntil(moment: Moment | undefined): Partial<Pick<World, keyof Seen | keyof SeenByKey>> {
+export function seenUntil(
+  moment: Moment | undefined,
+): Partial<Pick<World, keyof Seen | keyof SeenByKey>> {
   if (moment === undefined) return {};
   const { seen: plain, seenByKey: keyed, atMs } = structuredClone(moment);
   const agentRuns = plain.agentRuns.map((run) =>
     run.end === "working" ? { ...run, end: "died" as const, untilMs: atMs } : run,
   );
-  const maps = Object.fromEntries(seenByKey.map((name) => [name, new Map<string, unknown>(keyed[name])]));
+  const maps = Object.fromEntries(
+    seenByKey.map((name) => [name, new Map<string, unknown>(keyed[name])]),
+  );
   return { ...plain, agentRuns, ...maps };
 }

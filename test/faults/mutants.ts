@@ -72,8 +72,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "conditional-create",
     file: "test/faults/sim-records.ts",
-    find: "return live(item.id) ? undefined : write",
-    replace: "return write",
+    find: "return live(item.id)\n          ? undefined",
+    replace: "return (false as boolean)\n          ? undefined",
     story: "sync",
     engine: "aws",
   },
@@ -165,8 +165,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "record-before-act",
     file: "lambdas/verification/worker/run-step.ts",
-    find: "const isRepeatable = next.effects.every((effect) => !isAct(effect) || repeatableActs.has(effect.type));",
-    replace: "const isRepeatable = true as boolean;",
+    find: "const isRepeatable = next.effects.every(",
+    replace: "const isRepeatable = (true as boolean) || next.effects.every(",
     story: "foreign",
     engine: "sqlite",
   },
@@ -190,7 +190,8 @@ export const mutants: readonly Mutant[] = [
     name: "finish-last",
     file: "lambdas/shared/engine/loop.ts",
     find: "await handle(message, limit.signal);",
-    replace: "await consumer.finish({ receipt: message.receipt }); await handle(message, limit.signal);",
+    replace:
+      "await consumer.finish({ receipt: message.receipt }); await handle(message, limit.signal);",
     story: "sync",
     engine: "sqlite",
   },
@@ -318,7 +319,8 @@ export const mutants: readonly Mutant[] = [
     name: "token-is-not-kept",
     file: "lambdas/execution/methods/methods.ts",
     find: "const { bot_token: botToken, ...input } = params;",
-    replace: "const { bot_token: botToken, ...input } = { ...params, correlation_id: params.bot_token };",
+    replace:
+      "const { bot_token: botToken, ...input } = { ...params, correlation_id: params.bot_token };",
     story: "sync",
     engine: "sqlite",
   },

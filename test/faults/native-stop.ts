@@ -17,7 +17,12 @@ const mostLooks = 60;
 const answerMs = 3000;
 const againAfterMs = [0, 60_000, 300_000];
 
-export function stopStreams(around: { world: World; slack: SimSlack; process: Process; ingresses: Pool<Ingress> }) {
+export function stopStreams(around: {
+  world: World;
+  slack: SimSlack;
+  process: Process;
+  ingresses: Pool<Ingress>;
+}) {
   const { world, slack, process, ingresses } = around;
   const { stopsStreamAfterMs: afterMs } = world.story;
   if (afterMs === undefined) return;
@@ -47,8 +52,19 @@ export function stopStreams(around: { world: World; slack: SimSlack; process: Pr
       streaming_message_ts: streams,
       event_ts: tsOf({ atMs: worldMs(), count: 300 + attempt }),
     };
-    const payload = { type: "event_callback", api_app_id: app, team_id: team, event_id: `EvStop${attempt}`, event };
-    const { fate } = meet({ world, process, point: "slack.event", about: () => `stop in ${threadTs}` });
+    const payload = {
+      type: "event_callback",
+      api_app_id: app,
+      team_id: team,
+      event_id: `EvStop${attempt}`,
+      event,
+    };
+    const { fate } = meet({
+      world,
+      process,
+      point: "slack.event",
+      about: () => `stop in ${threadTs}`,
+    });
     let isHeard = false;
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;
     for (let time = 0; time < times; time++) void hand();
@@ -56,7 +72,8 @@ export function stopStreams(around: { world: World; slack: SimSlack; process: Pr
       delayMs: answerMs,
       run() {
         const delayMs = againAfterMs[attempt];
-        if (!isHeard && delayMs !== undefined) later({ delayMs, run: () => tell(streams, threadTs, attempt + 1) });
+        if (!isHeard && delayMs !== undefined)
+          later({ delayMs, run: () => tell(streams, threadTs, attempt + 1) });
       },
     });
 
@@ -64,21 +81,35 @@ export function stopStreams(around: { world: World; slack: SimSlack; process: Pr
       const instance = ingresses.find({ mayShare: true });
       if (instance === undefined) return;
       const request = signed({ body: JSON.stringify(payload), type: "json" });
-      const { status } = await within({ process: instance.process, run: () => instance.work(request) });
+      const { status } = await within({
+        process: instance.process,
+        run: () => instance.work(request),
+      });
       isHeard ||= status === 200 && fate !== "answer_lost";
     }
   }
 }
 
 /** Says what became of the task where it was not canceled. A fault outside of Slack may keep the event away until the agent has ended. */
-export function oddStop({ world, record }: { world: World; record: Task | undefined }): string | undefined {
+export function oddStop({
+  world,
+  record,
+}: {
+  world: World;
+  record: Task | undefined;
+}): string | undefined {
   const { streamsStopped, steps, outages } = world;
-  const isOfSlack = steps.every(({ fate, point }) => fate === undefined || isFaultOfSlack({ kind: fate, point }));
-  if (record === undefined || streamsStopped === 0 || outages.length > 0 || !isOfSlack) return undefined;
+  const isOfSlack = steps.every(
+    ({ fate, point }) => fate === undefined || isFaultOfSlack({ kind: fate, point }),
+  );
+  if (record === undefined || streamsStopped === 0 || outages.length > 0 || !isOfSlack)
+    return undefined;
   const isEnded = isCanceled(record) || record.cancelReason === "asked";
   return isEnded ? undefined : `it is ${record.outcome?.type ?? "answered"}`;
 }
 
 function isFaultOfSlack({ kind, point }: { kind: Kind; point: Point }): boolean {
-  return /^slack\.(stream|update|post|react|remove|replies)$/.test(point) && !kind.startsWith("dies");
+  return (
+    /^slack\.(stream|update|post|react|remove|replies)$/.test(point) && !kind.startsWith("dies")
+  );
 }

@@ -79,7 +79,9 @@ export function operate<T>({
       after(delayMs, () => reject((failures.limited ?? failures.refused)()));
       break;
     case "blocks_refused":
-      after(delayMs, () => (failures.blocksRefused ? reject(failures.blocksRefused()) : resolve(attempt(effect))));
+      after(delayMs, () =>
+        failures.blocksRefused ? reject(failures.blocksRefused()) : resolve(attempt(effect)),
+      );
       break;
     case "answer_lost":
       after(delayMs, () => {
@@ -119,7 +121,13 @@ export function operate<T>({
   return promise;
 }
 
-function usual({ world, times: { usualMs } }: { world: World; times: Pick<Times, "usualMs"> }): number {
+function usual({
+  world,
+  times: { usualMs },
+}: {
+  world: World;
+  times: Pick<Times, "usualMs">;
+}): number {
   return world.isRestless ? usualMs * (0.3 + 3 * chance() ** 3) : usualMs;
 }
 

@@ -25,7 +25,12 @@ Runs the stories of Sekisho in a simulated world in which everything can go wron
   --help                this text`;
 
 /** Without a place of its own, a mutant is looked for where it shows. */
-function placeOf(name: string | undefined): { story?: string[]; engine?: string; exhaustive?: string; mix?: string[] } {
+function placeOf(name: string | undefined): {
+  story?: string[];
+  engine?: string;
+  exhaustive?: string;
+  mix?: string[];
+} {
   const mutant = mutants.find((known) => known.name === name);
   return mutant === undefined
     ? {}
@@ -74,13 +79,18 @@ export function readOptions(args: readonly string[]): Options {
     },
   });
   const values = { ...placeOf(given.mutant), ...given };
-  const depth = values.exhaustive === undefined ? undefined : ({ one: 1, two: 2 } as const)[values.exhaustive];
-  if (values.exhaustive !== undefined && depth === undefined) throw new Error("--exhaustive is one or two.");
-  const engines = engineNames.filter((name) => values.engine === undefined || values.engine === name);
+  const depth =
+    values.exhaustive === undefined ? undefined : ({ one: 1, two: 2 } as const)[values.exhaustive];
+  if (values.exhaustive !== undefined && depth === undefined)
+    throw new Error("--exhaustive is one or two.");
+  const engines = engineNames.filter(
+    (name) => values.engine === undefined || values.engine === name,
+  );
   if (engines.length === 0) throw new Error(`--engine is ${engineNames.join(" or ")}.`);
   const mixes = (values.mix ?? []).flatMap((name) => (name === "all" ? mixNames : [name]));
   const unknown = mixes.find((name) => !mixNames.includes(name));
-  if (unknown !== undefined) throw new Error(`There is no mix "${unknown}": there are ${mixNames.join(", ")}.`);
+  if (unknown !== undefined)
+    throw new Error(`There is no mix "${unknown}": there are ${mixNames.join(", ")}.`);
   return {
     mixes,
     old: values.old,
@@ -108,6 +118,7 @@ function wholeNumber(name: string, text: string): number {
 function readPart(text: string): Part {
   const [, number, of] = /^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? [];
   const part = { number: Number(number), of: Number(of) };
-  if (!(part.number >= 1 && part.number <= part.of)) throw new Error(`--part is such as 1/2, not "${text}".`);
+  if (!(part.number >= 1 && part.number <= part.of))
+    throw new Error(`--part is such as 1/2, not "${text}".`);
   return part;
 }

@@ -2,7 +2,15 @@
 import type { Kind, Point } from "./faults.ts";
 
 /** `way` is the way between the zones; `verification` and `execution` are the processes of that zone, which are off as a whole. */
-export const parties = ["store", "queue", "slack", "tasks", "way", "verification", "execution"] as const;
+export const parties = [
+  "store",
+  "queue",
+  "slack",
+  "tasks",
+  "way",
+  "verification",
+  "execution",
+] as const;
 export type Party = (typeof parties)[number];
 
 /** `limited`: Slack answers that it was asked too often. */
@@ -10,7 +18,12 @@ export const manners = ["refused", "lost", "limited"] as const;
 export type Manner = (typeof manners)[number];
 
 /** In whole seconds since the beginning of the run. */
-export type Outage = { parties: readonly Party[]; fromSeconds: number; seconds: number; manner: Manner };
+export type Outage = {
+  parties: readonly Party[];
+  fromSeconds: number;
+  seconds: number;
+  manner: Manner;
+};
 
 const pointsOf: Record<Party, RegExp> = {
   store: /^store\./,
@@ -37,7 +50,8 @@ export function outageFate({
   possible: readonly Kind[];
 }): Kind | undefined {
   const outage = outages.find(
-    (known) => isDuring(known, sinceMs) && known.parties.some((party) => pointsOf[party].test(point)),
+    (known) =>
+      isDuring(known, sinceMs) && known.parties.some((party) => pointsOf[party].test(point)),
   );
   if (outage === undefined) return undefined;
   const order = [outage.manner, "refused", "lost"] as const;
@@ -60,7 +74,8 @@ export function compactOutage({ parties: away, fromSeconds, seconds, manner }: O
 
 /** Throws an Error for a person. */
 export function parseOutage(text: string): Outage {
-  const [, names = "", from, lasts, how] = /^([a-z+]+)@(\d{1,6})\+(\d{1,6}):([a-z]+)$/.exec(text) ?? [];
+  const [, names = "", from, lasts, how] =
+    /^([a-z+]+)@(\d{1,6})\+(\d{1,6}):([a-z]+)$/.exec(text) ?? [];
   const away = names.split("+").map((name) => parties.find((party) => party === name));
   const manner = manners.find((known) => known === how);
   if (from === undefined || manner === undefined || !away.every((party) => party !== undefined)) {

@@ -60,7 +60,16 @@ export function writeMessages({
     const kind = { isUnaddressed, isCommand, hasFile, lateFile };
     const writtenAtMs = startMs + afterMs;
     const isTaken = world.from?.taken.includes(requestId) ?? false;
-    const message = { requestId, text, ts, writtenAtMs, threadTs: parent ?? ts, ...kind, isTaken, change };
+    const message = {
+      requestId,
+      text,
+      ts,
+      writtenAtMs,
+      threadTs: parent ?? ts,
+      ...kind,
+      isTaken,
+      change,
+    };
     asked.push(message);
     for (const id of [requestId, ts]) world.names.add(id, `#${number + 1}`);
     const write = () => {
@@ -81,7 +90,10 @@ export function writeMessages({
       }
       later({ delayMs: 200, run: () => deliver({ message, changedTs }, 0) });
     };
-    within({ process: slack, run: () => laterInStory({ world, afterMs: change.afterMs, run: makeChange }) });
+    within({
+      process: slack,
+      run: () => laterInStory({ world, afterMs: change.afterMs, run: makeChange }),
+    });
   }
   const [first] = asked;
   const retryId = first && buttonRetryIdOf({ id: first.requestId });
@@ -92,7 +104,8 @@ export function writeMessages({
       const isCounted = "vote" in clicked && clicked.by !== "outsider";
       const given = isCounted ? { user, vote: clicked.vote, isTaken: false } : undefined;
       if (given !== undefined) world.votes.push(given);
-      const isRetry = "retries" in clicked && user === workspace.user && requestId === first?.requestId;
+      const isRetry =
+        "retries" in clicked && user === workspace.user && requestId === first?.requestId;
       // It is owed an answer from when it stands in the queue.
       if (isRetry && retryId !== undefined && asked.every((one) => one.requestId !== retryId)) {
         asked.push({ ...first, requestId: retryId, isTaken: false });
@@ -122,7 +135,11 @@ export function writeMessages({
     const times = fate === "lost" ? 0 : fate === "repeated" ? 2 : 1;
     const { isShared = false } = world.story;
     for (let time = 0; time < times; time++)
-      void hand({ ...told, type: isShared ? "app_mention" : typeOf(told, attempt + time), attempt });
+      void hand({
+        ...told,
+        type: isShared ? "app_mention" : typeOf(told, attempt + time),
+        attempt,
+      });
     // Slack tells of it in both events, each for itself. There the other one does not say that it is for the bot.
     if (isShared && attempt === 0) void hand({ ...told, type: "message", attempt, isBeside: true });
     later({
@@ -130,7 +147,8 @@ export function writeMessages({
       run() {
         // Of a command that was not taken the person is told by Slack.
         const delayMs = message.isCommand ? undefined : againAfterMs[attempt];
-        if (!isHeard && delayMs !== undefined) later({ delayMs, run: () => deliver(told, attempt + 1) });
+        if (!isHeard && delayMs !== undefined)
+          later({ delayMs, run: () => deliver(told, attempt + 1) });
       },
     });
 
@@ -140,7 +158,10 @@ export function writeMessages({
       const instance = ingresses.find({ mayShare: true });
       if (instance === undefined) return;
       const request = requestOf({ ...given, isShared: world.story.isShared === true });
-      const { status } = await within({ process: instance.process, run: () => instance.work(request) });
+      const { status } = await within({
+        process: instance.process,
+        run: () => instance.work(request),
+      });
       if (status !== 200 || given.isBeside) return;
       message.isTaken = true;
       if (isLateFile && message.lateFile !== undefined) message.lateFile.isTaken = true;
@@ -164,7 +185,8 @@ function requestOf(
   const { ts, threadTs, isUnaddressed, hasFile } = message;
   const { team, app, bot, otherBot, channel, user } = workspace;
   const inThread = threadTs === ts ? {} : { thread_ts: threadTs };
-  const withMention = (text: string) => (isUnaddressed ? text : `<@${isShared ? otherBot : bot}> ${text}`);
+  const withMention = (text: string) =>
+    isUnaddressed ? text : `<@${isShared ? otherBot : bot}> ${text}`;
   const file = {
     id: "FIN",
     name: "in.txt",
@@ -173,7 +195,9 @@ function requestOf(
     url_private: "https://files.slack.com/in",
   };
   const hasFileHere = hasFile && (message.lateFile === undefined || type === "message");
-  const files = hasFileHere ? { files: [file], ...(type === "message" ? { subtype: "file_share" } : {}) } : {};
+  const files = hasFileHere
+    ? { files: [file], ...(type === "message" ? { subtype: "file_share" } : {}) }
+    : {};
   const said = { user, team, ts, ...inThread, ...files, text: withMention(message.text) };
   const event =
     changedTs === undefined
@@ -204,15 +228,32 @@ function changeEvent(about: {
 }) {
   const { said, text, withMention, changedTs } = about;
   const previous = { ...said, type: "message" };
-  const change = { type: "message", hidden: true, ts: changedTs, event_ts: changedTs, previous_message: previous };
+  const change = {
+    type: "message",
+    hidden: true,
+    ts: changedTs,
+    event_ts: changedTs,
+    previous_message: previous,
+  };
   if (text === undefined) return { ...change, subtype: "message_deleted" };
   const edited = { user: said.user, ts: `${Math.floor(Number(changedTs))}.000000` };
-  return { ...change, subtype: "message_changed", message: { ...previous, text: withMention(text), edited } };
+  return {
+    ...change,
+    subtype: "message_changed",
+    message: { ...previous, text: withMention(text), edited },
+  };
 }
 
 function commandOf({ ts, text }: Asked): string {
   const { team, app, channel, user } = workspace;
-  const fields = { api_app_id: app, team_id: team, channel_id: channel, user_id: user, command: "/sekisho", text };
+  const fields = {
+    api_app_id: app,
+    team_id: team,
+    channel_id: channel,
+    user_id: user,
+    command: "/sekisho",
+    text,
+  };
   return new URLSearchParams({ ...fields, trigger_id: triggerOf(ts) }).toString();
 }
 

@@ -23,9 +23,11 @@ export type Plan = {
 export function compact({ story, engine, seed, faults, outages = [], mix }: Plan): string {
   const always = [story, engine, seed, faults.map(({ at, kind }) => `${at}:${kind}`).join(",")];
   const away = outages.map(compactOutage).join(",");
-  return [...always, ...(away === "" && mix === undefined ? [] : [away]), ...(mix === undefined ? [] : [mix])].join(
-    "/",
-  );
+  return [
+    ...always,
+    ...(away === "" && mix === undefined ? [] : [away]),
+    ...(mix === undefined ? [] : [mix]),
+  ].join("/");
 }
 
 /** Throws an Error for a person where the text is no plan. */
@@ -44,6 +46,7 @@ export function parsePlan(text: string): Plan {
 function parseFault(text: string): Fault {
   const [, at, name] = /^(\d{1,6}):(\w+)$/.exec(text) ?? [];
   const kind: Kind | undefined = kinds.find((known) => known === name);
-  if (at === undefined || kind === undefined) throw new Error(`"${text}" is no fault such as 12:lost.`);
+  if (at === undefined || kind === undefined)
+    throw new Error(`"${text}" is no fault such as 12:lost.`);
   return { at: Number(at), kind };
 }

@@ -18,7 +18,11 @@ export type Process = {
 const running = new AsyncLocalStorage<Process>();
 const runOutside = AsyncLocalStorage.snapshot();
 
-export function createProcess({ name, zone, skewMs }: Pick<Process, "name" | "zone" | "skewMs">): Process {
+export function createProcess({
+  name,
+  zone,
+  skewMs,
+}: Pick<Process, "name" | "zone" | "skewMs">): Process {
   const process: Process = { name, zone, alive: true, skewMs, onDeath: [], run: (call) => call() };
   process.run = running.run(process, () => AsyncLocalStorage.snapshot());
   return process;

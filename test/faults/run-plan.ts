@@ -67,7 +67,11 @@ export async function runPlan({
   const chance = createRandom(plan.seed);
   let ids = from?.ids ?? 0;
   const world: World = {
-    engine: engineFor({ name: plan.engine, isForeign: story.isForeign, isSessionOld: story.isSessionOld }),
+    engine: engineFor({
+      name: plan.engine,
+      isForeign: story.isForeign,
+      isSessionOld: story.isSessionOld,
+    }),
     story,
     mix: plan.mix,
     turnsTaken: new Map(),
@@ -102,7 +106,8 @@ export async function runPlan({
     from,
     stores: new Map(),
     queues: new Map(),
-    onWritten: (store, json) => onWritten({ store, json, moment: () => momentOf({ world, plan, slack, asked, ids }) }),
+    onWritten: (store, json) =>
+      onWritten({ store, json, moment: () => momentOf({ world, plan, slack, asked, ids }) }),
     onExchange,
     onQueued,
     ...seenUntil(from),
@@ -119,7 +124,10 @@ export async function runPlan({
     deadLetters: nowhere(world),
   });
   const zones = new Map(
-    zoneNames(story).map((name) => [name, createExecution({ world, name, completions, skewMs: -lean * halfSkewMs })]),
+    zoneNames(story).map((name) => [
+      name,
+      createExecution({ world, name, completions, skewMs: -lean * halfSkewMs }),
+    ]),
   );
   const executions = [...zones.values()];
   const ofVerification = { world, slack: slack.api, zones, completions };
@@ -146,10 +154,19 @@ export async function runPlan({
       const uploads = slack.posts.filter(({ fileIds }) => fileIds.length > 0);
       const posts = slack.posts.filter(
         (post) =>
-          uploads.includes(post) || (post.key?.requestId === requestId && (post.threadTs ?? post.ts) === threadTs),
+          uploads.includes(post) ||
+          (post.key?.requestId === requestId && (post.threadTs ?? post.ts) === threadTs),
       );
       const expected = expectationOf({ message, asked, world });
-      return { asked: message, expected, record, noted, executed, posts, zoneAheadMs: lean * halfSkewMs };
+      return {
+        asked: message,
+        expected,
+        record,
+        noted,
+        executed,
+        posts,
+        zoneAheadMs: lean * halfSkewMs,
+      };
     }),
   );
   const faults = world.steps.flatMap(({ at, fate, isOutage }): Fault[] =>

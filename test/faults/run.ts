@@ -10,7 +10,9 @@ function options(): Options | undefined {
   try {
     return readOptions(process.argv.slice(2));
   } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n\n${help}\n`);
+    process.stderr.write(
+      `${thrown instanceof Error ? thrown.message : String(thrown)}\n\n${help}\n`,
+    );
     return undefined;
   }
 }
@@ -21,7 +23,8 @@ else if (given.isHelp) process.stdout.write(`${help}\n`);
 else {
   try {
     // The builds need real time.
-    const hasMix = given.mixes.length > 0 || given.replay?.split("/")[5] || given.scenarios !== undefined;
+    const hasMix =
+      given.mixes.length > 0 || given.replay?.split("/")[5] || given.scenarios !== undefined;
     const builds = hasMix ? await buildVersions(given.old) : undefined;
     installVirtualTime();
     if (given.mutant !== undefined) installMutant({ name: given.mutant });

@@ -88,7 +88,10 @@ export function namedFaults(steps: readonly Step[]): string {
     if (kind === undefined) continue;
     const before = faults.find(
       (fault) =>
-        fault.point === point && fault.about === about && fault.kind === kind && fault.nth + fault.times === nth,
+        fault.point === point &&
+        fault.about === about &&
+        fault.kind === kind &&
+        fault.nth + fault.times === nth,
     );
     if (before === undefined) faults.push({ point, about, nth, times: 1, kind });
     else before.times += 1;

@@ -13,7 +13,9 @@ describe("a run in which the product failed once", () => {
 
   it.each(scenarios.map(({ name }) => name))("holds, and every fault struck: %s", (name) => {
     expect(ended.stderr).toBe("");
-    const told = ended.stdout.split(/^(?=SCENARIO )/m).find((text) => text.startsWith(`SCENARIO ${name}:`));
+    const told = ended.stdout
+      .split(/^(?=SCENARIO )/m)
+      .find((text) => text.startsWith(`SCENARIO ${name}:`));
     expect(told).toMatch(/^SCENARIO \S+: .+\nholds\n/);
   });
 

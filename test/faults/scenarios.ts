@@ -312,7 +312,9 @@ export const scenarios: readonly Scenario[] = [
     story: "home",
     engine: "sqlite",
     mix: "next_first:records",
-    faults: [{ point: "tasks.replace", about: "task #1 working with lease", nth: 2, kind: "dies_before" }],
+    faults: [
+      { point: "tasks.replace", about: "task #1 working with lease", nth: 2, kind: "dies_before" },
+    ],
   },
   {
     name: "ended-while-its-cancel-waits",
@@ -320,6 +322,8 @@ export const scenarios: readonly Scenario[] = [
     story: "home",
     engine: "sqlite",
     mix: "next_first:records",
-    faults: [{ point: "tasks.replace", about: "task #1 working with lease", nth: 4, kind: "dies_after" }],
+    faults: [
+      { point: "tasks.replace", about: "task #1 working with lease", nth: 4, kind: "dies_after" },
+    ],
   },
 ];

@@ -39,7 +39,8 @@ export async function searchAll({
 }: Watch & { place: Place; depth: 1 | 2; part: Part }): Promise<void> {
   const usualOperations = (await usualRun(place)).steps.length;
   const base = await runPlan({ plan: { ...place, seed: 0, faults: [] }, usualOperations });
-  const run = (faults: Fault[]) => runPlan({ plan: { ...place, seed: 0, faults }, usualOperations });
+  const run = (faults: Fault[]) =>
+    runPlan({ plan: { ...place, seed: 0, faults }, usualOperations });
   const isKnown = knownDeaths({ run: base, afterAt: 0 });
   let isOver = part.number === 1 && !(await onRun(base));
   for (const [index, first] of laterFaults({ run: base, afterAt: 0 }).entries()) {
@@ -82,7 +83,13 @@ function laterFaults({ run, afterAt }: { run: Run; afterAt: number }): Fault[] {
 }
 
 /** Says of a fault whether it is the death that an earlier one is. */
-function knownDeaths({ run: { steps }, afterAt }: { run: Run; afterAt: number }): (fault: Fault) => boolean {
+function knownDeaths({
+  run: { steps },
+  afterAt,
+}: {
+  run: Run;
+  afterAt: number;
+}): (fault: Fault) => boolean {
   const deaths = earlierDeaths({ steps, afterAt });
   return ({ at, kind }) => kind === "dies_before" && deaths.has(at);
 }
@@ -91,7 +98,10 @@ function knownDeaths({ run: { steps }, afterAt }: { run: Run; afterAt: number })
  * One to six faults anywhere; in every fourth run a bad patch besides, operations in a row of which every second one fails;
  * and in some an outage.
  */
-function drawn({ seed, usual }: { seed: number; usual: Run }): { fateOf: FateOf; outages: Outage[] } {
+function drawn({ seed, usual }: { seed: number; usual: Run }): {
+  fateOf: FateOf;
+  outages: Outage[];
+} {
   const chance = createRandom(seed ^ 0x5bd1e995);
   const upTo = (most: number) => Math.floor(chance() * most);
   const anywhere = () => 1 + upTo(usual.steps.length * 1.3);
@@ -115,7 +125,13 @@ const lengths = [
 ];
 
 /** An outage of one party, or of two at once, that begins near a moment at which something happens in the story. */
-function drawnOutages({ chance, usual: { steps } }: { chance: () => number; usual: Run }): Outage[] {
+function drawnOutages({
+  chance,
+  usual: { steps },
+}: {
+  chance: () => number;
+  usual: Run;
+}): Outage[] {
   const upTo = (most: number) => Math.floor(chance() * most);
   const share = chance();
   const length = lengths.find(({ upTo: most }) => share < most);
@@ -123,7 +139,9 @@ function drawnOutages({ chance, usual: { steps } }: { chance: () => number; usua
   const minutes = length.fromMinutes + chance() * (length.toMinutes - length.fromMinutes);
   const beganMs = steps[0]?.atMs ?? 0;
   const atMs = steps[upTo(steps.length)]?.atMs ?? beganMs;
-  const two = [0, 1].map(() => parties[upTo(parties.length)]).filter((party) => party !== undefined);
+  const two = [0, 1]
+    .map(() => parties[upTo(parties.length)])
+    .filter((party) => party !== undefined);
   const away = chance() < 0.3 ? [...new Set(two)] : two.slice(0, 1);
   const manner = manners[upTo(manners.length)] ?? "lost";
   const fromSeconds = Math.max(0, Math.floor((atMs - beganMs) / 1000) + upTo(3) - 1);

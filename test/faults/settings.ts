@@ -43,7 +43,10 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
   const configs = isOneProcess ? parsed.held : parsed.atOnce;
   const known = configs.get(story);
   if (known !== undefined) return known;
-  const questions = { expireAfterMs: story.questionMs, answerBy: story.isForAnyone ? "anyone" : "asker" };
+  const questions = {
+    expireAfterMs: story.questionMs,
+    answerBy: story.isForAnyone ? "anyone" : "asker",
+  };
   const deadlineMs = 8 * 3600_000;
   const destination = {
     transport: "in-process",
@@ -56,15 +59,26 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
   const config = parseConfig({
     json: {
       // Sessions are in; a status ends by itself, and reactions say nothing that a session does not.
-      slack: { locale: "en", command: { name: "/sekisho" }, shortcut: {}, assistant: {}, status: false },
-      allowlist: story.isAllowed ? [{ team: workspace.team, ...(story.isShared && { external: "people" }) }] : [],
+      slack: {
+        locale: "en",
+        command: { name: "/sekisho" },
+        shortcut: {},
+        assistant: {},
+        status: false,
+      },
+      allowlist: story.isAllowed
+        ? [{ team: workspace.team, ...(story.isShared && { external: "people" }) }]
+        : [],
       destinations: { agents: destination, spare: destination },
       routes: [
         ...(story.hasWord ? [{ word: "spare", keepsWord: true, destination: "spare" }] : []),
         { destination: story.first === undefined ? "agents" : ["agents", "spare"] },
       ],
       execution: { syncBudgetMs: story.syncBudgetMs },
-      limits: story.quota === undefined ? {} : { perUser: { tasks: story.quota, perSeconds: quotaMs / 1000 } },
+      limits:
+        story.quota === undefined
+          ? {}
+          : { perUser: { tasks: story.quota, perSeconds: quotaMs / 1000 } },
     },
   });
   configs.set(story, config);

@@ -4,7 +4,13 @@ import type { IngressRequest } from "../../lambdas/verification/ingress/ingress.
 import { secrets } from "./settings.ts";
 import { worldMs } from "./virtual-time.ts";
 
-export function signed({ body: text, type }: { body: string; type: "json" | "form" }): IngressRequest {
+export function signed({
+  body: text,
+  type,
+}: {
+  body: string;
+  type: "json" | "form";
+}): IngressRequest {
   const body = Buffer.from(text);
   const timestamp = String(Math.floor(worldMs() / 1000));
   const base = Buffer.concat([Buffer.from(`v0:${timestamp}:`), body]);

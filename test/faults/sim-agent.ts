@@ -17,7 +17,9 @@ export const options = [
 ];
 
 /** The same choice as one field of a form. */
-const fields = [{ id: "choice", label: "Shall I?", type: "choice" as const, required: true, options }];
+const fields = [
+  { id: "choice", label: "Shall I?", type: "choice" as const, required: true, options },
+];
 
 export function createAgent({ world }: { world: World }): Agent {
   const { agentMs, agent: kind, messages } = world.story;
@@ -27,7 +29,13 @@ export function createAgent({ world }: { world: World }): Agent {
     const about = () => `${world.names.of(requestId)}${turn > 0 ? ` after ${turn} answers` : ""}`;
     const at = { world, about, times, failures };
     const reads = history.filter(({ role }) => role === "assistant").map(({ text }) => text);
-    const begun = { requestId, turn, files: task.attachments?.length ?? 0, reads, fromMs: worldMs() };
+    const begun = {
+      requestId,
+      turn,
+      files: task.attachments?.length ?? 0,
+      reads,
+      fromMs: worldMs(),
+    };
     const run: AgentRun = { ...begun, untilMs: Number.POSITIVE_INFINITY, end: "working" };
     const over = (end: AgentRun["end"]) => {
       if (run.end === "working") Object.assign(run, { end, untilMs: worldMs() });
@@ -39,28 +47,46 @@ export function createAgent({ world }: { world: World }): Agent {
     const asks = kind.asks !== undefined && turn === 0 && task.text === messages[0]?.text;
     if (asks) {
       await operate({ ...at, point: "agent.end", effect: () => over("ended") });
-      yield { type: "question", prompt: "Shall I go on?", ...(kind.asks === "fields" ? { fields } : { options }) };
+      yield {
+        type: "question",
+        prompt: "Shall I go on?",
+        ...(kind.asks === "fields" ? { fields } : { options }),
+      };
       return;
     }
     for (let telling = 1; kind.tells && telling < tellings; telling++) {
       await wait(agentMs / tellings, undefined, { signal });
-      yield { type: "progress", percent: (100 * telling) / tellings, partial: `So far: ${"more ".repeat(telling)}` };
+      yield {
+        type: "progress",
+        percent: (100 * telling) / tellings,
+        partial: `So far: ${"more ".repeat(telling)}`,
+      };
     }
     await wait(kind.tells ? agentMs / tellings : agentMs, undefined, { signal });
-    if (kind.writesMs !== undefined) yield* write({ run, untilMs: worldMs() + kind.writesMs, signal });
+    if (kind.writesMs !== undefined)
+      yield* write({ run, untilMs: worldMs() + kind.writesMs, signal });
     if (kind.failsFirst && world.names.of(requestId) === "#1") {
       await operate({ ...at, point: "agent.end", effect: () => over("ended") });
       yield { type: "failure", reason: "execution_failed" };
       return;
     }
-    if (kind.makesFiles) yield { type: "artifact", artifact: { name: "list.csv", mimetype: "text/csv", text: "a,b" } };
+    if (kind.makesFiles)
+      yield { type: "artifact", artifact: { name: "list.csv", mimetype: "text/csv", text: "a,b" } };
     await operate({ ...at, point: "agent.end", effect: () => over("ended") });
     yield { type: "answer", text: agentsAnswer(task) };
   };
 }
 
 /** A token every 50 ms. */
-async function* write({ run, untilMs, signal }: { run: AgentRun; untilMs: number; signal: AbortSignal }) {
+async function* write({
+  run,
+  untilMs,
+  signal,
+}: {
+  run: AgentRun;
+  untilMs: number;
+  signal: AbortSignal;
+}) {
   run.wroteFromMs = worldMs();
   for (let partial = "word "; worldMs() < untilMs; partial += "word ") {
     run.wroteUntilMs = worldMs();
@@ -71,9 +97,17 @@ async function* write({ run, untilMs, signal }: { run: AgentRun; untilMs: number
 
 type Heard = Pick<AgentTask["answers"][number], "text" | "option_id" | "fields">;
 
-export function agentsAnswer({ text, answers = [] }: { text: string; answers?: readonly Heard[] }): string {
+export function agentsAnswer({
+  text,
+  answers = [],
+}: {
+  text: string;
+  answers?: readonly Heard[];
+}): string {
   const heard = answers
-    .map(({ option_id, text: said, fields: given }) => ` after ${given?.choice ?? option_id ?? said}`)
+    .map(
+      ({ option_id, text: said, fields: given }) => ` after ${given?.choice ?? option_id ?? said}`,
+    )
     .join("");
   return `This is what I found about: ${text.length} ${text.split(" ").toReversed().join(" ")}${heard}`;
 }

@@ -9,7 +9,10 @@ import { operate } from "./operate.ts";
 import type { World } from "./world.ts";
 
 const times = { usualMs: 300, giveUpMs: 10_000, landMs: 10_000 };
-const failures = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
+const failures = {
+  refused: () => new SlackError("unavailable"),
+  unknown: () => new SlackError("ambiguous"),
+};
 
 export function createSimFiles({ world, slack }: { world: World; slack: SlackApi }): Files {
   return {

@@ -16,7 +16,8 @@ export function createSimModals(): SimModals {
   return {
     issue: (triggerId, atMs) => void issuedAtMs.set(triggerId, atMs),
     open({ triggerId, view, atMs }) {
-      if (views.has(triggerId)) throw new SlackError("refused", { slackError: "exchanged_trigger_id" });
+      if (views.has(triggerId))
+        throw new SlackError("refused", { slackError: "exchanged_trigger_id" });
       const sinceMs = atMs - (issuedAtMs.get(triggerId) ?? Number.NEGATIVE_INFINITY);
       if (sinceMs > lifeMs) throw new SlackError("refused", { slackError: "expired_trigger_id" });
       views.set(triggerId, view);

@@ -1,5 +1,8 @@
 /** A queue with delay, visibility timeout, receive count and dead letters, behind the faults of its engine. */
-import { createDelayFields, type MessageAttributes } from "../../lambdas/shared/engine/aws/sqs-message.ts";
+import {
+  createDelayFields,
+  type MessageAttributes,
+} from "../../lambdas/shared/engine/aws/sqs-message.ts";
 import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { queuedName } from "./names.ts";
@@ -26,7 +29,12 @@ export type Delivery = { message: Message; receiveCount: number };
 export type SimQueue = {
   sender: TaskQueue;
   /** Puts it there, whatever is going on. */
-  put(request: { body: string; delayMs?: number; group?: string | undefined; attributes?: MessageAttributes }): void;
+  put(request: {
+    body: string;
+    delayMs?: number;
+    group?: string | undefined;
+    attributes?: MessageAttributes;
+  }): void;
   isDue(): boolean;
   /** The due messages, which are hidden from then on. */
   take(request: { max: number; visibilityTimeoutMs: number }): Delivery[];
@@ -73,7 +81,8 @@ export function createSimQueue({
   let count = messages.length === 0 ? 0 : Math.max(...messages.map(({ number }) => number)) + 1;
   world.queues.set(name, messages);
   for (const { visibleAtMs } of messages) ringAt(visibleAtMs);
-  for (const { fromSeconds, seconds } of outages) ringAt(world.startMs + 1000 * (fromSeconds + seconds));
+  for (const { fromSeconds, seconds } of outages)
+    ringAt(world.startMs + 1000 * (fromSeconds + seconds));
 
   function ringAt(atMs: number): void {
     const ring = () => {
@@ -82,7 +91,12 @@ export function createSimQueue({
     outside(() => later({ delayMs: atMs - worldMs(), run: ring }));
   }
 
-  function put({ body, delayMs = 0, group, attributes = {} }: Parameters<SimQueue["put"]>[0]): void {
+  function put({
+    body,
+    delayMs = 0,
+    group,
+    attributes = {},
+  }: Parameters<SimQueue["put"]>[0]): void {
     const visibleAtMs = worldMs() + delayMs;
     messages.push({
       number: count++,
@@ -102,8 +116,19 @@ export function createSimQueue({
   }
 
   /** As SQS: whole seconds, at most 900 of them, and a message that is to wait longer says so itself. */
-  function putChained({ body, delayMs = 0, group }: { body: string; delayMs?: number; group?: string }): void {
-    const { DelaySeconds = 0, MessageAttributes = {} } = createDelayFields({ delayMs, nowMs: Date.now() });
+  function putChained({
+    body,
+    delayMs = 0,
+    group,
+  }: {
+    body: string;
+    delayMs?: number;
+    group?: string;
+  }): void {
+    const { DelaySeconds = 0, MessageAttributes = {} } = createDelayFields({
+      delayMs,
+      nowMs: Date.now(),
+    });
     put({ body, delayMs: DelaySeconds * 1000, group, attributes: MessageAttributes });
   }
 
@@ -117,7 +142,9 @@ export function createSimQueue({
   }
 
   function dueOnes(): Message[] {
-    return messages.filter(isVisible).sort((a, b) => a.visibleAtMs - b.visibleAtMs || a.number - b.number);
+    return messages
+      .filter(isVisible)
+      .sort((a, b) => a.visibleAtMs - b.visibleAtMs || a.number - b.number);
   }
 
   function drop(message: Message): void {
@@ -141,7 +168,8 @@ export function createSimQueue({
           world,
           point,
           about: () => describe(request),
-          detail: () => (delayMsOf(request) > 0 ? `in ${(delayMsOf(request) / 1000).toFixed(1)} s` : ""),
+          detail: () =>
+            delayMsOf(request) > 0 ? `in ${(delayMsOf(request) / 1000).toFixed(1)} s` : "",
           times,
           failures,
           effect: () => (isOrdered ? put(request) : putChained(request)),

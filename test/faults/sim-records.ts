@@ -22,7 +22,11 @@ export function createSimRecords<T extends TaskItem>({
   onWritten: (item: T, json: string, before: string | undefined) => void;
   /** The texts of the records to begin with, in the order of their creation. */
   stored?: readonly string[] | undefined;
-}): { recordsFor: (codec: Codec<T>) => TaskStore<T>; peek: (id: string) => T | undefined; texts: () => string[] } {
+}): {
+  recordsFor: (codec: Codec<T>) => TaskStore<T>;
+  peek: (id: string) => T | undefined;
+  texts: () => string[];
+} {
   const rows = new Map<string, Row<T>>();
   let positions = 0;
   for (const json of stored) {
@@ -58,7 +62,9 @@ export function createSimRecords<T extends TaskItem>({
         return row && read(row);
       },
       async create({ item }) {
-        return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++positions });
+        return live(item.id)
+          ? undefined
+          : write({ item: { ...item, revision: 1 }, position: ++positions });
       },
       async replace({ item }) {
         const row = live(item.id);
@@ -68,14 +74,18 @@ export function createSimRecords<T extends TaskItem>({
       async list({ index, key, limit }) {
         const found = [...rows.keys()]
           .flatMap((id) => live(id) ?? [])
-          .filter(({ item }) => item[index] === key && (index !== "principal" || item.listedAtMs !== undefined))
+          .filter(
+            ({ item }) =>
+              item[index] === key && (index !== "principal" || item.listedAtMs !== undefined),
+          )
           .sort((a, b) => a.position - b.position);
         return { items: found.slice(0, limit).map(read) };
       },
     };
   }
 
-  const texts = () => [...rows.values()].sort((a, b) => a.position - b.position).map(({ json }) => json);
+  const texts = () =>
+    [...rows.values()].sort((a, b) => a.position - b.position).map(({ json }) => json);
   return { recordsFor, peek: (id) => live(id)?.item, texts };
 }
 

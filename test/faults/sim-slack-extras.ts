@@ -40,7 +40,9 @@ export function createSimSlackExtras({
         effect() {
           requirePiece(markdown);
           world.streamedAtMs.push(worldMs());
-          return { ts: add({ channel, threadTs, key: undefined, text: markdown, streams: true }).ts };
+          return {
+            ts: add({ channel, threadTs, key: undefined, text: markdown, streams: true }).ts,
+          };
         },
       }),
     appendStream: ({ ts, markdown, requestId, signal }) =>
@@ -66,8 +68,10 @@ export function createSimSlackExtras({
         },
       }),
 
-    fileInfo: () => Promise.reject(new Error("not used: files on their way in have a double of their own")),
-    canvasContent: () => Promise.reject(new Error("not used: files on their way in have a double of their own")),
+    fileInfo: () =>
+      Promise.reject(new Error("not used: files on their way in have a double of their own")),
+    canvasContent: () =>
+      Promise.reject(new Error("not used: files on their way in have a double of their own")),
     startUpload: ({ name, requestId, signal }) =>
       at({
         point: "slack.upload",
@@ -90,7 +94,13 @@ export function createSimSlackExtras({
         point: "slack.post",
         about: () => `files of ${world.names.of(requestId)}`,
         signal,
-        effect: () => void add({ channel, threadTs, key: undefined, fileIds: shared.map(({ fileId }) => fileId) }),
+        effect: () =>
+          void add({
+            channel,
+            threadTs,
+            key: undefined,
+            fileIds: shared.map(({ fileId }) => fileId),
+          }),
       }),
 
     message: ({ channel, ts, signal }) =>
@@ -126,7 +136,12 @@ export function createSimSlackExtras({
         effect: () => void world.ephemeralMessages.push({ user, atMs: worldMs() }),
       }),
     openDirect: ({ user, signal }) =>
-      at({ point: "slack.replies", about: () => user, signal, effect: () => ({ channel: `D${user.slice(1)}` }) }),
+      at({
+        point: "slack.replies",
+        about: () => user,
+        signal,
+        effect: () => ({ channel: `D${user.slice(1)}` }),
+      }),
     publishHome: ({ user, blocks, signal }) =>
       at({
         point: "slack.react",
@@ -144,9 +159,19 @@ export function createSimSlackExtras({
     groupMembers: ({ group, signal }) =>
       at({ point: "slack.replies", about: () => group, signal, effect: (): string[] => [] }),
     groupHandles: ({ signal }) =>
-      at({ point: "slack.replies", about: () => "groups", signal, effect: () => new Map<string, string>() }),
+      at({
+        point: "slack.replies",
+        about: () => "groups",
+        signal,
+        effect: () => new Map<string, string>(),
+      }),
     channelMembers: ({ channel, signal }) =>
-      at({ point: "slack.replies", about: () => `people in ${channel}`, signal, effect: (): string[] => [] }),
+      at({
+        point: "slack.replies",
+        about: () => `people in ${channel}`,
+        signal,
+        effect: (): string[] => [],
+      }),
     setStatus: ({ status, signal }) =>
       at({ point: "slack.react", about: () => `status ${status}`, signal, effect: () => {} }),
     setSession({ channel, threadTs, status, title, signal }) {
@@ -165,7 +190,9 @@ export function createSimSlackExtras({
         },
       });
     },
-    renameSession: ({ signal }) => at({ point: "slack.react", about: () => "rename", signal, effect: () => {} }),
-    suggestPrompts: ({ signal }) => at({ point: "slack.react", about: () => "prompts", signal, effect: () => {} }),
+    renameSession: ({ signal }) =>
+      at({ point: "slack.react", about: () => "rename", signal, effect: () => {} }),
+    suggestPrompts: ({ signal }) =>
+      at({ point: "slack.react", about: () => "prompts", signal, effect: () => {} }),
   };
 }

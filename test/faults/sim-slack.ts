@@ -42,7 +42,13 @@ export type Post = PostedMessage & {
 };
 
 /** `gone`: nobody can post; `shut`: nor read or remove. */
-export type SimSlack = { api: SlackApi; posts: Post[]; count: () => number; gone: () => boolean; shut: () => boolean };
+export type SimSlack = {
+  api: SlackApi;
+  posts: Post[];
+  count: () => number;
+  gone: () => boolean;
+  shut: () => boolean;
+};
 
 /** One call: what it is for, what it does, and what may become of it. */
 export type At = <T>(request: {
@@ -92,7 +98,11 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
       refusedBlocks.add(blocks ?? "");
       return refusal("invalid_blocks");
     };
-    const all = { ...failures, refused, blocksRefused: blocks === undefined ? undefined : blocksRefused };
+    const all = {
+      ...failures,
+      refused,
+      blocksRefused: blocks === undefined ? undefined : blocksRefused,
+    };
     return operate({ world, times, failures: all, ...request, effect });
   };
 
@@ -120,7 +130,8 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
   }
 
   function noteQuestion({ part, requestId }: PostKey): void {
-    if (part < questionPart || part >= openingPart || world.questionsShownAtMs.has(requestId)) return;
+    if (part < questionPart || part >= openingPart || world.questionsShownAtMs.has(requestId))
+      return;
     world.questionsShownAtMs.set(requestId, worldMs());
   }
 
@@ -146,12 +157,21 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
   function nameOf(ts: string): string {
     const post = posts.find((candidate) => candidate.ts === ts);
     if (post === undefined) return world.names.of(ts);
-    return post.key === undefined ? (post.fileIds.length > 0 ? "files" : "stream") : partName(post.key);
+    return post.key === undefined
+      ? post.fileIds.length > 0
+        ? "files"
+        : "stream"
+      : partName(post.key);
   }
 
   /** The messages of people are included. */
-  function list(isWanted: (post: PostedMessage & { threadTs: string | undefined; channel: string }) => boolean) {
-    const own = posts.map((post) => ({ ...post, ...(buttonsOf(post).length > 0 && { hasButtons: true as const }) }));
+  function list(
+    isWanted: (post: PostedMessage & { threadTs: string | undefined; channel: string }) => boolean,
+  ) {
+    const own = posts.map((post) => ({
+      ...post,
+      ...(buttonsOf(post).length > 0 && { hasButtons: true as const }),
+    }));
     return [...world.said, ...own]
       .filter(isWanted)
       .sort((a, b) => Number(a.ts) - Number(b.ts))
@@ -170,12 +190,17 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
         content,
         effect() {
           const process = currentProcess();
-          const known = posts.find((post) => post.key?.requestId === key.requestId && post.key.part === key.part);
+          const known = posts.find(
+            (post) => post.key?.requestId === key.requestId && post.key.part === key.part,
+          );
           if (key.part > 0 && known !== undefined && isAvoidable({ known, process })) {
             world.doubled.push(`part ${key.part} of ${key.requestId}`);
           }
           noteQuestion(key);
-          return { ts: add({ channel, threadTs, key, isLate: process === undefined, ...shown(content) }).ts };
+          return {
+            ts: add({ channel, threadTs, key, isLate: process === undefined, ...shown(content) })
+              .ts,
+          };
         },
       }),
     update: ({ ts, content, key, signal }) =>
@@ -212,7 +237,12 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
         about: () => `thread for ${world.names.of(requestId)}`,
         signal,
         effect: () =>
-          looked(list((post) => (post.threadTs ?? post.ts) === threadTs && Number(post.ts) >= Number(oldestTs))),
+          looked(
+            list(
+              (post) =>
+                (post.threadTs ?? post.ts) === threadTs && Number(post.ts) >= Number(oldestTs),
+            ),
+          ),
       }),
     posts: ({ channel, oldestTs, requestId, signal }) =>
       at({
@@ -222,7 +252,10 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
         effect: () =>
           looked(
             list(
-              (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
+              (post) =>
+                post.channel === channel &&
+                post.threadTs === undefined &&
+                Number(post.ts) >= Number(oldestTs),
             ),
           ),
       }),

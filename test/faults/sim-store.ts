@@ -37,7 +37,11 @@ export function createSimStore<T extends TaskItem>({
     stored: world.from?.stores[name],
   });
   world.stores.set(name, texts);
-  const at = <R>(name: "get" | "create" | "replace" | "list", about: () => string, effect: () => Promise<R>) => {
+  const at = <R>(
+    name: "get" | "create" | "replace" | "list",
+    about: () => string,
+    effect: () => Promise<R>,
+  ) => {
     // The Execution zone lists nothing.
     const point: Point = name === "list" ? "store.list" : `${party}.${name}`;
     return operate({ world, point, about, times, failures, effect });

@@ -5,7 +5,11 @@ import type { Host } from "../../lambdas/execution/host.ts";
 import type { ExchangeResponse } from "../../lambdas/execution/http/exchange.ts";
 import { abortable } from "../../lambdas/shared/async/waiting.ts";
 import { requestHeaders } from "../../lambdas/verification/transport/http/transport.ts";
-import type { Transport, TransportRequest, TransportResponse } from "../../lambdas/verification/transport/transport.ts";
+import type {
+  Transport,
+  TransportRequest,
+  TransportResponse,
+} from "../../lambdas/verification/transport/transport.ts";
 import { operate } from "./operate.ts";
 import type { Pool } from "./pool.ts";
 import { within } from "./processes.ts";
@@ -19,12 +23,20 @@ const unavailable = () => new SekishoError("unavailable", { undelivered: true })
 const ambiguous = () => new SekishoError("ambiguous");
 
 /** `hosts` are absent where nobody listens. */
-export function createSimTransport({ world, hosts }: { world: World; hosts: Pool<Host> | undefined }): Transport {
+export function createSimTransport({
+  world,
+  hosts,
+}: {
+  world: World;
+  hosts: Pool<Host> | undefined;
+}): Transport {
   return {
     async send(request) {
       const { signal } = request;
       const about = () => nameOf({ world, body: request.body });
-      const { there, back } = world.story.isForeign ? foreignIds({ world, request }) : sameIds({ request });
+      const { there, back } = world.story.isForeign
+        ? foreignIds({ world, request })
+        : sameIds({ request });
       const { arrived } = await operate({
         world,
         point: "transport.request",
@@ -71,7 +83,10 @@ function reach({
   const { promise: broken, reject } = Promise.withResolvers<never>();
   const { process, work: host } = instance;
   process.onDeath.push(() => reject(ambiguous()));
-  const headers: Record<string, string> = { ...requestHeaders(request), authorization: `Bearer ${secrets.bearer}` };
+  const headers: Record<string, string> = {
+    ...requestHeaders(request),
+    authorization: `Bearer ${secrets.bearer}`,
+  };
   const answered = within({
     process,
     run: () =>
@@ -122,14 +137,25 @@ function summaryOf({ body }: TransportResponse): string {
 }
 
 /** A success of a host of another party, which says what it likes. */
-function hostile({ world, response }: { world: World; response: TransportResponse }): TransportResponse {
+function hostile({
+  world,
+  response,
+}: {
+  world: World;
+  response: TransportResponse;
+}): TransportResponse {
   const says = hostileAnswers[world.story.agent.says ?? ""];
   if (says === undefined) return response;
-  const { result, ...envelope } = JSON.parse(Buffer.from(response.body).toString()) as { result?: { status: string } };
+  const { result, ...envelope } = JSON.parse(Buffer.from(response.body).toString()) as {
+    result?: { status: string };
+  };
   if (result?.status !== "success") return response;
   const artifacts = says.artifact === undefined ? "" : `,"artifacts":[${says.artifact}]`;
   const text = `{"status":"success","response_text":${JSON.stringify(says.text)}${artifacts}}`;
-  return { ...response, body: Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"result":${text}}`) };
+  return {
+    ...response,
+    body: Buffer.from(`${JSON.stringify(envelope).slice(0, -1)},"result":${text}}`),
+  };
 }
 
 type Ids = { there: TransportRequest; back: (response: TransportResponse) => TransportResponse };
@@ -144,6 +170,9 @@ function foreignIds({ world, request }: { world: World; request: TransportReques
   const bytes = (message: object) => Buffer.from(JSON.stringify(message));
   return {
     there: { ...request, body: bytes({ ...call, id: `foreign ${world.newId()}` }) },
-    back: (response) => ({ ...response, body: bytes({ ...JSON.parse(Buffer.from(response.body).toString()), id }) }),
+    back: (response) => ({
+      ...response,
+      body: bytes({ ...JSON.parse(Buffer.from(response.body).toString()), id }),
+    }),
   };
 }

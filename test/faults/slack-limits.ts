@@ -15,7 +15,10 @@ export function requireContent({ text, blocks = [] }: MessageContent): void {
   // Blocks go as JSON, which escapes half a surrogate pair; Slack then does not know the character.
   const json = JSON.stringify(blocks);
   if (/\\ud[89a-f]/i.test(json)) throw refusal("invalid_blocks");
-  if (blocks.length > 0 && "problem" in parseBlocks({ json: JSON.parse(json), refusesMarkdown: false })) {
+  if (
+    blocks.length > 0 &&
+    "problem" in parseBlocks({ json: JSON.parse(json), refusesMarkdown: false })
+  ) {
     throw refusal("invalid_blocks");
   }
 }

@@ -111,7 +111,13 @@ const sync: Story = {
 };
 
 /** More than a minute: the answer is a new message, because an edit notifies nobody. Few polls keep all pairs of faults searchable. */
-const accepted: Story = { ...sync, name: "accepted", agentMs: 61_000, syncBudgetMs: 300, pollAfterMs: 30_000 };
+const accepted: Story = {
+  ...sync,
+  name: "accepted",
+  agentMs: 61_000,
+  syncBudgetMs: 300,
+  pollAfterMs: 30_000,
+};
 
 function canceledAt(afterMs: number): Story["messages"] {
   return [...sync.messages, { afterMs, text: "cancel", inThreadOf: 0, isUnaddressed: true }];
@@ -125,7 +131,11 @@ export const stories: readonly Story[] = [
     ...sync,
     name: "refused",
     isAllowed: false,
-    messages: [...sync.messages, { afterMs: 100, text: "And who kept it?" }, { afterMs: 60_000, text: "Until when?" }],
+    messages: [
+      ...sync.messages,
+      { afterMs: 100, text: "And who kept it?" },
+      { afterMs: 60_000, text: "Until when?" },
+    ],
   },
   /** Somebody asks for more than fits, also later and in the thread of what fitted. */
   {
@@ -180,7 +190,12 @@ export const stories: readonly Story[] = [
       pollAfterMs: 5000,
       messages: [
         ...sync.messages,
-        { afterMs: 4000, text: "And who kept it?", inThreadOf: 0, change: { afterMs: 15_690, ...change } },
+        {
+          afterMs: 4000,
+          text: "And who kept it?",
+          inThreadOf: 0,
+          change: { afterMs: 15_690, ...change },
+        },
       ],
     }),
   ),
@@ -229,10 +244,31 @@ export const stories: readonly Story[] = [
   /** Nobody answers. */
   { ...sync, name: "unanswered", agent: { asks: true }, questionMs: 90_000 },
   /** It tells how far it is, and what it has written so far; both are pushed, too. */
-  { ...accepted, name: "told", agentMs: 20_000, pollAfterMs: 2000, isPushed: true, agent: { tells: true } },
+  {
+    ...accepted,
+    name: "told",
+    agentMs: 20_000,
+    pollAfterMs: 2000,
+    isPushed: true,
+    agent: { tells: true },
+  },
   /** It writes its answer, a token every 50 ms: at once, and after it has thought for longer than the host waits. */
-  { ...sync, name: "written", agentMs: 100, syncBudgetMs: 2000, pollAfterMs: 500, agent: { writesMs: 2600 } },
-  { ...sync, name: "thought", agentMs: 19_500, syncBudgetMs: 2000, pollAfterMs: 500, agent: { writesMs: 1500 } },
+  {
+    ...sync,
+    name: "written",
+    agentMs: 100,
+    syncBudgetMs: 2000,
+    pollAfterMs: 500,
+    agent: { writesMs: 2600 },
+  },
+  {
+    ...sync,
+    name: "thought",
+    agentMs: 19_500,
+    syncBudgetMs: 2000,
+    pollAfterMs: 500,
+    agent: { writesMs: 1500 },
+  },
   /** Slack stops the stream while it is being written: the task ends as canceled, and what was written stays. */
   {
     ...sync,
@@ -311,7 +347,11 @@ export const stories: readonly Story[] = [
       { afterMs: 14_000, about: 0, instruction: "Since when?" },
     ],
   },
-  { ...sync, name: "commanded", messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }] },
+  {
+    ...sync,
+    name: "commanded",
+    messages: [{ afterMs: 0, text: "What is a sekisho?", isCommand: true }],
+  },
   /** People vote on an answer, twice at once, and one of them changes the vote. */
   {
     ...accepted,
@@ -345,7 +385,11 @@ export const stories: readonly Story[] = [
     agentMs: 10_000,
     agent: { failsFirst: true },
     messages: [
-      { afterMs: 0, text: "What is a sekisho?", change: { afterMs: 19_000, text: "What was a barrier?" } },
+      {
+        afterMs: 0,
+        text: "What is a sekisho?",
+        change: { afterMs: 19_000, text: "What was a barrier?" },
+      },
       { afterMs: 12_000, text: "And who kept it?", inThreadOf: 0 },
     ],
     buttonClicks: [{ afterMs: 13_000, retries: true }],

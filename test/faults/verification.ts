@@ -32,7 +32,13 @@ import { createSimQueue, type Delivery, type SimQueue } from "./sim-queue.ts";
 import { codecOf, createSimStore } from "./sim-store.ts";
 import { createSimTransport } from "./sim-transport.ts";
 import type { ZoneParts } from "./verification-parts.ts";
-import { createTurns, newestProduct, type Product, slackFor, transportFor } from "./versions/mix.ts";
+import {
+  createTurns,
+  newestProduct,
+  type Product,
+  slackFor,
+  transportFor,
+} from "./versions/mix.ts";
 import { worldMs } from "./virtual-time.ts";
 import type { World } from "./world.ts";
 
@@ -83,8 +89,19 @@ export function createVerification({
   const refusals = createSimStore<RefusalRecord>({ world, party: "store", name: "refusals" });
   const usages = createSimStore<Usage>({ world, party: "store", name: "usages" });
   const secretStores = createSimStore<ZoneSecret>({ world, party: "store", name: "secrets" });
-  const deadLetters = createSimQueue({ world, name: "dead letters", point: "queue.send", label: "dead " });
-  const queue = createSimQueue({ world, name: "queue", point: "queue.send", deadLetters, maxReceiveCount });
+  const deadLetters = createSimQueue({
+    world,
+    name: "dead letters",
+    point: "queue.send",
+    label: "dead ",
+  });
+  const queue = createSimQueue({
+    world,
+    name: "queue",
+    point: "queue.send",
+    deadLetters,
+    maxReceiveCount,
+  });
   const { log } = world.leaks;
 
   function createWorker(product: Product): Worker {
@@ -102,7 +119,10 @@ export function createVerification({
       credentials: noCredentials,
       log,
       wrap: ({ name }) =>
-        transportFor({ product, transport: createSimTransport({ world, hosts: zones.get(name)?.hosts }) }),
+        transportFor({
+          product,
+          transport: createSimTransport({ world, hosts: zones.get(name)?.hosts }),
+        }),
     });
     return product.createVerificationWorker({
       engine: {
@@ -146,7 +166,8 @@ export function createVerification({
     },
     bootIngress() {
       const signingSecret = createCachedSecret({ readSecret: async () => secrets.signingSecret });
-      const createOne = (product: Product) => product.createIngress({ signingSecret, queue: queue.sender, log });
+      const createOne = (product: Product) =>
+        product.createIngress({ signingSecret, queue: queue.sender, log });
       const ingress = createTurns({ world, part: "ingress", create: createOne });
       return (request) => ingress()(request);
     },
@@ -162,7 +183,8 @@ export function createVerification({
 }
 
 function noteEnd({ endedAtMs }: World, { id, state }: Task): void {
-  if ((state === "delivering" || state === "done") && !endedAtMs.has(id)) endedAtMs.set(id, worldMs());
+  if ((state === "delivering" || state === "done") && !endedAtMs.has(id))
+    endedAtMs.set(id, worldMs());
 }
 
 function noteTurns({
@@ -181,7 +203,8 @@ function noteTurns({
 const maxCompletionReceives = 3;
 
 function startProcess(parts: ZoneParts): Pool<Ingress> {
-  const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } = parts;
+  const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } =
+    parts;
   const { visibilityTimeoutMs, concurrency } = config.limits;
 
   function boot(): Ingress {
@@ -252,7 +275,14 @@ function createLoopConsumer({
         await dueOrAborted(signal);
         const effect = () => queue.take({ max, visibilityTimeoutMs });
         const about = () => queue.first();
-        const deliveries = await operate({ world, point: `${name}.deliver`, about, times, failures, effect });
+        const deliveries = await operate({
+          world,
+          point: `${name}.deliver`,
+          about,
+          times,
+          failures,
+          effect,
+        });
         if (deliveries.length > 0) return deliveries.map(received);
       }
       return [];
@@ -276,11 +306,21 @@ function createLoopConsumer({
 /** As the stack has it: the lease and 15 s, and six times that until a message comes again. */
 const beyondLeaseMs = 15_000;
 
-type Handle = (request: { worker: Worker; record: SqsRecord; signal: AbortSignal }) => Promise<void>;
+type Handle = (request: {
+  worker: Worker;
+  record: SqsRecord;
+  signal: AbortSignal;
+}) => Promise<void>;
 
 function startFunctions(parts: ZoneParts): Pool<Ingress> {
-  const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } = parts;
-  const archive = createSimQueue({ world, name: "archive", point: "queue.send", label: "archived " });
+  const { world, config, skewMs, log, queue, deadLetters, completions, bootWorker, bootIngress } =
+    parts;
+  const archive = createSimQueue({
+    world,
+    name: "archive",
+    point: "queue.send",
+    label: "archived ",
+  });
   const zone = { world, zone: "verification", skewMs, size: 2 } as const;
   const timeLimitMs = config.limits.leaseMs + beyondLeaseMs;
   const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === "queue";
@@ -290,7 +330,9 @@ function startFunctions(parts: ZoneParts): Pool<Ingress> {
     return async ({ event, context, deliveries }) => {
       const { signal, end } = endingSignal({ context });
       const response = await handleBatch({
-        batch: parseBatch(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
+        batch: parseBatch(event).map((record) =>
+          isOwn(record) ? record : { ...record, messageAttributes: {} },
+        ),
         handle: (record) => handle({ worker, record, signal }),
         failed: async (record) => {
           const delivery = deliveries.get(record.messageId);
@@ -316,7 +358,8 @@ function startFunctions(parts: ZoneParts): Pool<Ingress> {
   }): void {
     const pool = createPool({ ...zone, name, boot: () => createHandler(handle) });
     const visibilityTimeoutMs = 6 * timeLimitMs;
-    for (const source of sources) consume({ world, ...source, pool, visibilityTimeoutMs, timeLimitMs });
+    for (const source of sources)
+      consume({ world, ...source, pool, visibilityTimeoutMs, timeLimitMs });
   }
 
   startFunction({

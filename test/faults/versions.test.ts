@@ -5,7 +5,13 @@ import { faults, figuresOf } from "./command.ts";
 /** Each story and engine once with each of these, and with faults that chance draws. `npm run faults:versions` has the other mixes. */
 const searches = [
   ["turns", "upgrade", "rollback", "ingress_next", "execution_old"].map((name) => `${name}:minor`),
-  ["next_first:records", "seldom:records", "turns:messages", "ingresses:messages", "upgrade:messages"],
+  [
+    "next_first:records",
+    "seldom:records",
+    "turns:messages",
+    "ingresses:messages",
+    "upgrade:messages",
+  ],
 ];
 
 it("keeps the promise while one version replaces another", async () => {

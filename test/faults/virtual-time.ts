@@ -5,7 +5,12 @@
 import { createRequire, syncBuiltinESMExports } from "node:module";
 import { currentProcess, type Process, within } from "./processes.ts";
 
-type Timer = { atMs: number; order: number; process: Process | undefined; run: (() => void) | undefined };
+type Timer = {
+  atMs: number;
+  order: number;
+  process: Process | undefined;
+  run: (() => void) | undefined;
+};
 
 let nowMs = 0;
 let order = 0;
@@ -21,7 +26,9 @@ const real = {
 };
 
 function newHeap() {
-  return createHeap<Timer>({ isBefore: (a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order) });
+  return createHeap<Timer>({
+    isBefore: (a, b) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order),
+  });
 }
 
 /** A new world begins; what the former one left waiting never happens. */
@@ -65,7 +72,13 @@ export function later({ delayMs, run }: { delayMs: number; run: () => void }): {
 }
 
 /** Lets everything happen until nothing is left to happen. False where there is no end in sight. */
-export async function runUntilIdle({ maxEvents, endMs }: { maxEvents: number; endMs: number }): Promise<boolean> {
+export async function runUntilIdle({
+  maxEvents,
+  endMs,
+}: {
+  maxEvents: number;
+  endMs: number;
+}): Promise<boolean> {
   await settled();
   while (events < maxEvents) {
     const timer = timers.pop();
@@ -118,7 +131,9 @@ function timerObject(cancel: () => void) {
 }
 
 function virtualSetTimeout(callback: Callback, delayMs = 0, ...given: unknown[]) {
-  return timerObject(later({ delayMs: Math.max(1, delayMs), run: () => callback(...given) }).cancel);
+  return timerObject(
+    later({ delayMs: Math.max(1, delayMs), run: () => callback(...given) }).cancel,
+  );
 }
 
 function virtualSetInterval(callback: Callback, delayMs = 0, ...given: unknown[]) {
@@ -159,7 +174,11 @@ function virtualAnySignal(signals: Iterable<AbortSignal>): AbortSignal {
   return controller.signal;
 }
 
-function virtualWait<T>(delayMs = 0, value?: T, { signal }: { signal?: AbortSignal } = {}): Promise<T | undefined> {
+function virtualWait<T>(
+  delayMs = 0,
+  value?: T,
+  { signal }: { signal?: AbortSignal } = {},
+): Promise<T | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
   const fail = () => reject(aborted);
   if (signal?.aborted) fail();
@@ -197,7 +216,9 @@ export function installVirtualTime(): void {
   Object.assign(load("node:timers/promises"), { setTimeout: virtualWait });
   Object.assign(load("node:timers"), { setTimeout: virtualSetTimeout, clearTimeout: virtualClear });
   syncBuiltinESMExports();
-  process.on("unhandledRejection", (thrown) => unheard.push(thrown instanceof Error ? thrown.message : typeof thrown));
+  process.on("unhandledRejection", (thrown) =>
+    unheard.push(thrown instanceof Error ? thrown.message : typeof thrown),
+  );
   // Nobody reads where the many simulated failures were made, and finding out is dear.
   Error.stackTraceLimit = 0;
 }

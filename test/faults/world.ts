@@ -1,6 +1,13 @@
 /** One simulated world: what is in it, what happens to it, and what was seen. See README.md for what is assumed of the real one. */
-import type { PostedMessage, SessionStatus, SlackBlock } from "../../lambdas/verification/slack/api/slack.ts";
-import type { TransportRequest, TransportResponse } from "../../lambdas/verification/transport/transport.ts";
+import type {
+  PostedMessage,
+  SessionStatus,
+  SlackBlock,
+} from "../../lambdas/verification/slack/api/slack.ts";
+import type {
+  TransportRequest,
+  TransportResponse,
+} from "../../lambdas/verification/transport/transport.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";
@@ -66,7 +73,12 @@ export type World = {
   /** Parts of records that lost a member of the next version when the old one wrote them. */
   losses: string[];
   /** Draws a fate for the operation with that number. `about` is empty where the run is not told. */
-  fateOf: (request: { at: number; point: Point; about: string; possible: readonly Kind[] }) => Strike | undefined;
+  fateOf: (request: {
+    at: number;
+    point: Point;
+    about: string;
+    possible: readonly Kind[];
+  }) => Strike | undefined;
   /** The subject of each operation is looked up, which takes time. */
   isTold: boolean;
   names: Names;
@@ -128,7 +140,15 @@ export type World = {
 };
 
 /** Does something so long after the beginning of the story. What was before the moment in which the world begins was done. */
-export function laterInStory({ world, afterMs, run }: { world: World; afterMs: number; run: () => void }): void {
+export function laterInStory({
+  world,
+  afterMs,
+  run,
+}: {
+  world: World;
+  afterMs: number;
+  run: () => void;
+}): void {
   const delayMs = world.startMs + afterMs - worldMs();
   if (delayMs >= 0) later({ delayMs, run });
 }
@@ -158,8 +178,11 @@ export function meet({
   const about = world.isTold ? describe() : "";
   const { outages, startMs } = world;
   const away =
-    outages.length === 0 ? undefined : outageFate({ outages, sinceMs: worldMs() - startMs, point, possible });
-  const strike: Strike | undefined = away === undefined ? world.fateOf({ at, point, about, possible }) : { kind: away };
+    outages.length === 0
+      ? undefined
+      : outageFate({ outages, sinceMs: worldMs() - startMs, point, possible });
+  const strike: Strike | undefined =
+    away === undefined ? world.fateOf({ at, point, about, possible }) : { kind: away };
   const fate = strike?.kind;
   const { name, zone } = process;
   const step: Step = {

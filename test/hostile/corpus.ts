@@ -1,7 +1,10 @@
 /** Hostile answers and responses of an Execution zone: texts, results and whole HTTP responses. */
 import { gzipSync } from "node:zlib";
 import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
-import { emptyAnswerText, missingFilesText } from "../../lambdas/verification/slack/messages/outcome-text.ts";
+import {
+  emptyAnswerText,
+  missingFilesText,
+} from "../../lambdas/verification/slack/messages/outcome-text.ts";
 import { failure, halfOf, json, raw, result, silence } from "../doubles/answers.ts";
 import type { PeerCall } from "../doubles/execution-peer.ts";
 import { connectionReset } from "../doubles/web-server.ts";
@@ -18,16 +21,22 @@ export type Entry = {
 
 const slow = (unit: string) => unit.repeat(3000).slice(0, 39_000);
 const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
-const mismatchText = failureText({ reason: "invalid_response", lost: false, locale: "en" }).happened;
+const mismatchText = failureText({
+  reason: "invalid_response",
+  lost: false,
+  locale: "en",
+}).happened;
 const inDoubtText = failureText({ reason: "ambiguous", lost: false, locale: "en" }).happened;
 const nothing = new RegExp(emptyAnswerText.en(0));
 const mismatch = new RegExp(mismatchText);
 const tooLarge = /too large/;
 const inDoubt = new RegExp(`${inDoubtText}|${mismatchText}`);
-const leftOut = (count: number) => new RegExp(missingFilesText({ locale: "en", failed: [], leftOut: count }));
+const leftOut = (count: number) =>
+  new RegExp(missingFilesText({ locale: "en", failed: [], leftOut: count }));
 
 /** `value` is JSON. */
-const ofJson = (value: string) => (call: PeerCall) => raw(`{"jsonrpc":"2.0","id":"${call.id}","result":${value}}`);
+const ofJson = (value: string) => (call: PeerCall) =>
+  raw(`{"jsonrpc":"2.0","id":"${call.id}","result":${value}}`);
 const text = (name: string, value: string, shows?: RegExp): Entry => ({
   name: `text: ${name}`,
   // Half a character is written as an escape, as JSON.stringify writes it.
@@ -69,7 +78,8 @@ const progressing = (name: string, progress: string): Entry =>
     },
     /It is done\./,
   );
-const artifacts = (name: string, list: string, shows: RegExp) => done(name, `,"artifacts":[${list}]`, shows);
+const artifacts = (name: string, list: string, shows: RegExp) =>
+  done(name, `,"artifacts":[${list}]`, shows);
 
 const texts: readonly Entry[] = [
   text("half a surrogate pair at the end", "All done \u{1F600}".slice(0, -1), /All done/),
@@ -93,14 +103,22 @@ const texts: readonly Entry[] = [
   text("NUL and other controls", "a\u0000b\u0007c\u001b[31m", /abc/),
   text("NUL alone", "\u0000\u0000", nothing),
   text("zalgo", `Z${"\u0335\u0321\u0353".repeat(4000)}algo`, /Z/),
-  text("right to left", "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627".repeat(200), /\u05e9/),
+  text(
+    "right to left",
+    "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627".repeat(200),
+    /\u05e9/,
+  ),
   text("5,000 nested quotes", `${">".repeat(5000)} deep`, /deep/),
   text("5,000 nested lists", `${"- ".repeat(5000)}deep`, /deep/),
   text("5,000 brackets", `${"[".repeat(5000)}deep${"]".repeat(5000)}`, /deep/),
   text("5,000 stars", `${"*".repeat(5000)}deep${"*".repeat(5000)}`, /deep/),
   text("one line of 200,000 characters", "x".repeat(200_000), /x/),
   text("one line that breaks nowhere, in Japanese", "\u95a2".repeat(30_000), /\u95a2/),
-  text("a table of 1,000 columns", `${"|a".repeat(1000)}|\n${"|-".repeat(1000)}|\n${"|b".repeat(1000)}|`, /a/),
+  text(
+    "a table of 1,000 columns",
+    `${"|a".repeat(1000)}|\n${"|-".repeat(1000)}|\n${"|b".repeat(1000)}|`,
+    /a/,
+  ),
   text("a table of 2,000 rows", `|a|b|\n|-|-|\n${"|1|2|\n".repeat(2000)}`, /a/),
   text("mentions", "<!channel> <!here> <@U123> @everyone <!subteam^S1>", /channel/),
   text("a link in disguise", "[https://bank.example](https://evil.example)", /evil\.example/),
@@ -109,11 +127,23 @@ const texts: readonly Entry[] = [
     "[https://b\u0430nk.example](https://evil.example)",
     /evil\.example/,
   ),
-  text("a link in disguise, by a blank in the scheme", "[https: //bank](https://evil.example)", /evil\.example/),
+  text(
+    "a link in disguise, by a blank in the scheme",
+    "[https: //bank](https://evil.example)",
+    /evil\.example/,
+  ),
   text("mentions written with entities", "<!&#99;hannel> <&#64;U123> <&excl;here>", /U123/),
-  text("a comment that fits into no message", `<!-- ${"never ".repeat(5000)} --> It is done.`, /It is done/),
+  text(
+    "a comment that fits into no message",
+    `<!-- ${"never ".repeat(5000)} --> It is done.`,
+    /It is done/,
+  ),
   text("5,001 empty headings", "#\n".repeat(5001), nothing),
-  text("tables, brackets and addresses that hold a parser", slow("&lt;(|a|b|\n|\n|-|\nwww.a.b"), /a\.b/),
+  text(
+    "tables, brackets and addresses that hold a parser",
+    slow("&lt;(|a|b|\n|\n|-|\nwww.a.b"),
+    /a\.b/,
+  ),
   text("links that do not end, in tables", slow("[[[[](|a|b|\n|-|-|\n"), /a/),
   text("a script as a link", "[click](javascript:alert(1)) ![x](file:///etc/passwd)", /click/),
   text("emoji of families", "\u{1F468}\u200d\u{1F469}\u200d\u{1F467}".repeat(1000), /\u{1F468}/u),
@@ -128,7 +158,11 @@ const results: readonly Entry[] = [
     Array.from({ length: 50 }, () => `{"data":${nested(2500)}}`).join(","),
     leftOut(50),
   ),
-  artifacts("10,000 artifacts", Array.from({ length: 10_000 }, () => '{"text":"x"}').join(","), leftOut(9980)),
+  artifacts(
+    "10,000 artifacts",
+    Array.from({ length: 10_000 }, () => '{"text":"x"}').join(","),
+    leftOut(9980),
+  ),
   artifacts("a script as address", '{"url":"javascript:alert(1)"}', leftOut(1)),
   artifacts("a file of the machine", '{"url":"file:///etc/passwd"}', leftOut(1)),
   artifacts("data as address", '{"url":"data:text/html,<script>"}', leftOut(1)),
@@ -137,15 +171,27 @@ const results: readonly Entry[] = [
     '{"name":"a.txt","url":"http://169.254.169.254/"}',
     /couldn't attach/,
   ),
-  artifacts("names that climb", '{"name":"../../../etc/passwd\\u0000.png\\ud800","text":"x"}', /It is done/),
+  artifacts(
+    "names that climb",
+    '{"name":"../../../etc/passwd\\u0000.png\\ud800","text":"x"}',
+    /It is done/,
+  ),
   artifacts("bytes that are none", '{"base64":"!!!"},{"base64":7}', leftOut(2)),
   artifacts("things that are none", 'null,7,"x",[],{}', leftOut(5)),
   done("artifacts that are no list", ',"artifacts":{"a":1}', leftOut(1)),
-  done("a prototype", ',"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}'),
-  done("numbers beyond numbers", ',"usage":{"input_tokens":1e999,"output_tokens":-1e999},"n":1e400'),
+  done(
+    "a prototype",
+    ',"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}',
+  ),
+  done(
+    "numbers beyond numbers",
+    ',"usage":{"input_tokens":1e999,"output_tokens":-1e999},"n":1e400',
+  ),
   {
     name: "result: keys twice",
-    respond: ofJson('{"status":"success","response_text":"It is done.","response_text":"It is done."}'),
+    respond: ofJson(
+      '{"status":"success","response_text":"It is done.","response_text":"It is done."}',
+    ),
     shows: inDoubt,
   },
   done("a deep member that nobody knows", `,"mood":${nested(20_000)}`),
@@ -161,15 +207,23 @@ const results: readonly Entry[] = [
     shows: mismatch,
   },
   { name: "result: no status", respond: ofJson("{}"), shows: inDoubt },
-  { name: "result: a status that nobody knows", respond: ofJson('{"status":"\\ud800"}'), shows: inDoubt },
+  {
+    name: "result: a status that nobody knows",
+    respond: ofJson('{"status":"\\ud800"}'),
+    shows: inDoubt,
+  },
   { name: "result: null", respond: ofJson("null"), shows: inDoubt },
   { name: "result: 9,000 lists", respond: ofJson(nested(9000)), shows: inDoubt },
 ];
 
 const utf8 = (parts: readonly (string | number[])[]) =>
-  Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part))));
+  Buffer.concat(
+    parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part))),
+  );
 const bytes = (body: Uint8Array, headers: Record<string, string> = {}) =>
-  new Response(new Uint8Array(body), { headers: { "content-type": "application/json", ...headers } });
+  new Response(new Uint8Array(body), {
+    headers: { "content-type": "application/json", ...headers },
+  });
 const success = (id: string, value: string) =>
   JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: value } });
 
@@ -199,15 +253,31 @@ const responses: readonly Entry[] = [
     },
     inDoubt,
   ),
-  response("a byte order mark", ({ id }) => bytes(utf8([[0xef, 0xbb, 0xbf], success(id, "It is done.")])), inDoubt),
-  response("UTF-16", ({ id }) => bytes(Buffer.from(success(id, "It is done."), "utf16le")), inDoubt),
+  response(
+    "a byte order mark",
+    ({ id }) => bytes(utf8([[0xef, 0xbb, 0xbf], success(id, "It is done.")])),
+    inDoubt,
+  ),
+  response(
+    "UTF-16",
+    ({ id }) => bytes(Buffer.from(success(id, "It is done."), "utf16le")),
+    inDoubt,
+  ),
   response("another id", () => raw(success("other", "It is somebody else's.")), inDoubt),
   response("an id that is a number", () => raw('{"jsonrpc":"2.0","id":1,"result":{}}'), inDoubt),
-  response("no id", () => json({ jsonrpc: "2.0", result: { status: "success", response_text: "x" } }), inDoubt),
+  response(
+    "no id",
+    () => json({ jsonrpc: "2.0", result: { status: "success", response_text: "x" } }),
+    inDoubt,
+  ),
   response("a batch", ({ id }) => raw(`[${success(id, "x")}]`), inDoubt),
-  response("result and error", ({ id }) => json({ jsonrpc: "2.0", id, result: {}, error: { code: 1, message: "" } })),
+  response("result and error", ({ id }) =>
+    json({ jsonrpc: "2.0", id, result: {}, error: { code: 1, message: "" } }),
+  ),
   response("an error with deep data", ({ id }) =>
-    raw(`{"jsonrpc":"2.0","id":"${id}","error":{"code":-32064,"message":"\\ud800","data":${nested(9000)}}}`),
+    raw(
+      `{"jsonrpc":"2.0","id":"${id}","error":{"code":-32064,"message":"\\ud800","data":${nested(9000)}}}`,
+    ),
   ),
   response("an error with data that lies", ({ id }) =>
     json({
@@ -217,7 +287,9 @@ const responses: readonly Entry[] = [
     }),
   ),
   response("an error of 500 KB", (call) =>
-    failure(call, "execution_failed", { details: { issues: [{ path: "p", message: "x".repeat(500_000) }] } }),
+    failure(call, "execution_failed", {
+      details: { issues: [{ path: "p", message: "x".repeat(500_000) }] },
+    }),
   ),
   response(
     "a page",
@@ -237,13 +309,21 @@ const responses: readonly Entry[] = [
     inDoubt,
   ),
   response("a teapot", () => raw("short and stout", { status: 418 }), inDoubt),
-  response("a gzip bomb", () => bytes(gzipSync(Buffer.alloc(30_000_000)), { "content-encoding": "gzip" }), inDoubt),
-  response("a length of two gigabytes", () => raw("{}", { headers: { "content-length": "2000000000" } })),
+  response(
+    "a gzip bomb",
+    () => bytes(gzipSync(Buffer.alloc(30_000_000)), { "content-encoding": "gzip" }),
+    inDoubt,
+  ),
+  response("a length of two gigabytes", () =>
+    raw("{}", { headers: { "content-length": "2000000000" } }),
+  ),
   response("2 MB", ({ id }) => raw(success(id, "x".repeat(2_000_000))), tooLarge),
   response("a million brackets that never close", () => raw("[".repeat(1_000_000)), inDoubt),
   outage("a slow drip", (call) => raw(drip(call, '{"jsonrpc":"2.0",', " "))),
   response("events without end", (call) =>
-    raw(drip(call, "data: {}\n\n", "data: {}\n\n"), { headers: { "content-type": "text/event-stream" } }),
+    raw(drip(call, "data: {}\n\n", "data: {}\n\n"), {
+      headers: { "content-type": "text/event-stream" },
+    }),
   ),
   outage("silence", silence),
   outage("a cut connection", () => {
@@ -256,11 +336,16 @@ const polls: readonly Entry[] = [
   progressing("progress nested 9,000 deep", nested(9000)),
   progressing("progress of numbers beyond numbers", '{"percent":1e999,"text":"\\ud83d"}'),
   progressing("progress of nothing to see", '{"text":"\\u202e\\u200b","partial_text":"\\u200b"}'),
-  progressing("progress of 300 KB", `{"text":"${"x".repeat(300_000)}","partial_text":"${"[".repeat(11_000)}"}`),
+  progressing(
+    "progress of 300 KB",
+    `{"text":"${"x".repeat(300_000)}","partial_text":"${"[".repeat(11_000)}"}`,
+  ),
   polled("a result that is none", ofJson('{"status":"success"}'), mismatch),
   polled(
     "a result nested 9,000 deep",
-    ofJson(`{"status":"success","response_text":"It is done.","artifacts":[{"data":${nested(9000)}}]}`),
+    ofJson(
+      `{"status":"success","response_text":"It is done.","artifacts":[{"data":${nested(9000)}}]}`,
+    ),
     leftOut(1),
   ),
   polled("garbage", () => raw("garbage"), inDoubt),

@@ -12,7 +12,11 @@ function shownBy({ text, blocks = [] }: FakeSlackMessage): string {
   const texts = (value: unknown): string[] =>
     typeof value === "object" && value !== null
       ? Object.entries(value).flatMap(([name, member]) =>
-          name === "text" && typeof member === "string" ? [member] : name === "value" ? [] : texts(member),
+          name === "text" && typeof member === "string"
+            ? [member]
+            : name === "value"
+              ? []
+              : texts(member),
         )
       : [];
   const shown = blocks.length === 0 ? [text] : texts(blocks);
@@ -33,7 +37,11 @@ const slow = corpus.filter(({ isOutage }) => isOutage);
 /** A call that never ends is given up soon; every other call has time, however busy the machine is. The slow ones begin first. */
 const groups = [
   { entries: slow, callTimeoutMs: 1500, deadlineMs: 60_000 },
-  { entries: corpus.filter((entry) => !slow.includes(entry)), callTimeoutMs: 100_000, deadlineMs: 900_000 },
+  {
+    entries: corpus.filter((entry) => !slow.includes(entry)),
+    callTimeoutMs: 100_000,
+    deadlineMs: 900_000,
+  },
 ];
 
 /** By their number, each begun and over. */
@@ -78,9 +86,13 @@ describe.each(engines)("on %s, one visible answer follows", (engine) => {
     expect(task.state).toBe("done");
     const said = posts.filter(({ files }) => files === undefined);
     // One answer: its reference stands below the last of its parts, and nothing else of ours is left.
-    const references = said.filter((post) => JSON.stringify(post).includes(`Reference: ${requestId.slice(0, 8)}`));
+    const references = said.filter((post) =>
+      JSON.stringify(post).includes(`Reference: ${requestId.slice(0, 8)}`),
+    );
     expect(references).toHaveLength(1);
-    const parts = said.map(({ metadata }) => (metadata as { event_payload: { part: number } }).event_payload.part);
+    const parts = said.map(
+      ({ metadata }) => (metadata as { event_payload: { part: number } }).event_payload.part,
+    );
     expect(parts).toEqual(parts.map((_, index) => (parts[0] ?? 0) + index));
     expect(parts).not.toContain(0);
     for (const post of said) expect(shownBy(post)).toMatch(visible);
@@ -93,7 +105,12 @@ describe.each(engines)("on %s, one visible answer follows", (engine) => {
     expect(again?.task.outcome).toMatchObject({ type: "answer" });
     const lines = opened.flatMap((world) => world.lines);
     const names = new Set(lines.map((line) => (JSON.parse(line) as { message: string }).message));
-    for (const name of ["queue_message_failed", "dead_letter", "answer_not_delivered", "step_failed"])
+    for (const name of [
+      "queue_message_failed",
+      "dead_letter",
+      "answer_not_delivered",
+      "step_failed",
+    ])
       expect(names).not.toContain(name);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });

@@ -35,7 +35,8 @@ const folder = mkdtempSync(join(tmpdir(), "sekisho-sinks-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The same kinds of characters, written as entities of Markdown. */
-const hostileEntities = "be&#27;[2J&#x9b;31m&#127;&#8238;exe.gpj&#x2066;&rlm;&LRM;&#13;&#0;&#8232;fore";
+const hostileEntities =
+  "be&#27;[2J&#x9b;31m&#127;&#8238;exe.gpj&#x2066;&rlm;&LRM;&#13;&#0;&#8232;fore";
 
 /** All that Slack gets of an agent's Markdown, with its entities decoded as Slack may do it. */
 function shownBySlack(text: string): string {
@@ -51,7 +52,11 @@ function shownBySlack(text: string): string {
   const contents = [{}, { plain: true as const }].flatMap((form) => [
     ...parts(sampleTask({ outcome: { type: "answer", text: label }, ...form })),
     placeholder(
-      sampleTask({ state: "waiting", progress: { text, partialText: label, shownAtMs: askedAtMs }, ...form }),
+      sampleTask({
+        state: "waiting",
+        progress: { text, partialText: label, shownAtMs: askedAtMs },
+        ...form,
+      }),
     ),
     asked({ task: sampleTask({ state: "asking", question: open, ...form }), nowMs: askedAtMs }),
   ]);
@@ -66,8 +71,13 @@ function shownBySlack(text: string): string {
 }
 
 /** `sekisho send` at an agent that answers like this; all that it wrote. */
-async function sent(answer: (call: { id: string; method: string }) => Response, ...words: string[]) {
-  const server = await startWebServer({ handle: async ({ body }) => answer(JSON.parse(Buffer.from(body).toString())) });
+async function sent(
+  answer: (call: { id: string; method: string }) => Response,
+  ...words: string[]
+) {
+  const server = await startWebServer({
+    handle: async ({ body }) => answer(JSON.parse(Buffer.from(body).toString())),
+  });
   try {
     const json = {
       destinations: { far: { transport: "https", url: server.url } },
@@ -76,7 +86,10 @@ async function sent(answer: (call: { id: string; method: string }) => Response, 
       execution: { syncBudgetMs: 100 },
     };
     const config = writeConfig({ folder, name: "sent.json", json });
-    const { stdout, stderr } = await commandHere(["send", "hello", "--config", config, ...words], {});
+    const { stdout, stderr } = await commandHere(
+      ["send", "hello", "--config", config, ...words],
+      {},
+    );
     return stdout + stderr;
   } finally {
     await server.close();
@@ -91,7 +104,10 @@ async function startedOnce(does: string) {
   const json = { destinations, routes: [{ destination: "here" }], execution: { agent } };
   const config = writeConfig({ folder, name: "once.json", json });
   const env = { SEKISHO_SHOW_AGENT_ERRORS: "1" };
-  const { stdout, stderr } = await commandHere(["start", "--once", "hello", "--config", config], env);
+  const { stdout, stderr } = await commandHere(
+    ["start", "--once", "hello", "--config", config],
+    env,
+  );
   return stdout + stderr;
 }
 
@@ -126,7 +142,11 @@ function written(write: (response: ServerResponse) => void): string {
 
 /** Parses the JSON of a response, or of a stream of events, as a browser does. */
 const parsed = (text: string) =>
-  textsIn(text.split("\n").flatMap((line) => (/[{[]/.test(line) ? [JSON.parse(line.replace(/^data: /, ""))] : [])));
+  textsIn(
+    text
+      .split("\n")
+      .flatMap((line) => (/[{[]/.test(line) ? [JSON.parse(line.replace(/^data: /, ""))] : [])),
+  );
 
 const question = { options: [{ id: "yes", label: hostile }], question_id: "q", prompt: hostile };
 
@@ -138,7 +158,12 @@ const sinks: Record<string, () => string | Promise<string>> = {
     sent((call) =>
       call.method === "get_task"
         ? success(call, "before")
-        : result(call, { status: "accepted", task_id: "t", poll_after_ms: 1, progress: { text: hostile } }),
+        : result(call, {
+            status: "accepted",
+            task_id: "t",
+            poll_after_ms: 1,
+            progress: { text: hostile },
+          }),
     ),
   "terminal: an id that the peer chose": () =>
     sent((call) =>
@@ -150,30 +175,46 @@ const sinks: Record<string, () => string | Promise<string>> = {
     startedOnce(`yield ${JSON.stringify({ type: "answer", text: hostile })};`),
   "terminal: the question of start --once": () =>
     startedOnce(`yield ${JSON.stringify({ type: "question", prompt: hostile })};`),
-  "terminal: what an agent threw": () => startedOnce(`throw new Error(${JSON.stringify(hostile)});`),
+  "terminal: what an agent threw": () =>
+    startedOnce(`throw new Error(${JSON.stringify(hostile)});`),
   "a log line": () => {
     const lines: string[] = [];
-    createLog({ service: "sekisho", write: (line) => lines.push(line) }).error("x_failed", { cause_kind: hostile });
+    createLog({ service: "sekisho", write: (line) => lines.push(line) }).error("x_failed", {
+      cause_kind: hostile,
+    });
     return lines.join("");
   },
   "Slack: an answer": () => textsIn(takeResult({ status: "success", response_text: hostile })),
   "Slack: progress, whole or in part": () =>
-    textsIn(takeResult({ status: "accepted", task_id: "t", progress: { text: hostile, partial_text: hostile } })),
-  "Slack: a question and its buttons": () => textsIn(takeResult({ status: "input_required", ...question })),
+    textsIn(
+      takeResult({
+        status: "accepted",
+        task_id: "t",
+        progress: { text: hostile, partial_text: hostile },
+      }),
+    ),
+  "Slack: a question and its buttons": () =>
+    textsIn(takeResult({ status: "input_required", ...question })),
   "file names: of an answer": () => {
-    const artifacts = [{ name: hostile, text: "x" }, { url: `https://a.example/${encodeURIComponent(hostile)}` }];
+    const artifacts = [
+      { name: hostile, text: "x" },
+      { url: `https://a.example/${encodeURIComponent(hostile)}` },
+    ];
     const files = createOutgoingFiles({ outcome: { type: "answer", text: "x y", artifacts } });
     return files.map(({ name }) => name).join("\n");
   },
   "file names: of a message": () => safeFileName(hostile),
-  "pages: an answer of a page's server": () => parsed(written((response) => respondJson(response, { hostile }))),
+  "pages: an answer of a page's server": () =>
+    parsed(written((response) => respondJson(response, { hostile }))),
   "pages: a stream of events": async () => {
     const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack" });
     try {
       fakeSlack.ask({ eventsUrl: "http://127.0.0.1:1/slack/events", text: hostile });
       const watch = createChangeFeed({ fakeSlack, stepRecorder: createStepRecorder() });
       const visitor = { operator: "loopback" };
-      const text = written((response) => createEventStreams().open({ response, visitor }, { watch }));
+      const text = written((response) =>
+        createEventStreams().open({ response, visitor }, { watch }),
+      );
       return parsed(text.replace(/^:$/gm, ""));
     } finally {
       await fakeSlack.close();
@@ -237,7 +278,9 @@ describe("whoever writes to a terminal", () => {
     const writers = files.filter(
       (file) =>
         file.endsWith(".ts") &&
-        /process\.(stdout|stderr)\b(?!\.(isTTY|hasColors))|console\./.test(readFileSync(file, "utf8")),
+        /process\.(stdout|stderr)\b(?!\.(isTTY|hasColors))|console\./.test(
+          readFileSync(file, "utf8"),
+        ),
     );
     expect(writers.filter((file) => file !== "bin/commands/trace.ts").sort()).toEqual(known);
   });

@@ -33,7 +33,8 @@ export async function startHostileWorld({
   const peer = await startExecutionPeer({
     script(call) {
       const { text, task_id: taskId, request_id: requestId } = call.params;
-      if (call.method === "execute_task") numbers.set(call.id, Number(String(text).split(" ").at(-1)));
+      if (call.method === "execute_task")
+        numbers.set(call.id, Number(String(text).split(" ").at(-1)));
       const number = numbers.get(requestId ?? call.id) ?? Number(String(taskId).slice(2));
       const entry = entries[number];
       if (entry === undefined) throw new Error("a call that belongs to no entry");
@@ -46,7 +47,8 @@ export async function startHostileWorld({
   const { fakeSlack, slack } = await openFakeSlack({ log: silentLog });
   const lines: string[] = [];
   const ended = new Map<string, (task: Task) => void>();
-  const open = openEngine ?? ((zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }));
+  const open =
+    openEngine ?? ((zone) => openSqliteEngine({ file: join(storeFolder, `${zone}.db`) }));
   // What looks like an outage to the circuit breaker of one destination is no business of the others.
   const wordOf = (number: number) => `away${number}`;
   const away = entries.flatMap(({ isOutage }, number) => (isOutage ? [wordOf(number)] : []));
@@ -56,7 +58,11 @@ export async function startHostileWorld({
       json: {
         destinations: Object.fromEntries(["peer", ...away].map((name) => [name, destination])),
         routes: [...away.map((word) => ({ word, destination: word })), { destination: "peer" }],
-        limits: { callTimeoutMs, leaseMs: 2 * callTimeoutMs + 20_000, visibilityTimeoutMs: 2 * callTimeoutMs + 25_000 },
+        limits: {
+          callTimeoutMs,
+          leaseMs: 2 * callTimeoutMs + 20_000,
+          visibilityTimeoutMs: 2 * callTimeoutMs + 25_000,
+        },
       },
     }),
     directory: join(__dirname, "../.."),
@@ -74,14 +80,20 @@ export async function startHostileWorld({
     lines,
     fakeSlack,
     /** Resolves to what the bot has in the thread when the task is over, and to its record. */
-    async askFor(number: number): Promise<{ requestId: string; task: Task; posts: FakeSlackMessage[] }> {
+    async askFor(
+      number: number,
+    ): Promise<{ requestId: string; task: Task; posts: FakeSlackMessage[] }> {
       const eventsUrl = `${zones.verificationUrl}/slack/events`;
       const { promise, resolve } = Promise.withResolvers<Task>();
       const text = entries[number]?.isOutage ? `${wordOf(number)}: ${number}` : String(number);
       const { message, requestId } = fakeSlack.ask({ eventsUrl, text });
       ended.set(requestId, resolve);
       const task = await promise;
-      return { requestId, task, posts: fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts) };
+      return {
+        requestId,
+        task,
+        posts: fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
+      };
     },
     async close() {
       await zones.close();

@@ -37,7 +37,12 @@ export function describeStories({
     beforeAll(async () => {
       peer = await start();
       transport = createA2aTransport({ cardUrl: peer.cardUrl, version, authorizer: noAuthorizer });
-      const destination = { name: "peer", dialect: "a2a", idempotent: false, callTimeoutMs: hangMs } as const;
+      const destination = {
+        name: "peer",
+        dialect: "a2a",
+        idempotent: false,
+        callTimeoutMs: hangMs,
+      } as const;
       client = createClient({ transport, destination, log: silentLog });
     });
     afterAll(async () => {
@@ -51,7 +56,9 @@ export function describeStories({
     });
 
     it("declares only stories that there are as impossible", () => {
-      expect(stories.map((story) => story.name)).toEqual(expect.arrayContaining(Object.keys(lacks)));
+      expect(stories.map((story) => story.name)).toEqual(
+        expect.arrayContaining(Object.keys(lacks)),
+      );
     });
 
     for (const { name: story, tell } of stories) {
@@ -61,7 +68,8 @@ export function describeStories({
 }
 
 function tellerOf(client: ExecutionClient): Teller {
-  const call: Teller["call"] = (method, params) => client.call({ ...common, method, params, id: randomUUID() });
+  const call: Teller["call"] = (method, params) =>
+    client.call({ ...common, method, params, id: randomUUID() });
   return {
     call,
     execute: (text, id = randomUUID()) =>

@@ -39,14 +39,17 @@ export async function startOurHost({
     extended: (request) => made?.extended(request) as ReturnType<Cards["extended"]>,
   };
   const authenticator =
-    token === undefined ? createNoneAuthenticator() : createBearerAuthenticator({ readTokens: async () => [token] });
+    token === undefined
+      ? createNoneAuthenticator()
+      : createBearerAuthenticator({ readTokens: async () => [token] });
   const a2a = { cards, notifications, allowLoopbackPush: true, firstSignMs: 30 };
   const host = createHost({ agent, store, authenticator, syncBudgetMs, progressMs: 1, a2a });
   const server = await startExecutionServer({ host, port: 0 });
   made = await createCards({
     a2a: a2aSchema.parse(config),
     url: `${server.url}/a2a`,
-    authenticator: token === undefined ? { type: "none" } : { type: "bearer", tokens: [{ env: "TOKEN" }] },
+    authenticator:
+      token === undefined ? { type: "none" } : { type: "bearer", tokens: [{ env: "TOKEN" }] },
     streaming: true,
     push: true,
     readSecret: () => Promise.reject(new Error("no secrets here")),

@@ -44,22 +44,44 @@ export async function sdkClient({
   );
   if (version === "1.0") return factory.createFromUrl(host.url);
   const response = await fetch(host.cardUrl);
-  const { supportedInterfaces: _newer, ...card } = (await response.json()) as { supportedInterfaces: unknown };
+  const { supportedInterfaces: _newer, ...card } = (await response.json()) as {
+    supportedInterfaces: unknown;
+  };
   return factory.createFromAgentCard(card as unknown as AgentCard);
 }
 
 /** Makes a request with one text. Its message id begins with the name of the scenario. */
 export function saying(
   scenario: string,
-  { text = "hello", configuration, ...rest }: Partial<WireMessage> & { text?: string; configuration?: object } = {},
+  {
+    text = "hello",
+    configuration,
+    ...rest
+  }: Partial<WireMessage> & { text?: string; configuration?: object } = {},
 ): SendMessageRequest {
-  const wire = { messageId: `${scenario}-${randomUUID()}`, role: "ROLE_USER", parts: [{ text }], ...rest };
-  const common = { acceptedOutputModes: [], taskPushNotificationConfig: undefined, returnImmediately: false };
+  const wire = {
+    messageId: `${scenario}-${randomUUID()}`,
+    role: "ROLE_USER",
+    parts: [{ text }],
+    ...rest,
+  };
+  const common = {
+    acceptedOutputModes: [],
+    taskPushNotificationConfig: undefined,
+    returnImmediately: false,
+  };
   const filled = { ...common, historyLength: undefined, ...configuration };
-  return { tenant: "", message: Message.fromJSON(wire), configuration: filled, metadata: undefined };
+  return {
+    tenant: "",
+    message: Message.fromJSON(wire),
+    configuration: filled,
+    metadata: undefined,
+  };
 }
 
-export function pushConfig(config: Partial<TaskPushNotificationConfig>): TaskPushNotificationConfig {
+export function pushConfig(
+  config: Partial<TaskPushNotificationConfig>,
+): TaskPushNotificationConfig {
   const authentication = { scheme: "Bearer", credentials: "secret" };
   return { tenant: "", id: "", taskId: "", url: "", token: "", authentication, ...config };
 }

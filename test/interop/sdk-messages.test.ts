@@ -9,7 +9,10 @@ const agent: Agent = async function* () {
   yield { type: "answer", text: "Good morning.", direct: true };
 };
 
-const streaming: Record<string, string> = { SendMessage: "SendStreamingMessage", "message/send": "message/stream" };
+const streaming: Record<string, string> = {
+  SendMessage: "SendStreamingMessage",
+  "message/send": "message/stream",
+};
 
 /** Makes every message to the agent a call for a stream, so that it answers with one. Resolves to the URL of its card. */
 async function startStreamingFront(cardUrl: string) {
@@ -28,25 +31,38 @@ async function startStreamingFront(cardUrl: string) {
     const passed = new Headers(headers);
     for (const name of ["content-length", "host", "connection"]) passed.delete(name);
     passed.set("accept", "text/event-stream, application/json");
-    const response = await fetch(origin + target, { method: "POST", headers: passed, body: forwarded });
+    const response = await fetch(origin + target, {
+      method: "POST",
+      headers: passed,
+      body: forwarded,
+    });
     types.push(response.headers.get("content-type"));
     return new Response(response.body, { headers: { "content-type": types.at(-1) ?? "" } });
   });
   return { cardUrl: url + new URL(cardUrl).pathname, types };
 }
 
-describe.each(["1.0", "0.3"] as const)("an agent of the official SDK without tasks, in %s", (version) => {
-  it("is understood by its message", async () => {
-    const { cardUrl } = closeAfterTest(await startSdkServer({ agent, versions: [version] }));
-    const { call } = clientTo(cardUrl, { version });
-    expect(await call("execute_task", hello)).toEqual({ status: "success", response_text: "Good morning." });
-  });
+describe.each(["1.0", "0.3"] as const)(
+  "an agent of the official SDK without tasks, in %s",
+  (version) => {
+    it("is understood by its message", async () => {
+      const { cardUrl } = closeAfterTest(await startSdkServer({ agent, versions: [version] }));
+      const { call } = clientTo(cardUrl, { version });
+      expect(await call("execute_task", hello)).toEqual({
+        status: "success",
+        response_text: "Good morning.",
+      });
+    });
 
-  it("is understood by its stream", async () => {
-    const sdk = closeAfterTest(await startSdkServer({ agent, versions: [version] }));
-    const { cardUrl, types } = await startStreamingFront(sdk.cardUrl);
-    const { call } = clientTo(cardUrl, { version });
-    expect(await call("execute_task", hello)).toEqual({ status: "success", response_text: "Good morning." });
-    expect(types).toEqual([expect.stringContaining("text/event-stream")]);
-  });
-});
+    it("is understood by its stream", async () => {
+      const sdk = closeAfterTest(await startSdkServer({ agent, versions: [version] }));
+      const { cardUrl, types } = await startStreamingFront(sdk.cardUrl);
+      const { call } = clientTo(cardUrl, { version });
+      expect(await call("execute_task", hello)).toEqual({
+        status: "success",
+        response_text: "Good morning.",
+      });
+      expect(types).toEqual([expect.stringContaining("text/event-stream")]);
+    });
+  },
+);

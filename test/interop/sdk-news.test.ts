@@ -23,18 +23,31 @@ describe.each(["1.0", "0.3"] as const)(
       const client = await sdkClient({ host, version });
       const receiver = await startReceiver();
       const inSend = { taskPushNotificationConfig: pushConfig({ id: "early", url: receiver.url }) };
-      const { id: taskId } = await sendForTask(client, saying("tck-input-required", { configuration: inSend }));
-      await eventually(() => receiver.received.some(({ json }) => /input.required/i.test(JSON.stringify(json))));
+      const { id: taskId } = await sendForTask(
+        client,
+        saying("tck-input-required", { configuration: inSend }),
+      );
+      await eventually(() =>
+        receiver.received.some(({ json }) => /input.required/i.test(JSON.stringify(json))),
+      );
       const created = await client.createTaskPushNotificationConfig(
         pushConfig({ id: "late", taskId, url: receiver.url }),
       );
       expect(created).toMatchObject({ id: "late", taskId });
-      expect(await client.getTaskPushNotificationConfig({ tenant, taskId, id: "late" })).toMatchObject({ id: "late" });
-      const { configs } = await client.listTaskPushNotificationConfig({ tenant, taskId, pageSize: 0, pageToken: "" });
+      expect(
+        await client.getTaskPushNotificationConfig({ tenant, taskId, id: "late" }),
+      ).toMatchObject({ id: "late" });
+      const { configs } = await client.listTaskPushNotificationConfig({
+        tenant,
+        taskId,
+        pageSize: 0,
+        pageToken: "",
+      });
       expect(configs.map(({ id }) => id)).toEqual(["early", "late"]);
       await client.deleteTaskPushNotificationConfig({ tenant, taskId, id: "early" });
       await client.sendMessage(saying("answer", { taskId }));
-      const ended = () => receiver.received.filter(({ json }) => /completed/i.test(JSON.stringify(json)));
+      const ended = () =>
+        receiver.received.filter(({ json }) => /completed/i.test(JSON.stringify(json)));
       await eventually(() => ended().length > 0);
       expect(ended()).toHaveLength(1);
       expect(ended()[0]?.json).toMatchObject(
@@ -63,14 +76,19 @@ describe("the list of tasks", () => {
     const first = await list("");
     const second = await list(first.nextPageToken);
     expect([...first.tasks, ...second.tasks].map(({ id }) => id)).toEqual(ids);
-    expect(ListTasksResponse.toJSON(second)).toMatchObject({ totalSize: 3, tasks: [{ artifacts: [{}] }] });
+    expect(ListTasksResponse.toJSON(second)).toMatchObject({
+      totalSize: 3,
+      tasks: [{ artifacts: [{}] }],
+    });
     expect(second.nextPageToken).toBe("");
   });
 
   it("is not in 0.3", async () => {
     const client = await sdkClient({ host, version: "0.3" });
     const all = { contextId: "", status: 0, pageSize: 10, pageToken: "", historyLength: undefined };
-    const listed = Promise.resolve().then(() => client.listTasks({ tenant, ...all, statusTimestampAfter: undefined }));
+    const listed = Promise.resolve().then(() =>
+      client.listTasks({ tenant, ...all, statusTimestampAfter: undefined }),
+    );
     await expect(listed).rejects.toThrow();
   });
 });

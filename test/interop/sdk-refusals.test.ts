@@ -10,68 +10,97 @@ import { eventsOf, pushConfig, saying, sdkClient, sendForTask } from "./sdk-clie
 const metadata = undefined;
 const tenant = "";
 
-describe.each(["1.0", "0.3"] as const)("what our host refuses the official SDK's client, %s", (version) => {
-  let host: OurHost;
-  let client: Client;
-  beforeAll(async () => {
-    host = await startOurHost({ agent: quickAgent });
-    client = await sdkClient({ host, version });
-  });
-  afterAll(() => host.close());
+describe.each(["1.0", "0.3"] as const)(
+  "what our host refuses the official SDK's client, %s",
+  (version) => {
+    let host: OurHost;
+    let client: Client;
+    beforeAll(async () => {
+      host = await startOurHost({ agent: quickAgent });
+      client = await sdkClient({ host, version });
+    });
+    afterAll(() => host.close());
 
-  /** The SDK's client of 0.3 tells an error of a stream as a plain Error. */
-  const onStream = (name: string) => (version === "0.3" ? "Error" : name);
+    /** The SDK's client of 0.3 tells an error of a stream as a plain Error. */
+    const onStream = (name: string) => (version === "0.3" ? "Error" : name);
 
-  it("is a task that it does not know", async () => {
-    const id = randomUUID();
-    const names = await Promise.all([
-      nameOf(client.getTask({ tenant, id, historyLength: undefined })),
-      nameOf(client.cancelTask({ tenant, id, metadata })),
-      nameOf(client.sendMessage(saying("answer", { taskId: id }))),
-    ]);
-    expect(names).toEqual(names.map(() => "TaskNotFoundError"));
-    expect(await nameOf(eventsOf(client.resubscribeTask({ tenant, id })))).toBe(onStream("TaskNotFoundError"));
-  });
+    it("is a task that it does not know", async () => {
+      const id = randomUUID();
+      const names = await Promise.all([
+        nameOf(client.getTask({ tenant, id, historyLength: undefined })),
+        nameOf(client.cancelTask({ tenant, id, metadata })),
+        nameOf(client.sendMessage(saying("answer", { taskId: id }))),
+      ]);
+      expect(names).toEqual(names.map(() => "TaskNotFoundError"));
+      expect(await nameOf(eventsOf(client.resubscribeTask({ tenant, id })))).toBe(
+        onStream("TaskNotFoundError"),
+      );
+    });
 
-  it("is what a finished task cannot do", async () => {
-    const { id } = await sendForTask(client, saying("tck-complete-task"));
-    expect(await nameOf(client.cancelTask({ tenant, id, metadata }))).toBe("TaskNotCancelableError");
-    expect(await nameOf(client.sendMessage(saying("more", { taskId: id })))).toBe("UnsupportedOperationError");
-    expect(await nameOf(eventsOf(client.resubscribeTask({ tenant, id })))).toBe(onStream("UnsupportedOperationError"));
-  });
+    it("is what a finished task cannot do", async () => {
+      const { id } = await sendForTask(client, saying("tck-complete-task"));
+      expect(await nameOf(client.cancelTask({ tenant, id, metadata }))).toBe(
+        "TaskNotCancelableError",
+      );
+      expect(await nameOf(client.sendMessage(saying("more", { taskId: id })))).toBe(
+        "UnsupportedOperationError",
+      );
+      expect(await nameOf(eventsOf(client.resubscribeTask({ tenant, id })))).toBe(
+        onStream("UnsupportedOperationError"),
+      );
+    });
 
-  it("is a kind of answer that it cannot give", async () => {
-    const request = saying("tck-complete-task", { configuration: { acceptedOutputModes: ["video/mp4"] } });
-    expect(await nameOf(client.sendMessage(request))).toBe("ContentTypeNotSupportedError");
-  });
+    it("is a kind of answer that it cannot give", async () => {
+      const request = saying("tck-complete-task", {
+        configuration: { acceptedOutputModes: ["video/mp4"] },
+      });
+      expect(await nameOf(client.sendMessage(request))).toBe("ContentTypeNotSupportedError");
+    });
 
-  it("is another conversation than the task's, and the id of a message that said something else", async () => {
-    const { id } = await sendForTask(client, saying("tck-input-required"));
-    const elsewhere = saying("answer", { taskId: id, contextId: randomUUID() });
-    expect(await nameOf(client.sendMessage(elsewhere))).toBe("RequestMalformedError");
-    const messageId = randomUUID();
-    await client.sendMessage(saying("", { messageId, text: "one thing" }));
-    expect(await nameOf(client.sendMessage(saying("", { messageId, text: "another" })))).toBe("RequestMalformedError");
-  });
+    it("is another conversation than the task's, and the id of a message that said something else", async () => {
+      const { id } = await sendForTask(client, saying("tck-input-required"));
+      const elsewhere = saying("answer", { taskId: id, contextId: randomUUID() });
+      expect(await nameOf(client.sendMessage(elsewhere))).toBe("RequestMalformedError");
+      const messageId = randomUUID();
+      await client.sendMessage(saying("", { messageId, text: "one thing" }));
+      expect(await nameOf(client.sendMessage(saying("", { messageId, text: "another" })))).toBe(
+        "RequestMalformedError",
+      );
+    });
 
-  it("is an address for notifications that is not public", async () => {
-    const { id: taskId } = await sendForTask(client, saying("tck-input-required"));
-    for (const url of ["https://10.0.0.1/hook", "http://example.com/hook", "https://169.254.169.254/"]) {
-      const config = pushConfig({ taskId, url });
-      expect(await nameOf(client.createTaskPushNotificationConfig(config))).toBe("RequestMalformedError");
-    }
-  });
+    it("is an address for notifications that is not public", async () => {
+      const { id: taskId } = await sendForTask(client, saying("tck-input-required"));
+      for (const url of [
+        "https://10.0.0.1/hook",
+        "http://example.com/hook",
+        "https://169.254.169.254/",
+      ]) {
+        const config = pushConfig({ taskId, url });
+        expect(await nameOf(client.createTaskPushNotificationConfig(config))).toBe(
+          "RequestMalformedError",
+        );
+      }
+    });
 
-  it("is the extended card, where there is none", async () => {
-    const asked = client.transport.getExtendedAgentCard({ tenant }, { serviceParameters: { "A2A-Version": version } });
-    const names = { "1.0": "UnsupportedOperationError", "0.3": "ExtendedAgentCardNotConfiguredError" };
-    expect(await nameOf(asked)).toBe(names[version]);
-  });
-});
+    it("is the extended card, where there is none", async () => {
+      const asked = client.transport.getExtendedAgentCard(
+        { tenant },
+        { serviceParameters: { "A2A-Version": version } },
+      );
+      const names = {
+        "1.0": "UnsupportedOperationError",
+        "0.3": "ExtendedAgentCardNotConfiguredError",
+      };
+      expect(await nameOf(asked)).toBe(names[version]);
+    });
+  },
+);
 
 describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
   const token = "a-token-that-both-sides-know";
-  const extendedSkills = [{ id: "ledgers", name: "Ledgers", description: "The books.", tags: ["ledger"] }];
+  const extendedSkills = [
+    { id: "ledgers", name: "Ledgers", description: "The books.", tags: ["ledger"] },
+  ];
   let host: OurHost;
   beforeAll(async () => {
     host = await startOurHost({ agent: quickAgent, token, config: { extendedSkills } });
@@ -80,7 +109,9 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
 
   it("lets in who has it, and shows the extended card", async () => {
     const client = await sdkClient({ host, version, token });
-    expect((await sendForTask(client, saying("tck-complete-task"))).status.state).toBe("TASK_STATE_COMPLETED");
+    expect((await sendForTask(client, saying("tck-complete-task"))).status.state).toBe(
+      "TASK_STATE_COMPLETED",
+    );
     const { skills, securitySchemes } = AgentCard.toJSON(await client.getAgentCard()) as AgentCard;
     expect(skills.map(({ id }) => id)).toContain("ledgers");
     expect(Object.keys(securitySchemes)).toEqual(["bearer"]);
@@ -88,7 +119,9 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
 
   it.each([undefined, "another-token"])("refuses who comes with %s", async (given) => {
     const client = await sdkClient({ host, version, ...(given && { token: given }) });
-    await expect(client.sendMessage(saying("tck-complete-task"))).rejects.toMatchObject({ envelopeCode: -32066 });
+    await expect(client.sendMessage(saying("tck-complete-task"))).rejects.toMatchObject({
+      envelopeCode: -32066,
+    });
     await expect(client.getAgentCard()).rejects.toMatchObject({ envelopeCode: -32066 });
   });
 });

@@ -16,7 +16,12 @@ import type { A2aVersion } from "../../contracts/a2a/operations.ts";
 import { joinTextParts } from "../../contracts/a2a/part.ts";
 import { toA2aState } from "../../contracts/a2a/task.ts";
 import { toParts } from "../../lambdas/execution/a2a/view.ts";
-import { type Agent, type AgentAnswer, runAgent, type TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
+import {
+  type Agent,
+  type AgentAnswer,
+  runAgent,
+  type TaskUpdate,
+} from "../../lambdas/execution/agents/agent.ts";
 import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
 import { agentContext } from "../execution/agents/agent-context.ts";
 
@@ -39,20 +44,40 @@ export async function startSdkServer({
 }): Promise<{ cardUrl: string; close: () => Promise<void> }> {
   const app = express();
   const server = createServer(app);
-  const port = await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  const port = await startListening({
+    server,
+    hostname: "127.0.0.1",
+    port: 0,
+    portSetting: "none",
+  });
   const base = `http://127.0.0.1:${port}`;
   const supportedInterfaces = versions.map((protocolVersion) => {
     return { url: `${base}/rpc`, protocolBinding: "JSONRPC", protocolVersion };
   });
   const card = AgentCard.fromJSON({ ...about, supportedInterfaces });
-  const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), sdkExecutor({ agent }));
+  const requestHandler = new DefaultRequestHandler(
+    card,
+    new InMemoryTaskStore(),
+    sdkExecutor({ agent }),
+  );
   const options = versions.includes("0.3") ? { legacyCompat: { enabled: true } } : {};
-  app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler, ...options }));
-  app.use("/rpc", jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication, ...options }));
+  app.use(
+    "/.well-known/agent-card.json",
+    agentCardHandler({ agentCardProvider: requestHandler, ...options }),
+  );
+  app.use(
+    "/rpc",
+    jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication, ...options }),
+  );
   return { cardUrl: `${base}/.well-known/agent-card.json`, close: () => closeServer(server) };
 }
 
-type Run = { contextId: string; first: sdk.Message; answers: AgentAnswer[]; stopping: AbortController };
+type Run = {
+  contextId: string;
+  first: sdk.Message;
+  answers: AgentAnswer[];
+  stopping: AbortController;
+};
 
 function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
   const runs = new Map<string, Run>();
@@ -60,7 +85,12 @@ function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
     async execute(request, bus) {
       const { taskId, contextId, userMessage } = request;
       const known = runs.get(taskId);
-      const run = known ?? { contextId, first: userMessage, answers: [], stopping: new AbortController() };
+      const run = known ?? {
+        contextId,
+        first: userMessage,
+        answers: [],
+        stopping: new AbortController(),
+      };
       runs.set(taskId, run);
       if (known) run.answers.push({ prompt: "", text: textIn(userMessage) });
       const publish = publisher({ taskId, contextId, bus });
@@ -75,7 +105,9 @@ function sdkExecutor({ agent }: { agent: Agent }): AgentExecutor {
     async cancelTask(taskId, bus) {
       const run = runs.get(taskId);
       run?.stopping.abort();
-      publisher({ taskId, contextId: run?.contextId ?? "", bus })({ state: toA2aState({ state: "canceled" }) });
+      publisher({ taskId, contextId: run?.contextId ?? "", bus })({
+        state: toA2aState({ state: "canceled" }),
+      });
       bus.finished();
     },
   };
@@ -115,7 +147,10 @@ async function tell({
 
 /** Returns the task as it starts, or as it goes on after a reply. */
 function announced({ taskId: id, contextId, userMessage, task }: RequestContext): sdk.Task {
-  const status = { state: toA2aState({ state: task ? "working" : "submitted" }), timestamp: new Date().toISOString() };
+  const status = {
+    state: toA2aState({ state: task ? "working" : "submitted" }),
+    timestamp: new Date().toISOString(),
+  };
   const begun = sdk.Task.fromJSON({ id, contextId, status });
   return task ? { ...task, status: begun.status } : { ...begun, history: [userMessage] };
 }
@@ -138,7 +173,9 @@ export type Publish = (event: Event) => void;
 function eventsOf(update: TaskUpdate): Event[] {
   switch (update.type) {
     case "progress":
-      return [{ state: toA2aState({ state: "working" }), ...(update.text && { text: update.text }) }];
+      return [
+        { state: toA2aState({ state: "working" }), ...(update.text && { text: update.text }) },
+      ];
     case "artifact":
       return [{ artifact: { parts: toParts(update.artifact) } }];
     case "answer":
@@ -147,13 +184,25 @@ function eventsOf(update: TaskUpdate): Event[] {
         { state: toA2aState({ state: "completed" }) },
       ];
     case "question":
-      return [{ state: toA2aState({ state: "input_required", kind: update.kind }), text: update.prompt }];
+      return [
+        { state: toA2aState({ state: "input_required", kind: update.kind }), text: update.prompt },
+      ];
     case "failure":
-      return [{ state: toA2aState({ state: update.reason === "plan_error" ? "rejected" : "failed" }) }];
+      return [
+        { state: toA2aState({ state: update.reason === "plan_error" ? "rejected" : "failed" }) },
+      ];
   }
 }
 
-function publisher({ taskId, contextId, bus }: { taskId: string; contextId: string; bus: ExecutionEventBus }): Publish {
+function publisher({
+  taskId,
+  contextId,
+  bus,
+}: {
+  taskId: string;
+  contextId: string;
+  bus: ExecutionEventBus;
+}): Publish {
   const says = (text: string) => ({
     messageId: crypto.randomUUID(),
     role: "ROLE_AGENT",
@@ -172,8 +221,14 @@ function publisher({ taskId, contextId, bus }: { taskId: string; contextId: stri
       );
     } else {
       const { state, text } = event;
-      const status = { state, timestamp: new Date().toISOString(), ...(text && { message: says(text) }) };
-      bus.publish(AgentEvent.statusUpdate(sdk.TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status })));
+      const status = {
+        state,
+        timestamp: new Date().toISOString(),
+        ...(text && { message: says(text) }),
+      };
+      bus.publish(
+        AgentEvent.statusUpdate(sdk.TaskStatusUpdateEvent.fromJSON({ taskId, contextId, status })),
+      );
     }
   };
 }

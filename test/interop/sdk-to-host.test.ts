@@ -29,7 +29,10 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
 
   it("gets a message where the agent answers without a task", async () => {
     const { message } = sent(await client.sendMessage(saying("tck-message-response")));
-    expect(message).toMatchObject({ role: "ROLE_AGENT", parts: [{ text: "Direct message response" }] });
+    expect(message).toMatchObject({
+      role: "ROLE_AGENT",
+      parts: [{ text: "Direct message response" }],
+    });
   });
 
   it("is not kept waiting where it does not want to, and asks until the end", async () => {
@@ -51,7 +54,9 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
         }),
       }),
     });
-    expect(events.at(-1)).toMatchObject({ statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } } });
+    expect(events.at(-1)).toMatchObject({
+      statusUpdate: { status: { state: "TASK_STATE_COMPLETED" } },
+    });
   });
 
   it("streams a message alone where the agent answers without a task", async () => {
@@ -69,7 +74,9 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
     const rest = Promise.all(streams.map(eventsOf));
     await client.cancelTask({ tenant: "", id, metadata: undefined });
     for (const events of await rest) {
-      expect(events.at(-1)).toMatchObject({ statusUpdate: { taskId: id, status: { state: "TASK_STATE_CANCELED" } } });
+      expect(events.at(-1)).toMatchObject({
+        statusUpdate: { taskId: id, status: { state: "TASK_STATE_CANCELED" } },
+      });
     }
   });
 
@@ -106,7 +113,11 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
     const answered = await sendForTask(client, answer);
     expect(answered).toMatchObject({ id, contextId, status: { state: "TASK_STATE_COMPLETED" } });
     expect(answered.artifacts).toMatchObject([{ parts: [{ text: "that it is blue" }] }]);
-    expect(answered.history?.map(({ role }) => role)).toEqual(["ROLE_USER", "ROLE_AGENT", "ROLE_USER"]);
+    expect(answered.history?.map(({ role }) => role)).toEqual([
+      "ROLE_USER",
+      "ROLE_AGENT",
+      "ROLE_USER",
+    ]);
   });
 
   it("sees a stream end with a question, and another with the answer's end", async () => {
@@ -114,9 +125,13 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
     const last = asked.at(-1) as { statusUpdate: { taskId: string; status: { state: string } } };
     expect(last).toMatchObject({ statusUpdate: { status: { state: "TASK_STATE_AUTH_REQUIRED" } } });
     const { taskId } = last.statusUpdate;
-    const events = await eventsOf(client.sendMessageStream(saying("answer", { text: "signed in", taskId })));
+    const events = await eventsOf(
+      client.sendMessageStream(saying("answer", { text: "signed in", taskId })),
+    );
     expect(events[0]).toMatchObject({ task: { id: taskId } });
-    expect(events.at(-1)).toMatchObject({ statusUpdate: { taskId, status: { state: "TASK_STATE_COMPLETED" } } });
+    expect(events.at(-1)).toMatchObject({
+      statusUpdate: { taskId, status: { state: "TASK_STATE_COMPLETED" } },
+    });
   });
 
   it.each([
@@ -128,7 +143,10 @@ describe.each(["1.0", "0.3"] as const)("the official SDK's client and our host, 
 
   it("gets the same task for the same message", async () => {
     const request = saying("tck-complete-task", { messageId: randomUUID() });
-    const [first, second] = [await sendForTask(client, request), await sendForTask(client, request)];
+    const [first, second] = [
+      await sendForTask(client, request),
+      await sendForTask(client, request),
+    ];
     expect(second.id).toBe(first.id);
   });
 });

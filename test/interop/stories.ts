@@ -28,7 +28,10 @@ export const stories: readonly Story[] = [
     async tell({ execute, outcome }) {
       const accepted = await execute("tck-long-running");
       expect(accepted).toMatchObject({ status: "accepted", task_id: expect.any(String) });
-      expect(await outcome(accepted)).toMatchObject({ status: "success", response_text: "Long running result" });
+      expect(await outcome(accepted)).toMatchObject({
+        status: "success",
+        response_text: "Long running result",
+      });
     },
   },
   {
@@ -36,8 +39,14 @@ export const stories: readonly Story[] = [
     async tell({ execute, call }) {
       const id = randomUUID();
       const { task_id } = (await execute("tck-cancel", id)) as { task_id: string };
-      expect(await call("get_task", { request_id: id })).toMatchObject({ status: "accepted", task_id });
-      expect(await call("cancel_task", { request_id: id })).toMatchObject({ status: "canceled", task_id });
+      expect(await call("get_task", { request_id: id })).toMatchObject({
+        status: "accepted",
+        task_id,
+      });
+      expect(await call("cancel_task", { request_id: id })).toMatchObject({
+        status: "canceled",
+        task_id,
+      });
     },
   },
   {
@@ -51,7 +60,11 @@ export const stories: readonly Story[] = [
   },
   ...[
     ["bytes", "tck-artifact-file", { base64: "dGNr", name: "output.txt", mimetype: "text/plain" }],
-    ["an address", "tck-artifact-file-url", { url: "https://example.com/output.txt", name: "output.txt" }],
+    [
+      "an address",
+      "tck-artifact-file-url",
+      { url: "https://example.com/output.txt", name: "output.txt" },
+    ],
     ["data", "tck-artifact-data", { data: { key: "value", count: 42 } }],
   ].map(([what, text, artifact]) => ({
     name: `what an agent made comes as it is: ${what}`,
@@ -83,10 +96,16 @@ export const stories: readonly Story[] = [
     name: "a task that asks goes on with the answer",
     async tell({ execute, outcome, call }) {
       const asked = await outcome(await execute("tck-input-required"));
-      expect(asked).toMatchObject({ status: "input_required", prompt: "What else is there to know?" });
+      expect(asked).toMatchObject({
+        status: "input_required",
+        prompt: "What else is there to know?",
+      });
       const { task_id } = asked as { task_id: string };
       const answered = await call("answer_task", { task_id, text: "that it is blue" });
-      expect(await outcome(answered)).toMatchObject({ status: "success", response_text: "that it is blue" });
+      expect(await outcome(answered)).toMatchObject({
+        status: "success",
+        response_text: "that it is blue",
+      });
     },
   },
   {
@@ -115,7 +134,10 @@ export const stories: readonly Story[] = [
       const begun = (await execute("tck-long-running")) as { task_id: string } & TaskResult;
       const { task_id } = begun;
       await outcome(begun);
-      expect(await refusal(call("cancel_task", { task_id }))).toMatchObject({ reason: "invalid_state", exact: true });
+      expect(await refusal(call("cancel_task", { task_id }))).toMatchObject({
+        reason: "invalid_state",
+        exact: true,
+      });
       // A2A has one error for both.
       const { reason } = await refusal(call("answer_task", { task_id, text: "yes" }));
       expect(["invalid_state", "unsupported_operation"]).toContain(reason);

@@ -18,15 +18,24 @@ export function readWholeNumbers<Name extends string>({
   const named = Object.entries<Bounds>(bounds);
   try {
     const options = Object.fromEntries(
-      named.map(([name, { standard }]) => [name, { type: "string", default: String(standard) } as const]),
+      named.map(([name, { standard }]) => [
+        name,
+        { type: "string", default: String(standard) } as const,
+      ]),
     );
-    const { help, ...values } = parseArgs({ args: words, options: { ...options, ...helpOption } }).values;
+    const { help, ...values } = parseArgs({
+      args: words,
+      options: { ...options, ...helpOption },
+    }).values;
     if (help) {
       process.stdout.write(usage);
       return 0;
     }
     const given = new Map(Object.entries(values));
-    const numbers = named.map(([name, limits]) => [name, readWholeNumber(name, String(given.get(name)), limits)]);
+    const numbers = named.map(([name, limits]) => [
+      name,
+      readWholeNumber(name, String(given.get(name)), limits),
+    ]);
     return Object.fromEntries(numbers) as Record<Name, number>;
   } catch (thrown) {
     process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n${usage}`);

@@ -29,7 +29,10 @@ export function planThreads({
   const threads: PlannedThread[] = [];
   let number = 0;
   const take = (count: number): PlannedThread =>
-    Array.from({ length: Math.min(count, tasks - number) }, () => ({ number: number++, quick: random() < quickShare }));
+    Array.from({ length: Math.min(count, tasks - number) }, () => ({
+      number: number++,
+      quick: random() < quickShare,
+    }));
   while (number < tasks) {
     const isLong = longThreads && threads.length % 10 === 9;
     threads.push(take(isLong ? messagesOfLongThread : 1));
@@ -81,7 +84,13 @@ export async function askAll({
 
   async function ask(task: PlannedTask, threadTs: string | undefined): Promise<AskedTask> {
     const text = `<@${workspace.botUser}> ${textOf(task)}`;
-    const message = messages.add({ channel, threadTs, user: workspace.person, text, metadata: undefined });
+    const message = messages.add({
+      channel,
+      threadTs,
+      user: workspace.person,
+      text,
+      metadata: undefined,
+    });
     const { ts } = message;
     const asked = {
       ...task,

@@ -11,12 +11,15 @@ describe("what a task costs in operations of the engines", () => {
       ]);
       expect([...few.problems, ...many.problems]).toEqual([]);
       const perTask = Object.entries(many.cost.perTask);
-      const growing = perTask.filter(([name, count]) => count > (few.cost.perTask[name] ?? 0) * 1.03 + 0.01);
+      const growing = perTask.filter(
+        ([name, count]) => count > (few.cost.perTask[name] ?? 0) * 1.03 + 0.01,
+      );
       return { few, growing };
     };
     // On a busy machine some wake-ups are received twice by chance. What grows with the tasks that wait grows each time.
     let measured = await measure();
-    for (let repeats = 0; measured.growing.length > 0 && repeats < 3; repeats += 1) measured = await measure();
+    for (let repeats = 0; measured.growing.length > 0 && repeats < 3; repeats += 1)
+      measured = await measure();
     const { few, growing } = measured;
     expect(growing).toEqual([]);
     expect(few.cost.pollsPerTask).toBeGreaterThan(0);

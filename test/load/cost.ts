@@ -18,7 +18,9 @@ export const pollCost = "1 get and 1 message there, every tenth a replace, 1 get
 
 /** It is also a problem if not all tasks waited at the same time. */
 export async function measureCost(
-  options: Pick<LoadOptions, "seed" | "quietMs" | "sweepAfterMs" | "onProgress" | "signal"> & { waiting: number },
+  options: Pick<LoadOptions, "seed" | "quietMs" | "sweepAfterMs" | "onProgress" | "signal"> & {
+    waiting: number;
+  },
 ): Promise<{ cost: Cost; problems: string[] }> {
   const { waiting } = options;
   const report = await runLoad({
@@ -30,7 +32,8 @@ export async function measureCost(
     quickShare: 0,
   });
   const missing = waiting - report.mostAtOnce;
-  const problems = missing === 0 ? [] : [`${missing} of ${waiting} tasks did not wait together with the others`];
+  const problems =
+    missing === 0 ? [] : [`${missing} of ${waiting} tasks did not wait together with the others`];
   return { cost: costOf(report), problems: [...report.problems, ...problems] };
 }
 
@@ -41,7 +44,8 @@ function costOf({ tasks, operations: { verification, execution }, transport }: L
   const busy = sum(verification, "busy");
   const steps = polls + busy;
   // Every tenth poll also stores the record. A send is stored before it may find the destination busy, and after that.
-  const stored = (verification["waiting replace"] ?? 0) - tasks + 2 * (verification["sent busy"] ?? 0);
+  const stored =
+    (verification["waiting replace"] ?? 0) - tasks + 2 * (verification["sent busy"] ?? 0);
   const totals = {
     "verification create": sum(verification, "create"),
     "verification get": sum(verification, "get") - early - steps * perStep.get,
@@ -55,7 +59,9 @@ function costOf({ tasks, operations: { verification, execution }, transport }: L
     "execution list": sum(execution, "list"),
     "execution message": sum(execution, "send"),
   };
-  const perTask = Object.fromEntries(Object.entries(totals).map(([name, total]) => [name, total / tasks]));
+  const perTask = Object.fromEntries(
+    Object.entries(totals).map(([name, total]) => [name, total / tasks]),
+  );
   return {
     waiting: tasks,
     perTask,

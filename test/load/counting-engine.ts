@@ -1,5 +1,11 @@
 /** Counts what a task costs: the operations of the engines, and the calls of Slack and of the Execution zone. */
-import type { ItemWriter, QueueConsumer, TaskItem, TaskQueue, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type {
+  ItemWriter,
+  QueueConsumer,
+  TaskItem,
+  TaskQueue,
+  TaskStore,
+} from "../../lambdas/shared/engine/ports.ts";
 import type { Engine } from "../../lib/local/engine.ts";
 
 /**
@@ -24,7 +30,10 @@ export function countingEngine({ engine, count }: { engine: Engine; count: Count
   };
 }
 
-function countingStore<T extends TaskItem>(store: TaskStore<T> & ItemWriter, count: Count): TaskStore<T> & ItemWriter {
+function countingStore<T extends TaskItem>(
+  store: TaskStore<T> & ItemWriter,
+  count: Count,
+): TaskStore<T> & ItemWriter {
   return {
     writeTogether(request) {
       count({ kind: "together", about: request.writes.at(-1)?.item.state ?? "no" });
@@ -69,7 +78,10 @@ function countingQueue(queue: TaskQueue & QueueConsumer, count: Count): TaskQueu
   };
 }
 
-export type OperationCounter = { counts: Record<string, number>; count: (operation: Operation) => void };
+export type OperationCounter = {
+  counts: Record<string, number>;
+  count: (operation: Operation) => void;
+};
 
 export function countOperations(): OperationCounter {
   const counts: Record<string, number> = {};

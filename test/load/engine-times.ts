@@ -26,22 +26,37 @@ export async function measureEngineTimes({ waiting }: { waiting: number }): Prom
   const newItem = (): TaskItem => {
     lastId += 1;
     const index = { thread: `C0/${lastId}`, principal: `T0/U${lastId % 10}` };
-    return { id: `task ${lastId}`, revision: 1, state: "waiting", ...index, expiresAtMs: Date.now() + laterMs };
+    return {
+      id: `task ${lastId}`,
+      revision: 1,
+      state: "waiting",
+      ...index,
+      expiresAtMs: Date.now() + laterMs,
+    };
   };
   const body = JSON.stringify({ type: "wake", requestId: "0".repeat(36), seq: 1 });
-  const many = <T>(count: number, act: () => Promise<T>) => Promise.all(Array.from({ length: count }, act));
+  const many = <T>(count: number, act: () => Promise<T>) =>
+    Promise.all(Array.from({ length: count }, act));
 
   async function round(): Promise<Times> {
-    const items = await timed(() => many(perRound, async () => (await store.create({ item: newItem() })) ?? newItem()));
+    const items = await timed(() =>
+      many(perRound, async () => (await store.create({ item: newItem() })) ?? newItem()),
+    );
     const read = await timed(() => Promise.all(items.value.map(({ id }) => store.get({ id }))));
-    const replaced = await timed(() => Promise.all(items.value.map((item) => store.replace({ item }))));
-    const listed = await timed(() => store.list({ index: "state", key: "waiting", limit: perRound }));
+    const replaced = await timed(() =>
+      Promise.all(items.value.map((item) => store.replace({ item }))),
+    );
+    const listed = await timed(() =>
+      store.list({ index: "state", key: "waiting", limit: perRound }),
+    );
     const sent = await timed(() => many(perRound, () => queue.send({ body })));
     const received = await timed(async () => {
       const receive = () => queue.receive({ max: maxPerReceive, visibilityTimeoutMs, waitMs: 0 });
       return (await many(perRound / maxPerReceive, receive)).flat();
     });
-    const finished = await timed(() => Promise.all(received.value.map(({ receipt }) => queue.finish({ receipt }))));
+    const finished = await timed(() =>
+      Promise.all(received.value.map(({ receipt }) => queue.finish({ receipt }))),
+    );
     if (!finished.value.every(Boolean) || received.value.length !== perRound)
       throw new Error("the queue lost messages");
     return {
@@ -60,7 +75,10 @@ export async function measureEngineTimes({ waiting }: { waiting: number }): Prom
     await many(waiting, () => queue.send({ body, delayMs: laterMs }));
     const times: Times[] = [];
     for (let count = 0; count < rounds; count++) times.push(await round());
-    const best = kinds.map((kind) => [kind, Math.min(...times.map((time) => time[kind])) / perRound]);
+    const best = kinds.map((kind) => [
+      kind,
+      Math.min(...times.map((time) => time[kind])) / perRound,
+    ]);
     return { waiting, microseconds: Object.fromEntries(best) as Times };
   } finally {
     await engine.close();
@@ -82,7 +100,11 @@ const aloneRounds = 3;
 export type OperationsPerTask = { gets: number; replaces: number; messages: number };
 
 /** Measures the tasks per second that the engine alone could do, with as many at once as a worker has slots. Takes the best round. */
-export async function engineTasksPerSecond({ gets, replaces, messages }: OperationsPerTask): Promise<number> {
+export async function engineTasksPerSecond({
+  gets,
+  replaces,
+  messages,
+}: OperationsPerTask): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-load-"));
   const engine = openSqliteEngine({ file: join(folder, "zone.db") });
   const store = engine.taskStore({ parse: (json) => json as TaskItem & { text: string } });
@@ -95,13 +117,20 @@ export async function engineTasksPerSecond({ gets, replaces, messages }: Operati
     lastId += 1;
     const id = `task ${lastId}`;
     const expiresAtMs = Date.now() + 3600_000;
-    let item = await store.create({ item: { id, revision: 1, state: "received", expiresAtMs, text } });
+    let item = await store.create({
+      item: { id, revision: 1, state: "received", expiresAtMs, text },
+    });
     for (let done = 0; done < replaces; done++) item = item && (await store.replace({ item }));
     for (let done = 0; done < gets; done++) await store.get({ id });
     for (let done = 0; done < messages; done++) {
       await queue.send({ body });
-      const [message] = await queue.receive({ max: 1, visibilityTimeoutMs: 60_000, waitMs: 10_000 });
-      if (message === undefined || !(await queue.finish(message))) throw new Error("the queue lost a message");
+      const [message] = await queue.receive({
+        max: 1,
+        visibilityTimeoutMs: 60_000,
+        waitMs: 10_000,
+      });
+      if (message === undefined || !(await queue.finish(message)))
+        throw new Error("the queue lost a message");
     }
     if (item === undefined) throw new Error("the store lost a task");
   }

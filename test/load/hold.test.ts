@@ -7,7 +7,8 @@ describe("the agents of a load run", () => {
   it("are held until one more than wanted has come, and then the one goes that waited longest", async () => {
     const hold = createHold({ atOnce: 2, quietMs: 60_000 });
     const gone: number[] = [];
-    const come = (number: number, signal = never) => hold.enter({ signal }).then(() => gone.push(number));
+    const come = (number: number, signal = never) =>
+      hold.enter({ signal }).then(() => gone.push(number));
     const [first] = [come(1), come(2)];
     await Promise.resolve();
     expect(gone).toEqual([]);

@@ -12,7 +12,10 @@ const asked: AskedTask[] = [
   { number: 2, quick: true, requestId: "r2", ts: "3.0", threadTs: "3.0" },
 ];
 
-function post({ number, requestId, threadTs }: AskedTask, changes: Partial<FakeSlackMessage> = {}): FakeSlackMessage {
+function post(
+  { number, requestId, threadTs }: AskedTask,
+  changes: Partial<FakeSlackMessage> = {},
+): FakeSlackMessage {
   return {
     channel: workspace.channel.id,
     ts: `9.${number}`,
@@ -47,7 +50,10 @@ describe("the verdict over a load run", () => {
       [...answers, post(first, { metadata: createMetadata({ requestId: "r0", part: 0 }) })],
     ],
     ["an answer in another thread", [post(first, { threadTs: "3.0" }), ...answers.slice(1)]],
-    ["words that are not the agent's", [post(first, { text: "The task may have run." }), ...answers.slice(1)]],
+    [
+      "words that are not the agent's",
+      [post(first, { text: "The task may have run." }), ...answers.slice(1)],
+    ],
     ["a post of a task that nobody asked for", [...answers, post({ ...first, requestId: "r9" })]],
   ])("finds %s", (_what, messages) => {
     expect(problemsOf({ asked, messages, agentEvents: runs })).toHaveLength(1);
@@ -73,16 +79,25 @@ describe("the verdict over a load run", () => {
 });
 
 const steady = { heapBytes: 30e6, rssBytes: 200e6 };
-const sample = (verification: typeof steady, execution = steady) => ({ answered: 1, atMs: 0, verification, execution });
+const sample = (verification: typeof steady, execution = steady) => ({
+  answered: 1,
+  atMs: 0,
+  verification,
+  execution,
+});
 
 describe("the memory of a load run", () => {
   it("is flat where it goes up and down", () => {
-    expect(memoryProblems([sample(steady), sample({ ...steady, heapBytes: 44e6 }), sample(steady)])).toEqual([]);
+    expect(
+      memoryProblems([sample(steady), sample({ ...steady, heapBytes: 44e6 }), sample(steady)]),
+    ).toEqual([]);
   });
 
   it("is not where a zone keeps something of each task", () => {
     const leaking = { heapBytes: 46e6, rssBytes: 401e6 };
     expect(memoryProblems([sample(steady), sample(steady), sample(leaking)])).toHaveLength(2);
-    expect(memoryProblems([sample(steady), sample(steady), sample(steady, leaking)])).toHaveLength(2);
+    expect(memoryProblems([sample(steady), sample(steady), sample(steady, leaking)])).toHaveLength(
+      2,
+    );
   });
 });

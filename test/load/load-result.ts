@@ -27,7 +27,10 @@ export function problemsOf({
 }
 
 /** Each task needs exactly one post, the agent's own answer. A left-over placeholder is one too many. */
-function answerProblems(asked: readonly AskedTask[], messages: readonly FakeSlackMessage[]): string[] {
+function answerProblems(
+  asked: readonly AskedTask[],
+  messages: readonly FakeSlackMessage[],
+): string[] {
   const posts = Map.groupBy(
     messages.filter(({ user }) => user === workspace.botUser),
     (message) => readPostKey(metadataSchema.parse(message.metadata))?.requestId ?? "nobody",
@@ -40,8 +43,11 @@ function answerProblems(asked: readonly AskedTask[], messages: readonly FakeSlac
       const own = posts.get(task.requestId) ?? [];
       const [answer] = own;
       if (own.length !== 1) return [`${nameOf(task)} has ${own.length} posts in its thread`];
-      if (answer?.threadTs !== task.threadTs) return [`${nameOf(task)} is answered in another thread`];
-      return answer.text === answerTo(textOf(task)) ? [] : [`${nameOf(task)} is answered with other words`];
+      if (answer?.threadTs !== task.threadTs)
+        return [`${nameOf(task)} is answered in another thread`];
+      return answer.text === answerTo(textOf(task))
+        ? []
+        : [`${nameOf(task)} is answered with other words`];
     }),
   ];
 }
@@ -65,7 +71,9 @@ function orderProblems(asked: readonly AskedTask[], agentEvents: readonly AgentE
   return [...threads].flatMap(([threadTs, tasks]) => {
     if (tasks.length === 1) return [];
     const wanted = tasks.flatMap(({ requestId }) => [`started ${requestId}`, `ended ${requestId}`]);
-    const seen = (happened.get(threadTs) ?? []).map(({ type, requestId }) => `${type} ${requestId}`);
+    const seen = (happened.get(threadTs) ?? []).map(
+      ({ type, requestId }) => `${type} ${requestId}`,
+    );
     const numbers = tasks.map(({ number }) => number).join(", ");
     return wanted.join() === seen.join()
       ? []
@@ -80,7 +88,12 @@ function nameOf({ number, requestId }: AskedTask): string {
 /** The bounds of the last sample relative to the first, which comes after a tenth of the tasks. */
 const most = { heapBytes: 1.5, rssBytes: 2 } as const;
 
-export type MemoryRow = { zone: "verification" | "execution"; kind: keyof Memory; megabytes: number[]; ratio: number };
+export type MemoryRow = {
+  zone: "verification" | "execution";
+  kind: keyof Memory;
+  megabytes: number[];
+  ratio: number;
+};
 
 export function memoryRows(samples: readonly MemorySample[]): MemoryRow[] {
   const zones = ["verification", "execution"] as const;

@@ -16,7 +16,13 @@ describe("a thousand tasks, a hundred of them in execution at once, while a tent
     expect(memoryProblems(report.memory)).toEqual([]);
     // The run was one with failures of every party.
     const failed = { ...report.slack.failed, ...report.transport.failed };
-    for (const call of ["chat.postMessage", "chat.update", "conversations.replies", "execute_task", "get_task"]) {
+    for (const call of [
+      "chat.postMessage",
+      "chat.update",
+      "conversations.replies",
+      "execute_task",
+      "get_task",
+    ]) {
       expect(failed[call]).toBeGreaterThan(10);
     }
     expect(report.repeatedEvents).toBeGreaterThan(10);

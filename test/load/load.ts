@@ -29,7 +29,12 @@ export type LoadOptions = {
 };
 
 /** The memory of both zones when that many tasks were answered. */
-export type MemorySample = { answered: number; atMs: number; verification: Memory; execution: Memory };
+export type MemorySample = {
+  answered: number;
+  atMs: number;
+  verification: Memory;
+  execution: Memory;
+};
 
 export type LoadReport = {
   tasks: number;
@@ -67,7 +72,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   });
   const startedAtMs = Date.now();
   const timer = setInterval(() => {
-    options.onProgress?.({ ...tally.progress(), seconds: Math.round((Date.now() - startedAtMs) / 1000) });
+    options.onProgress?.({
+      ...tally.progress(),
+      seconds: Math.round((Date.now() - startedAtMs) / 1000),
+    });
     if (Date.now() - tally.lastAtMs() > hangMs) tally.fail(new Error(tally.standstill()));
   }, progressMs);
   try {
@@ -76,7 +84,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
       ask({ options, tally, parts }),
       tally.until(({ over }) => over >= tasks),
     ]);
-    const [verification, execution] = [await parts.verification.counts(), await parts.execution.counts()];
+    const [verification, execution] = [
+      await parts.verification.counts(),
+      await parts.execution.counts(),
+    ];
     const { asked, agentEvents } = tally;
     return {
       tasks,
@@ -109,7 +120,11 @@ async function watchMemory({
   for (const share of memoryShares) {
     await tally.until(({ answered }) => answered >= share * tasks);
     const sample = { answered: tally.progress().answered, atMs: Date.now() };
-    samples.push({ ...sample, verification: await verification.memory(), execution: await execution.memory() });
+    samples.push({
+      ...sample,
+      verification: await verification.memory(),
+      execution: await execution.memory(),
+    });
   }
   return samples;
 }

@@ -4,7 +4,13 @@ import type { EngineTimes } from "./engine-times.ts";
 import type { LoadReport, MemorySample } from "./load.ts";
 import { memoryRows } from "./load-result.ts";
 
-export function loadLines({ report, engineAlone }: { report: LoadReport; engineAlone: number }): string[] {
+export function loadLines({
+  report,
+  engineAlone,
+}: {
+  report: LoadReport;
+  engineAlone: number;
+}): string[] {
   const { tasks, answerSeconds, mostAtOnce, memory, slack, transport, repeatedEvents } = report;
   const perSecond = steadyPerSecond(memory);
   const perTask = (counts: Record<string, number>) => (total(counts) / tasks).toFixed(2);
@@ -60,7 +66,10 @@ export function timeLines({ few, many }: { few: EngineTimes; many: EngineTimes }
     return `${kind} ${(time / before).toFixed(2)}`;
   });
   const [less, more] = [few.waiting.toLocaleString("en"), many.waiting.toLocaleString("en")];
-  return [`time of one operation of the sqlite engine, ${more} waiting to ${less} waiting:`, `  ${ratios.join(", ")}`];
+  return [
+    `time of one operation of the sqlite engine, ${more} waiting to ${less} waiting:`,
+    `  ${ratios.join(", ")}`,
+  ];
 }
 
 /** Leaves out the start and the end, when fewer tasks are under way. */

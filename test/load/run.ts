@@ -43,7 +43,11 @@ async function main(words: string[]): Promise<number> {
   try {
     const problems = await measure({ ...numbers, signal: stop.signal });
     print("");
-    print(problems.length === 0 ? "The promise was kept." : `The promise was broken ${problems.length} times:`);
+    print(
+      problems.length === 0
+        ? "The promise was kept."
+        : `The promise was broken ${problems.length} times:`,
+    );
     for (const problem of problems.slice(0, 20)) print(`  ${problem}`);
     return problems.length === 0 ? 0 : 1;
   } catch (thrown) {
@@ -65,9 +69,16 @@ async function measure({
   const { verification, execution } = report.operations;
   const perTask = (kind: string) => {
     const all = [...Object.entries(verification), ...Object.entries(execution)];
-    return Math.round(all.reduce((sum, [name, count]) => (name.endsWith(` ${kind}`) ? sum + count : sum), 0) / tasks);
+    return Math.round(
+      all.reduce((sum, [name, count]) => (name.endsWith(` ${kind}`) ? sum + count : sum), 0) /
+        tasks,
+    );
   };
-  const operations = { gets: perTask("get"), replaces: perTask("replace"), messages: perTask("send") };
+  const operations = {
+    gets: perTask("get"),
+    replaces: perTask("replace"),
+    messages: perTask("send"),
+  };
   const engineAlone = await engineTasksPerSecond(operations);
   for (const line of loadLines({ report, engineAlone })) print(line);
 
@@ -79,12 +90,21 @@ async function measure({
     problems.push(...further);
   }
   for (const line of costLines(costs)) print(line);
-  const [few, many] = [await measureEngineTimes({ waiting: 100 }), await measureEngineTimes({ waiting: tasks })];
+  const [few, many] = [
+    await measureEngineTimes({ waiting: 100 }),
+    await measureEngineTimes({ waiting: tasks }),
+  ];
   for (const line of timeLines({ few, many })) print(line);
   return problems;
 }
 
-function onProgress({ seconds, asked, answered, over, inExecution }: Progress & { seconds: number }): void {
+function onProgress({
+  seconds,
+  asked,
+  answered,
+  over,
+  inExecution,
+}: Progress & { seconds: number }): void {
   print(
     `${String(seconds).padStart(5)} s: asked ${asked}, in execution ${inExecution}, answered ${answered}, over ${over}`,
   );

@@ -7,7 +7,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRandom } from "../faults/real/plan.ts";
-import type { ExecutionSettings, FromZone, ToZone, VerificationSettings } from "./children/parent.ts";
+import type {
+  ExecutionSettings,
+  FromZone,
+  ToZone,
+  VerificationSettings,
+} from "./children/parent.ts";
 import { type LoadSlack, startLoadSlack } from "./slack.ts";
 
 export type Parts = {
@@ -45,7 +50,12 @@ export async function startParts({
     settings: Omit<ExecutionSettings, "file"> | Omit<VerificationSettings, "file">,
   ) => {
     const file = join(folder, `${name}.db`);
-    const started = await startZoneProcess({ zone: name, settings: { ...settings, file }, onEvent, onDeath });
+    const started = await startZoneProcess({
+      zone: name,
+      settings: { ...settings, file },
+      onEvent,
+      onDeath,
+    });
     closers.push(started.close);
     return started;
   };
@@ -112,7 +122,8 @@ async function startZoneProcess({
     if (!isClosing) onDeath(error);
   });
   child.on("message", (message: FromZone) => {
-    if (message.type !== "ready" && message.type !== "memory" && message.type !== "counts") onEvent(message);
+    if (message.type !== "ready" && message.type !== "memory" && message.type !== "counts")
+      onEvent(message);
   });
   const ask = async <K extends "memory" | "counts">(type: K): Promise<Told<K>> => {
     const answer = next(child, type);

@@ -41,7 +41,12 @@ export function createTally({ now = Date.now }: { now?: () => number } = {}): Ta
   }
 
   function progress(): Progress {
-    return { asked: asked.length, answered: answered.size, over: over.size, inExecution: running.size };
+    return {
+      asked: asked.length,
+      answered: answered.size,
+      over: over.size,
+      inExecution: running.size,
+    };
   }
 
   return {

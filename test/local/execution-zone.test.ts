@@ -24,7 +24,12 @@ it("accepts callers on this machine where a platform would authenticate, but no 
     log: silentLog,
   });
   closing.push(close);
-  const request = { jsonrpc: "2.0", id: "1", method: "execute_task", params: { channel: "C1", text: "hello" } };
+  const request = {
+    jsonrpc: "2.0",
+    id: "1",
+    method: "execute_task",
+    params: { channel: "C1", text: "hello" },
+  };
   const ask = (headers: Record<string, string>) =>
     fetch(url, { method: "POST", headers, body: Buffer.from(JSON.stringify(request)) });
   expect(await (await ask({})).json()).toMatchObject({ result: { status: "success" } });

@@ -14,7 +14,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createPublicFetch } from "../../lambdas/shared/public-fetch/public-fetch.ts";
-import { startVerificationServer, type VerificationServer } from "../../lambdas/verification/ingress/server.ts";
+import {
+  startVerificationServer,
+  type VerificationServer,
+} from "../../lambdas/verification/ingress/server.ts";
 import { type LocalFileStore, openFileStore } from "../../lib/local/file-store.ts";
 
 const hourMs = 3600_000;
@@ -47,20 +50,38 @@ function open(): LocalFileStore {
   return openFileStore({ folder, baseUrl: () => server.url, now: () => nowMs });
 }
 
-function put({ bytes = words, id = "F1", lifeMs = hourMs }: { bytes?: Uint8Array; id?: string; lifeMs?: number } = {}) {
+function put({
+  bytes = words,
+  id = "F1",
+  lifeMs = hourMs,
+}: {
+  bytes?: Uint8Array;
+  id?: string;
+  lifeMs?: number;
+} = {}) {
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const { signal } = new AbortController();
   const key = `${requestId}/${id}`;
-  return store.put({ key, bytes, mimetype: "text/html", sha256, expiresAtMs: nowMs + lifeMs, signal });
+  return store.put({
+    key,
+    bytes,
+    mimetype: "text/html",
+    sha256,
+    expiresAtMs: nowMs + lifeMs,
+    signal,
+  });
 }
 
 /** Sends the path as it is. `fetch` would normalize it. */
 function statusOf(path: string, method = "GET"): Promise<number | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<number | undefined>();
-  const request = httpRequest({ host: "127.0.0.1", port: server.port, path, method }, (response) => {
-    response.resume();
-    response.on("end", () => resolve(response.statusCode));
-  });
+  const request = httpRequest(
+    { host: "127.0.0.1", port: server.port, path, method },
+    (response) => {
+      response.resume();
+      response.on("end", () => resolve(response.statusCode));
+    },
+  );
   request.on("error", reject).end();
   return promise;
 }
@@ -92,7 +113,9 @@ describe("files on one machine", () => {
     expect(expiresAtMs).toBe(nowMs + hourMs);
     const read = createPublicFetch({ allowLoopback: true });
     const { signal } = new AbortController();
-    expect(Buffer.from(await read({ url, maxBytes: 100, timeoutMs: 20_000, signal }))).toEqual(words);
+    expect(Buffer.from(await read({ url, maxBytes: 100, timeoutMs: 20_000, signal }))).toEqual(
+      words,
+    );
     const head = await fetch(url, { method: "HEAD" });
     expect([head.status, head.headers.get("content-length")]).toEqual([200, `${words.byteLength}`]);
   });
@@ -141,7 +164,8 @@ describe("files on one machine", () => {
   it("are only read, and what is not theirs is left to others", async () => {
     const { url } = await put();
     const { pathname, search } = new URL(url);
-    for (const method of ["POST", "PUT", "DELETE"]) expect(await statusOf(pathname + search, method)).toBe(405);
+    for (const method of ["POST", "PUT", "DELETE"])
+      expect(await statusOf(pathname + search, method)).toBe(405);
     expect(await statusOf("/healthz")).toBe(200);
     expect(await statusOf("/file")).toBe(404);
   });
@@ -157,7 +181,8 @@ describe("files on one machine", () => {
 
   it("are private to whoever runs it", async () => {
     await put();
-    const modeOf = (...path: string[]) => (statSync(join(folder, ...path)).mode & 0o777).toString(8);
+    const modeOf = (...path: string[]) =>
+      (statSync(join(folder, ...path)).mode & 0o777).toString(8);
     expect([modeOf(), modeOf(requestId)]).toEqual(["700", "700"]);
     expect([modeOf("signing.key"), modeOf(requestId, "F1")]).toEqual(["600", "600"]);
   });

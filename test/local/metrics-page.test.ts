@@ -15,7 +15,12 @@ afterEach(async () => {
 
 async function start({ metrics = true } = {}) {
   const config = telemetrySchema.parse({ metrics });
-  const telemetry = openProcessTelemetry({ config, service: "verification", readSecret, log: silentLog });
+  const telemetry = openProcessTelemetry({
+    config,
+    service: "verification",
+    readSecret,
+    log: silentLog,
+  });
   const queueDepths = () => [{ queue: "tasks", messages: 3, oldestMs: 4500 }];
   const server = await startMetricsServer({ telemetry, queueDepths, port: 0, log: silentLog });
   opened.push(server.close, telemetry.close);
@@ -27,7 +32,9 @@ describe("who is on this machine", () => {
     "reads the metrics under the name %s, what waits in the queues with them",
     async (name) => {
       const { url, port } = await start();
-      const { status, headers, body } = await httpGet(url, { headers: { host: `${name}:${port}` } });
+      const { status, headers, body } = await httpGet(url, {
+        headers: { host: `${name}:${port}` },
+      });
       expect({ status, type: headers["content-type"], store: headers["cache-control"] }).toEqual({
         status: 200,
         type: "text/plain; version=0.0.4; charset=utf-8",

@@ -39,7 +39,14 @@ function header(name: string): (string | null)[] {
 }
 
 function send(options: Partial<Parameters<typeof sendEvent>[0]> = {}) {
-  return sendEvent({ eventsUrl, signingSecret, payload, now: () => nowMs, sleep: async () => {}, ...options });
+  return sendEvent({
+    eventsUrl,
+    signingSecret,
+    payload,
+    now: () => nowMs,
+    sleep: async () => {},
+    ...options,
+  });
 }
 
 describe("a signed event", () => {
@@ -48,7 +55,9 @@ describe("a signed event", () => {
     const body = Buffer.from(received[0]?.body ?? []);
     const base = Buffer.concat([Buffer.from(`v0:${nowMs / 1000}:`), body]);
     expect(header("request-timestamp")).toEqual([String(nowMs / 1000)]);
-    expect(header("signature")).toEqual([`v0=${createHmac("sha256", signingSecret).update(base).digest("hex")}`]);
+    expect(header("signature")).toEqual([
+      `v0=${createHmac("sha256", signingSecret).update(base).digest("hex")}`,
+    ]);
     expect(JSON.parse(body.toString())).toEqual(payload);
   });
 
@@ -81,7 +90,11 @@ describe("a signed event", () => {
     { answers: [503, 200], isAmbiguous: false },
   ])("may have been taken after $answers: $isAmbiguous", async ({ answers, isAmbiguous }) => {
     statuses = [...answers];
-    expect(await send({ retryDelaysMs: [0] })).toEqual({ status: answers[1], deliveries: 2, isAmbiguous });
+    expect(await send({ retryDelaysMs: [0] })).toEqual({
+      status: answers[1],
+      deliveries: 2,
+      isAmbiguous,
+    });
   });
 
   it("is not repeated if the answer forbids it", async () => {
@@ -94,7 +107,11 @@ describe("a signed event", () => {
     const gone = await startWebServer({ handle: async () => new Response() });
     await gone.close();
     const stop = new AbortController();
-    const delivery = await send({ eventsUrl: gone.url, signal: stop.signal, sleep: async () => stop.abort() });
+    const delivery = await send({
+      eventsUrl: gone.url,
+      signal: stop.signal,
+      sleep: async () => stop.abort(),
+    });
     expect(delivery).toEqual({ status: undefined, deliveries: 1, isAmbiguous: true });
   });
 });
@@ -105,7 +122,9 @@ describe("a payload", () => {
     ["message", "message-im", { ...message, channel: workspace.directMessages.id }],
     ["message", "message-with-mention", message],
   ] as const)("of %s has the fields of Slack's (%s)", (event, fixture, given) => {
-    const real = JSON.parse(readFileSync(new URL(`../fixtures/slack/${fixture}.json`, import.meta.url), "utf8"));
+    const real = JSON.parse(
+      readFileSync(new URL(`../fixtures/slack/${fixture}.json`, import.meta.url), "utf8"),
+    );
     const made = createEventPayload({ event, message: given });
     expect(Object.keys(made).sort()).toEqual(Object.keys(real).sort());
     expect(Object.keys(made.event).sort()).toEqual(Object.keys(real.event).sort());

@@ -18,7 +18,9 @@ afterEach(() => {
 });
 
 it("reads the client secret once for many requests", async () => {
-  const config = parseConfig({ json: { slack: { install: { clientId: "12.34", clientSecret: { env: variable } } } } });
+  const config = parseConfig({
+    json: { slack: { install: { clientId: "12.34", clientSecret: { env: variable } } } },
+  });
   const { page } = openSlackInstallation({
     config,
     dataFolder: tmpdir(),
@@ -29,7 +31,8 @@ it("reads the client secret once for many requests", async () => {
   server = createServer((request, response) => void page(request, response));
   await new Promise<void>((resolve) => server?.listen({ host: "127.0.0.1", port: 0 }, resolve));
   const { port } = server.address() as AddressInfo;
-  const install = async () => (await fetch(`http://127.0.0.1:${port}/slack/install`, { redirect: "manual" })).status;
+  const install = async () =>
+    (await fetch(`http://127.0.0.1:${port}/slack/install`, { redirect: "manual" })).status;
   expect(await install()).toBe(302);
   // A second read would fail.
   delete process.env[variable];

@@ -20,7 +20,10 @@ let fakeSlack: FakeSlack;
 let slack: SocketModeSlack;
 beforeAll(async () => {
   fakeSlack = await startFakeSlack({ signingSecret: "unused", botToken: tokens.SLACK_BOT_TOKEN });
-  slack = await startSocketModeSlack({ appToken: tokens.SLACK_APP_TOKEN, forwardTo: fakeSlack.apiUrl });
+  slack = await startSocketModeSlack({
+    appToken: tokens.SLACK_APP_TOKEN,
+    forwardTo: fakeSlack.apiUrl,
+  });
   const config = { slack: { apiUrl: slack.apiUrl, command: { name: "/sekisho" } } };
   writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));
 });
@@ -33,8 +36,11 @@ afterAll(async () => {
 async function answered(text: string): Promise<void> {
   const deadlineMs = Date.now() + hangMs;
   const posts = () => fakeSlack.messages().filter((message) => message.user === workspace.botUser);
-  while (!posts().some((post) => post.text.includes("I'm the echo agent") && post.text.includes(text))) {
-    if (Date.now() > deadlineMs) throw new Error(`no answer among: ${posts().map((post) => post.text)}`);
+  while (
+    !posts().some((post) => post.text.includes("I'm the echo agent") && post.text.includes(text))
+  ) {
+    if (Date.now() > deadlineMs)
+      throw new Error(`no answer among: ${posts().map((post) => post.text)}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -44,20 +50,32 @@ describe("sekisho start with an app token", () => {
     const process = start(["start"], { ...tokens, ...anyPort });
     await process.prints("Connected to Slack over Socket Mode");
     const { team } = workspace;
-    for (const text of ["hello", "/invite @", "/sekisho", `npx --no-install sekisho allow add --team ${team}`]) {
+    for (const text of [
+      "hello",
+      "/invite @",
+      "/sekisho",
+      `npx --no-install sekisho allow add --team ${team}`,
+    ]) {
       expect(process.output()).toContain(text);
     }
     expect(process.output()).not.toContain("tunnel");
     expect((await run(["allow", "add", "--team", team])).code).toBe(0);
 
     const { eventsUrl } = slack;
-    expect(await fakeSlack.ask({ eventsUrl, text: "over the socket" }).delivered).toMatchObject({ status: 200 });
+    expect(await fakeSlack.ask({ eventsUrl, text: "over the socket" }).delivered).toMatchObject({
+      status: 200,
+    });
     await answered("over the socket");
-    expect(await fakeSlack.command({ eventsUrl, text: "by a command" }).delivered).toMatchObject({ status: 200 });
+    expect(await fakeSlack.command({ eventsUrl, text: "by a command" }).delivered).toMatchObject({
+      status: 200,
+    });
     await answered("by a command");
 
     const [, port] = /http:\/\/127\.0\.0\.1:(\d+)\/slack\/events/.exec(process.output()) ?? [];
-    const unsigned = await fetch(`http://127.0.0.1:${port}/slack/events`, { method: "POST", body: "{}" });
+    const unsigned = await fetch(`http://127.0.0.1:${port}/slack/events`, {
+      method: "POST",
+      body: "{}",
+    });
     expect(unsigned.status).toBe(500);
 
     const { code, stdout, stderr } = await process.kill("SIGTERM");
@@ -75,18 +93,28 @@ describe("sekisho start with an installation flow", () => {
   it("does without a bot token, and serves the flow beside the connection", async () => {
     writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
     const { SLACK_APP_TOKEN } = tokens;
-    const process = start(words, { SLACK_APP_TOKEN, SLACK_CLIENT_SECRET: "a-client-secret", ...anyPort });
+    const process = start(words, {
+      SLACK_APP_TOKEN,
+      SLACK_CLIENT_SECRET: "a-client-secret",
+      ...anyPort,
+    });
     await process.prints("/slack/install");
     const [, port] = /http:\/\/127\.0\.0\.1:(\d+)\/slack\/events/.exec(process.output()) ?? [];
     const begun = await fetch(`http://127.0.0.1:${port}/slack/install`, { redirect: "manual" });
-    expect([begun.status, begun.headers.get("location")]).toEqual([302, expect.stringContaining("client_id=12.34")]);
+    expect([begun.status, begun.headers.get("location")]).toEqual([
+      302,
+      expect.stringContaining("client_id=12.34"),
+    ]);
     expect((await process.kill("SIGTERM")).code).toBe(0);
   });
 
   it("is refused without its client secret", async () => {
     writeFileSync(config, JSON.stringify({ slack: { apiUrl: slack.apiUrl, install } }));
     const ended = await run(words, { ...tokens, ...anyPort });
-    expect(ended).toMatchObject({ code: 2, stderr: expect.stringContaining("SLACK_CLIENT_SECRET is not set") });
+    expect(ended).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("SLACK_CLIENT_SECRET is not set"),
+    });
   });
 });
 
@@ -94,7 +122,12 @@ describe("tokens that do not do", () => {
   it("end the start in words, without a token in them", async () => {
     const rows = [
       ["start", { SLACK_BOT_TOKEN: "" }, 2, "SLACK_BOT_TOKEN is not set"],
-      ["verification", { SLACK_APP_TOKEN: "xapp-1-another" }, 1, "refuses the app token (invalid_auth)"],
+      [
+        "verification",
+        { SLACK_APP_TOKEN: "xapp-1-another" },
+        1,
+        "refuses the app token (invalid_auth)",
+      ],
       ["start", { SLACK_BOT_TOKEN: "xoxb-another" }, 1, "refuses SLACK_BOT_TOKEN (invalid_auth)"],
     ] as const;
     for (const [command, change, code, words] of rows) {

@@ -1,7 +1,11 @@
 /** Socket Mode with Slack's own client, against a double of Slack's side on loopback. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createLog } from "../../lambdas/shared/log.ts";
-import { createIntake, type IngressQueue, type Intake } from "../../lambdas/verification/ingress/ingress.ts";
+import {
+  createIntake,
+  type IngressQueue,
+  type Intake,
+} from "../../lambdas/verification/ingress/ingress.ts";
 import { type QueueMessage, queueMessageSchema } from "../../lambdas/verification/task/messages.ts";
 import { type SocketMode, startSocketMode } from "../../lib/local/socket-mode.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
@@ -28,8 +32,18 @@ const remember: IngressQueue["send"] = async ({ body }) => {
   sent.push(queueMessageSchema.parse(JSON.parse(body)));
 };
 
-async function start({ token = appToken, send = remember }: { token?: string; send?: IngressQueue["send"] } = {}) {
-  const log = createLog({ service: "verification", level: "debug", write: (line) => lines.push(line) });
+async function start({
+  token = appToken,
+  send = remember,
+}: {
+  token?: string;
+  send?: IngressQueue["send"];
+} = {}) {
+  const log = createLog({
+    service: "verification",
+    level: "debug",
+    write: (line) => lines.push(line),
+  });
   const intake: Intake = createIntake({ queue: { send }, log });
   running = await startSocketMode({
     appToken: async () => token,
@@ -50,21 +64,34 @@ describe("over Socket Mode", () => {
     await start();
     const envelopes = [
       mention,
-      { type: "slash_commands", payload: { ...fixture("slash-command"), is_enterprise_install: false } },
+      {
+        type: "slash_commands",
+        payload: { ...fixture("slash-command"), is_enterprise_install: false },
+      },
       { type: "interactive", payload: fixture("block-actions") },
       { type: "events_api", payload: fixture("assistant-thread-started") },
     ];
     const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
     expect(deliveries).toEqual([1, 1, 1, 1]);
-    expect(sent.map(({ type }) => type).sort()).toEqual(["ask", "ask", "button_click", "conversation_opened"]);
+    expect(sent.map(({ type }) => type).sort()).toEqual([
+      "ask",
+      "ask",
+      "button_click",
+      "conversation_opened",
+    ]);
     expect(slack.replies()).toEqual([{}, {}, {}, {}]);
   });
 
   it("a modal that is filled in wrongly is acknowledged with what is wrong, and nothing is sent", async () => {
     await start();
     const { view, ...rest } = fixture("view-submission") as unknown as { view: { state: object } };
-    await slack.deliver({ type: "interactive", payload: { ...rest, view: { ...view, state: { values: {} } } } });
-    expect(slack.replies()).toEqual([{ response_action: "errors", errors: { 0: "入力してください。" } }]);
+    await slack.deliver({
+      type: "interactive",
+      payload: { ...rest, view: { ...view, state: { values: {} } } },
+    });
+    expect(slack.replies()).toEqual([
+      { response_action: "errors", errors: { 0: "入力してください。" } },
+    ]);
     expect(sent).toEqual([]);
   });
 
@@ -72,7 +99,10 @@ describe("over Socket Mode", () => {
     await start();
     for (const envelope of [
       { type: "events_api", payload: fixture("own-message") },
-      { type: "events_api", payload: { type: "event_callback", event: { type: "reaction_added" } } },
+      {
+        type: "events_api",
+        payload: { type: "event_callback", event: { type: "reaction_added" } },
+      },
       { type: "interactive", payload: { type: "shortcut" } },
       { type: "something_new", payload: {} },
     ]) {
@@ -83,7 +113,12 @@ describe("over Socket Mode", () => {
 
   it("what tells of the app instead of an event is acknowledged, and no name of an event ends the connection", async () => {
     await start();
-    const rateLimited = { type: "app_rate_limited", team_id: "T1", minute_rate_limited: 1518467820, api_app_id: "A1" };
+    const rateLimited = {
+      type: "app_rate_limited",
+      team_id: "T1",
+      minute_rate_limited: 1518467820,
+      api_app_id: "A1",
+    };
     for (const payload of [
       rateLimited,
       null,
@@ -98,7 +133,14 @@ describe("over Socket Mode", () => {
 
   it("a frame that is no envelope is passed over", async () => {
     await start();
-    for (const text of ["null", "7", "{", "[]", '{"type":"events_api"}', '{"type":7,"envelope_id":"1"}'])
+    for (const text of [
+      "null",
+      "7",
+      "{",
+      "[]",
+      '{"type":"events_api"}',
+      '{"type":7,"envelope_id":"1"}',
+    ])
       slack.say(text);
     expect(await slack.deliver(mention)).toBe(1);
     expect([sent.length, slack.hellos()]).toEqual([1, 1]);
@@ -114,8 +156,13 @@ describe("over Socket Mode", () => {
     });
     expect(await slack.deliver(mention, { ackTimeoutMs: 50 })).toBeGreaterThanOrEqual(3);
     expect(new Set(sent.map(({ requestId }) => requestId)).size).toBe(1);
-    const failed = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "enqueue_failed");
-    expect(failed.map(({ request_id }) => request_id)).toEqual([sent[0]?.requestId, sent[0]?.requestId]);
+    const failed = lines
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === "enqueue_failed");
+    expect(failed.map(({ request_id }) => request_id)).toEqual([
+      sent[0]?.requestId,
+      sent[0]?.requestId,
+    ]);
   });
 
   it("a connection that Slack refreshes is followed by another one, and nothing is lost", async () => {
@@ -176,7 +223,8 @@ describe("over Socket Mode", () => {
     await until(() => slack.hellos() === 2);
     const log = lines.join("");
     expect(log).toContain("message_enqueued");
-    for (const text of ["sekisho?", appToken, "xapp-", "ticket", "ws://"]) expect(log).not.toContain(text);
+    for (const text of ["sekisho?", appToken, "xapp-", "ticket", "ws://"])
+      expect(log).not.toContain(text);
   });
 });
 

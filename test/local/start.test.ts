@@ -11,7 +11,12 @@ it.each([
   ["with the real Slack", { SLACK_SIGNING_SECRET: "s".repeat(32), SLACK_BOT_TOKEN: "xoxb-1" }],
 ])("leaves no listener and no lock: %s", async (_name, secrets) => {
   const directory = mkdtempSync(join(tmpdir(), "sekisho-start-"));
-  const env = { PATH: process.env.PATH, SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0", ...secrets };
+  const env = {
+    PATH: process.env.PATH,
+    SEKISHO_PORT: "0",
+    SEKISHO_EXECUTION_PORT: "0",
+    ...secrets,
+  };
   const environment = jest.replaceProperty(process, "env", env);
   const printed: string[] = [];
   const print = (text: string) => {

@@ -21,11 +21,22 @@ describe("the timeline of a task", () => {
       ["b", { percent: 60 }],
       ["c", { text: "x".repeat(1000) }],
     ] as const) {
-      tap({ direction: "request", id, method: "get_task", body: { params: { task_id: "t" } }, atMs: 1 });
+      tap({
+        direction: "request",
+        id,
+        method: "get_task",
+        body: { params: { task_id: "t" } },
+        atMs: 1,
+      });
       respond(id, "get_task", { status: "accepted", task_id: "t", progress });
     }
     const titles = steps.filter(({ kind }) => kind === "response").map(({ title }) => title);
-    expect(titles).toEqual(["execute_task", "get_task: Step 2 of 5", "get_task", `get_task: ${"x".repeat(80)}`]);
+    expect(titles).toEqual([
+      "execute_task",
+      "get_task: Step 2 of 5",
+      "get_task",
+      `get_task: ${"x".repeat(80)}`,
+    ]);
     expect(new Set(steps.map((step) => step.requestId))).toEqual(new Set([requestId]));
   });
 
@@ -33,7 +44,13 @@ describe("the timeline of a task", () => {
     const { steps, observe, tap } = watch();
     const task = { state: "waiting", call: { taskId: "t" } } as Task;
     observe({ requestId, event: { type: "woken", nowMs: 1, resumed: false }, task, effects: [] });
-    tap({ direction: "request", id: "a", method: "get_task", body: { params: { task_id: "t" } }, atMs: 1 });
+    tap({
+      direction: "request",
+      id: "a",
+      method: "get_task",
+      body: { params: { task_id: "t" } },
+      atMs: 1,
+    });
     expect(steps.map((step) => [step.requestId, step.kind])).toEqual([
       [requestId, "claim"],
       [requestId, "request"],
@@ -51,8 +68,12 @@ describe("the timeline of a task", () => {
   ])("with the outcome %j is marked as failed: %s", (outcome, isFailed) => {
     const { steps, observe } = watch();
     const task = { state: "done", outcome } as Task;
-    observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<typeof observe>[0]);
-    expect(steps).toMatchObject([{ kind: "decision", title: `${describeEventName("delivered")} → done` }]);
+    observe({ requestId, event: { type: "delivered" }, task, effects: [] } as unknown as Parameters<
+      typeof observe
+    >[0]);
+    expect(steps).toMatchObject([
+      { kind: "decision", title: `${describeEventName("delivered")} → done` },
+    ]);
     expect(steps[0]?.failed ?? false).toBe(isFailed);
   });
 });

@@ -10,13 +10,25 @@ const controlSequence = "\u001b";
 
 async function linesOf(env: Record<string, string>): Promise<string> {
   const cwd = folderOfTest();
-  writeFileSync(join(cwd, "agent.mjs"), "export const agent = async () => { throw new Error('no key'); };\n");
-  writeFileSync(join(cwd, "sekisho.config.json"), JSON.stringify({ execution: { agent: "./agent.mjs" } }));
-  const process = sekisho({ args: ["start", "--once", "hello"], cwd, env: { TERM: "xterm-256color", ...env } });
+  writeFileSync(
+    join(cwd, "agent.mjs"),
+    "export const agent = async () => { throw new Error('no key'); };\n",
+  );
+  writeFileSync(
+    join(cwd, "sekisho.config.json"),
+    JSON.stringify({ execution: { agent: "./agent.mjs" } }),
+  );
+  const process = sekisho({
+    args: ["start", "--once", "hello"],
+    cwd,
+    env: { TERM: "xterm-256color", ...env },
+  });
   return (await process.exited).stderr;
 }
 
-const onTerminal = { NODE_OPTIONS: `--import=${join(import.meta.dirname, "children/as-terminal.ts")}` };
+const onTerminal = {
+  NODE_OPTIONS: `--import=${join(import.meta.dirname, "children/as-terminal.ts")}`,
+};
 
 describe("log lines", () => {
   it("are readable and coloured on a terminal, and so is what went wrong in the agent", async () => {
@@ -44,8 +56,18 @@ describe("log lines", () => {
 });
 
 it("a line shows what a field holds without the characters that control a terminal", () => {
-  const json = { level: "warn", message: "odd", timestamp: "2026-01-02T03:04:05.000Z", service: "execution" };
-  const line = JSON.stringify({ ...json, reason: `a${controlSequence}[2Jb\nc`, trace_id: "t", attempt: 2 });
+  const json = {
+    level: "warn",
+    message: "odd",
+    timestamp: "2026-01-02T03:04:05.000Z",
+    service: "execution",
+  };
+  const line = JSON.stringify({
+    ...json,
+    reason: `a${controlSequence}[2Jb\nc`,
+    trace_id: "t",
+    attempt: 2,
+  });
   const text = formatLogLine({ line, paint: (_format, given) => given });
   expect(text).toMatch(/warn {2}execution {4}odd reason=a\[2Jbc attempt=2$/);
 });

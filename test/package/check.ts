@@ -4,7 +4,15 @@
  */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writePackage } from "../../lib/cli/release/package.ts";
@@ -16,15 +24,27 @@ const project = join(folder, "project");
 const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 function run(command: string, args: readonly string[], cwd = project): string {
-  return execFileSync(command, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] });
+  return execFileSync(command, args, {
+    cwd,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"],
+  });
 }
 
 function install(...packages: string[]): void {
-  run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts", ...packages]);
+  run("npm", [
+    "install",
+    "--no-audit",
+    "--no-fund",
+    "--prefer-offline",
+    "--ignore-scripts",
+    ...packages,
+  ]);
 }
 
 function expectText(text: string, expected: string): void {
-  if (!text.includes(expected)) throw new Error(`${JSON.stringify(expected)} is missing in:\n${text}`);
+  if (!text.includes(expected))
+    throw new Error(`${JSON.stringify(expected)} is missing in:\n${text}`);
 }
 
 async function step(what: string, action: () => void | Promise<void>): Promise<void> {
@@ -46,7 +66,15 @@ try {
     writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
     install(tarball());
     const installed = readdirSync(join(project, "node_modules"));
-    const strangers = ["jest", "typescript", "esbuild", "aws-cdk-lib", "express", "playwright-core", "fast-check"];
+    const strangers = [
+      "jest",
+      "typescript",
+      "esbuild",
+      "aws-cdk-lib",
+      "express",
+      "playwright-core",
+      "fast-check",
+    ];
     const found = strangers.filter((name) => installed.includes(name));
     if (found.length > 0) throw new Error(`It brings along ${found.join(", ")}.`);
   });
@@ -55,11 +83,15 @@ try {
     cpSync(join(import.meta.dirname, "project/server.ts"), join(project, "server.ts"));
   });
   await step("the command line starts an Execution zone, and a task is answered", async () => {
-    const zone = spawn("npx", ["--no-install", "sekisho", "execution", "--agent", "agent.ts", "--port", "0"], {
-      cwd: project,
-      detached: true,
-      stdio: ["ignore", "pipe", "ignore"],
-    });
+    const zone = spawn(
+      "npx",
+      ["--no-install", "sekisho", "execution", "--agent", "agent.ts", "--port", "0"],
+      {
+        cwd: project,
+        detached: true,
+        stdio: ["ignore", "pipe", "ignore"],
+      },
+    );
     try {
       const [first] = await once(zone.stdout, "data");
       const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(String(first)) ?? [];
@@ -68,7 +100,14 @@ try {
         routes: [{ destination: "here" }],
       };
       writeFileSync(join(project, "here.json"), JSON.stringify(config));
-      const answer = run("npx", ["--no-install", "sekisho", "send", "hello", "--config", "here.json"]);
+      const answer = run("npx", [
+        "--no-install",
+        "sekisho",
+        "send",
+        "hello",
+        "--config",
+        "here.json",
+      ]);
       expectText(answer, "You wrote: hello");
     } finally {
       if (zone.pid !== undefined) process.kill(-zone.pid, "SIGTERM");
@@ -97,24 +136,33 @@ try {
   await step("a server of one's own serves the Execution zone, which keeps the contract", () => {
     expectText(run("node", ["server.ts"]), "kept");
   });
-  await step("an agent file and a CDK app have the right types, and the app is synthesized without a bundler", () => {
-    const versions = ["aws-cdk", "aws-cdk-lib", "constructs", "typescript", "@types/node"].map(
-      (name) => `${name}@${devDependencies[name]}`,
-    );
-    install("--save-dev", ...versions);
-    run("npx", ["--no-install", "tsc", "-p", "."]);
-    const config = JSON.parse(readFileSync(join(project, "sekisho.config.json"), "utf8"));
-    const write = (execution: object) =>
-      writeFileSync(join(project, "sekisho.config.json"), JSON.stringify({ ...config, execution }));
-    const synthesize = (stage: string) =>
-      run("npx", ["--no-install", "cdk", "synth", "--quiet", "-c", `stage=${stage}`]);
-    write({ agent: "echo" });
-    synthesize("prod");
-    expectText(readFileSync(join(project, "cdk.out/Verification.template.json"), "utf8"), "AWS::Lambda::Function");
-    write(config.execution);
-    install("--save-dev", `esbuild@${devDependencies.esbuild}`);
-    synthesize("dev");
-  });
+  await step(
+    "an agent file and a CDK app have the right types, and the app is synthesized without a bundler",
+    () => {
+      const versions = ["aws-cdk", "aws-cdk-lib", "constructs", "typescript", "@types/node"].map(
+        (name) => `${name}@${devDependencies[name]}`,
+      );
+      install("--save-dev", ...versions);
+      run("npx", ["--no-install", "tsc", "-p", "."]);
+      const config = JSON.parse(readFileSync(join(project, "sekisho.config.json"), "utf8"));
+      const write = (execution: object) =>
+        writeFileSync(
+          join(project, "sekisho.config.json"),
+          JSON.stringify({ ...config, execution }),
+        );
+      const synthesize = (stage: string) =>
+        run("npx", ["--no-install", "cdk", "synth", "--quiet", "-c", `stage=${stage}`]);
+      write({ agent: "echo" });
+      synthesize("prod");
+      expectText(
+        readFileSync(join(project, "cdk.out/Verification.template.json"), "utf8"),
+        "AWS::Lambda::Function",
+      );
+      write(config.execution);
+      install("--save-dev", `esbuild@${devDependencies.esbuild}`);
+      synthesize("dev");
+    },
+  );
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -8,7 +8,12 @@ import { afterTest, folderOfTest } from "../tooling/cleanup.ts";
 const token = "a-token-that-is-long-enough";
 
 function openZone(options: Partial<Parameters<typeof createExecutionZone>[0]> = {}) {
-  const zone = createExecutionZone({ agent: answering("done"), tokens: [token], logLevel: "error", ...options });
+  const zone = createExecutionZone({
+    agent: answering("done"),
+    tokens: [token],
+    logLevel: "error",
+    ...options,
+  });
   afterTest(zone.close);
   return zone;
 }
@@ -32,7 +37,10 @@ describe("fetch of an Execution zone", () => {
   });
 
   it("leaves the body of a caller that it refuses alone", async () => {
-    const request = post("https://example.com/agents/sekisho", "another-token-that-nobody-gave-out");
+    const request = post(
+      "https://example.com/agents/sekisho",
+      "another-token-that-nobody-gave-out",
+    );
     // A server that hands out its bodies on demand, such as Hono's, begins to read the connection at this moment.
     let isTouched = false;
     Object.defineProperty(request, "body", {

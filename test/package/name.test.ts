@@ -13,7 +13,9 @@ describe("the package's name", () => {
 
   it("is the only one of its scope in the documents", () => {
     const scope = packageName.split("/")[0];
-    const named = pages.flatMap((page) => textOf(page).match(new RegExp(`${scope}/[\\w-]+`, "g")) ?? []);
+    const named = pages.flatMap(
+      (page) => textOf(page).match(new RegExp(`${scope}/[\\w-]+`, "g")) ?? [],
+    );
     expect(named.length).toBeGreaterThan(5);
     expect([...new Set(named)]).toEqual([packageName]);
   });

@@ -60,6 +60,12 @@ try {
 }
 
 /** The code of a module outside its functions has no name. */
-function isCalled({ functionName, ranges }: { functionName: string; ranges: { count: number }[] }): boolean {
+function isCalled({
+  functionName,
+  ranges,
+}: {
+  functionName: string;
+  ranges: { count: number }[];
+}): boolean {
   return functionName !== "" && (ranges[0]?.count ?? 0) > 0;
 }

@@ -9,7 +9,10 @@ import type { Allowed } from "./check.ts";
 const example = "lambdas/example.ts";
 const made = "test/regexps/children/slow-expression.ts";
 
-async function check(text: string, { file = example, allowed = [] }: { file?: string; allowed?: Allowed[] } = {}) {
+async function check(
+  text: string,
+  { file = example, allowed = [] }: { file?: string; allowed?: Allowed[] } = {},
+) {
   const request = JSON.stringify({ sources: [{ file, text }], allowed });
   const child = join(import.meta.dirname, "children/check-case.ts");
   const { stdout } = await promisify(execFile)(process.execPath, [child, request]);
@@ -17,7 +20,9 @@ async function check(text: string, { file = example, allowed = [] }: { file?: st
 }
 
 it("names the file and line of an expression that takes exponential or polynomial time", async () => {
-  const { problems, count } = await check("const a = /^a+$/;\nconst b = /^(a+)+$/;\nconst c = /\\s*,/;");
+  const { problems, count } = await check(
+    "const a = /^a+$/;\nconst b = /^(a+)+$/;\nconst c = /\\s*,/;",
+  );
   expect(count).toBe(3);
   expect(problems).toEqual([
     expect.stringMatching(/^lambdas\/example\.ts:2 .*exponential/),
@@ -39,6 +44,8 @@ it("refuses an expression that is made in a function, because its source is not 
 });
 
 it("checks an expression that a module makes of parts while it loads", async () => {
-  const { problems } = await check(readFileSync(join(import.meta.dirname, "../..", made), "utf8"), { file: made });
+  const { problems } = await check(readFileSync(join(import.meta.dirname, "../..", made), "utf8"), {
+    file: made,
+  });
   expect(problems).toEqual([expect.stringMatching(/slow-expression\.ts:\d+ .*exponential/)]);
 });

@@ -37,18 +37,26 @@ export async function checkRegexps(request: {
   });
   const unseen = constructions
     .filter(({ file, code, isInFunction }) => isInFunction && !isAllowed({ file, pattern: code }))
-    .map(({ file, line, code }) => `${file}:${line} ${code}: made in a function, so it cannot be checked`);
+    .map(
+      ({ file, line, code }) =>
+        `${file}:${line} ${code}: made in a function, so it cannot be checked`,
+    );
   const unused = allowed
     .filter((entry) => !used.has(entry))
     .map(({ file, pattern }) => `test/regexps/allowed.json: ${file} has no ${pattern}`);
-  return { problems: [...slow, ...unseen, ...unused], count: expressions.length + constructions.length };
+  return {
+    problems: [...slow, ...unseen, ...unused],
+    count: expressions.length + constructions.length,
+  };
 }
 
 /** Undefined for an expression that takes linear time. The time limit only ends a search that hangs. */
 function describeProblem({ source, flags }: { source: string; flags: string }): string | undefined {
   const result = checkSync(source, flags, { timeout: 600_000 });
   if (result.status === "safe") return undefined;
-  return result.status === "vulnerable" ? result.complexity.summary : `not checked (${result.error.kind})`;
+  return result.status === "vulnerable"
+    ? result.complexity.summary
+    : `not checked (${result.error.kind})`;
 }
 
 type Node = { type: string; start: number; end: number } & Record<string, unknown>;
@@ -65,11 +73,14 @@ function readExpressions({ file, text }: { file: string; text: string }) {
     if (!isNode(value)) return;
     const line = lineAt(value.start);
     const regex = value.regex as { pattern: string; flags: string } | undefined;
-    if (value.type === "Literal" && regex) literals.push({ file, line, source: regex.pattern, flags: regex.flags });
+    if (value.type === "Literal" && regex)
+      literals.push({ file, line, source: regex.pattern, flags: regex.flags });
     if (isConstruction(value)) {
       constructions.push({ file, line, code: text.slice(value.start, value.end), isInFunction });
     }
-    const isFunction = /^(?:ArrowFunctionExpression|FunctionExpression|FunctionDeclaration)$/.test(value.type);
+    const isFunction = /^(?:ArrowFunctionExpression|FunctionExpression|FunctionDeclaration)$/.test(
+      value.type,
+    );
     for (const child of Object.values(value)) visit(child, isInFunction || isFunction);
   }
 }
@@ -79,7 +90,11 @@ function isNode(value: unknown): value is Node {
 }
 
 function isConstruction({ type, callee }: Node): boolean {
-  return (type === "NewExpression" || type === "CallExpression") && isNode(callee) && callee.name === "RegExp";
+  return (
+    (type === "NewExpression" || type === "CallExpression") &&
+    isNode(callee) &&
+    callee.name === "RegExp"
+  );
 }
 
 /** Loads the modules that make expressions at their top level, and records what they make. One may load another. */
@@ -104,7 +119,11 @@ async function recordTopLevel(constructions: readonly Construction[]): Promise<E
   } finally {
     globalThis.RegExp = original;
   }
-  const missing = places.find(({ file, line }) => !recorded.some((one) => one.file === file && one.line === line));
+  const missing = places.find(
+    ({ file, line }) => !recorded.some((one) => one.file === file && one.line === line),
+  );
   if (missing === undefined) return recorded;
-  throw new Error(`${missing.file}:${missing.line} ${missing.code} was not made while its module loaded`);
+  throw new Error(
+    `${missing.file}:${missing.line} ${missing.code} was not made while its module loaded`,
+  );
 }

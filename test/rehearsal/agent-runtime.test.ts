@@ -28,12 +28,26 @@ function start(code = server) {
   folder = mkdtempSync(join(tmpdir(), "sekisho-runtime-"));
   writeFileSync(join(folder, "server.js"), code);
   const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
-  const place = { label: "Runtime", roleArn: "", account: "222222222222", region: "eu-central-1", environment: {} };
+  const place = {
+    label: "Runtime",
+    roleArn: "",
+    account: "222222222222",
+    region: "eu-central-1",
+    environment: {},
+  };
   const failures: string[] = [];
   const lifecycle = { idleSeconds: 900, maxLifetimeSeconds: 28_800 };
   const quotas = { activeSessions: 2, newSessionsPerSecond: 25 };
   const runtime = runAgentRuntime({
-    runtime: { ...place, name: "agent", lifecycle, arn, folder, entryPoint: "server.js", endpoints: {} },
+    runtime: {
+      ...place,
+      name: "agent",
+      lifecycle,
+      arn,
+      folder,
+      entryPoint: "server.js",
+      endpoints: {},
+    },
     environment: {},
     quotas,
     onStart: () => {},
@@ -44,12 +58,24 @@ function start(code = server) {
   const metrics = createMetrics();
   const backend = agentCoreBackend({ runtimes: new Map([[arn, runtime]]), metrics });
   const caller = createCaller({ ...place, name: "Caller", kind: "code" });
-  const call = async (session: string, { action = "InvokeAgentRuntime", accept = "application/json" } = {}) => {
-    const headers = { authorization: "AWS4", accept, "x-amzn-bedrock-agentcore-runtime-session-id": session };
+  const call = async (
+    session: string,
+    { action = "InvokeAgentRuntime", accept = "application/json" } = {},
+  ) => {
+    const headers = {
+      authorization: "AWS4",
+      accept,
+      "x-amzn-bedrock-agentcore-runtime-session-id": session,
+    };
     const request = new Request("http://aws/runtimes/x/invocations", { method: "POST", headers });
     const input = { runtimeArn: arn, qualifier: "live" };
     const body = new Uint8Array(Buffer.from("{}"));
-    const asked = { service: "bedrock-agentcore", action: `bedrock-agentcore:${action}`, resources: [], input };
+    const asked = {
+      service: "bedrock-agentcore",
+      action: `bedrock-agentcore:${action}`,
+      resources: [],
+      input,
+    };
     return backend({ call: asked, received: { request, target: "", body }, caller });
   };
   return { call, failures, metrics, arn };
@@ -99,12 +125,17 @@ describe("a runtime", () => {
           dimensions,
         })
         .reduce((sum, { value }) => sum + value, 0);
-    expect(["Invocations", "SessionCount", "UserErrors", "SystemErrors"].map(sums)).toEqual([2, 1, 1, 0]);
+    expect(["Invocations", "SessionCount", "UserErrors", "SystemErrors"].map(sums)).toEqual([
+      2, 1, 1, 0,
+    ]);
   });
 
   it("hears of no signature, and its errors never reach the caller", async () => {
     const { call } = start();
-    expect(await (await call(session("a"))).json()).toMatchObject({ path: "/invocations", secret: "none" });
+    expect(await (await call(session("a"))).json()).toMatchObject({
+      path: "/invocations",
+      secret: "none",
+    });
     const failed = await call(session("a"), { accept: "fail" });
     expect(failed.status).toBe(424);
     expect(await failed.text()).not.toContain("pid");
@@ -142,7 +173,11 @@ function open({ activeSessions = 2, newSessionsPerSecond = 100 } = {}) {
 describe("sessions of AgentCore", () => {
   it("are refused beyond the quota of active ones, until one has ended", () => {
     const { sessions } = open();
-    expect(["a", "b", "c"].map(sessions.start)).toEqual([undefined, undefined, "ServiceQuotaExceededException"]);
+    expect(["a", "b", "c"].map(sessions.start)).toEqual([
+      undefined,
+      undefined,
+      "ServiceQuotaExceededException",
+    ]);
     sessions.end("a");
     expect(sessions.start("c")).toBeUndefined();
   });
@@ -206,6 +241,8 @@ describe("sessions of AgentCore", () => {
     const { sessions, pingAfter } = open();
     sessions.start("a");
     for (let nowSeconds = 3000; nowSeconds < 28_800; nowSeconds += 3000)
-      expect(await pingAfter(3000, { status: "Healthy", time_of_last_update: nowSeconds })).toEqual([]);
+      expect(await pingAfter(3000, { status: "Healthy", time_of_last_update: nowSeconds })).toEqual(
+        [],
+      );
   });
 });

@@ -8,7 +8,9 @@ import type { AgentRuntime } from "./template/wiring.ts";
 /** `done` must be called when the call is over. `isNew`: the call started the session. */
 export type Entered = { url: string; isNew: boolean; done: () => void };
 /** A session whose process is starting or ending takes no calls. */
-export type Refused = { refusal: SessionRefusal | "RetryableConflictException" | "RuntimeClientError" };
+export type Refused = {
+  refusal: SessionRefusal | "RetryableConflictException" | "RuntimeClientError";
+};
 
 export type RunningRuntime = {
   runtime: AgentRuntime;
@@ -87,7 +89,8 @@ export function runAgentRuntime({
 
   async function enter(sessionId: string): Promise<Entered | Refused> {
     const known = running.get(sessionId);
-    if (ending.has(sessionId) || known?.isReady === false) return { refusal: "RetryableConflictException" };
+    if (ending.has(sessionId) || known?.isReady === false)
+      return { refusal: "RetryableConflictException" };
     const refusal = known === undefined ? sessions.start(sessionId) : undefined;
     if (refusal !== undefined) return { refusal };
     const session = known ?? start(sessionId);
@@ -199,12 +202,17 @@ export function createSessions({
      * Pings all sessions. Returns those that AWS ends now, and what is wrong with the answers. A session is ended for the time that
      * had passed before its ping: a call that comes during the ping is too late, as it would be after a long wait.
      */
-    async pingAll(ping: (sessionId: string) => Promise<unknown>): Promise<{ expired: string[]; problems: string[] }> {
+    async pingAll(
+      ping: (sessionId: string) => Promise<unknown>,
+    ): Promise<{ expired: string[]; problems: string[] }> {
       const problems: string[] = [];
       const ended = [...sessions].map(async ([sessionId, { startedAtMs, usedAtMs, calls }]) => {
         const passedMs = now() - startedAtMs;
         const sinceCallMs = calls > 0 ? 0 : now() - usedAtMs;
-        const { isBusy, changedAtMs, problem } = readPing({ answer: await ping(sessionId), nowMs: now() });
+        const { isBusy, changedAtMs, problem } = readPing({
+          answer: await ping(sessionId),
+          nowMs: now(),
+        });
         if (problem !== undefined) problems.push(problem);
         if (passedMs >= lifecycle.maxLifetimeSeconds * secondMs) return [sessionId];
         const idleMs = isBusy ? 0 : Math.min(sinceCallMs, now() - changedAtMs);
@@ -225,10 +233,15 @@ type Ping = { isBusy: boolean; changedAtMs: number; problem?: string };
  */
 export function readPing({ answer, nowMs }: { answer: unknown; nowMs: number }): Ping {
   const none = { isBusy: false, changedAtMs: Number.NEGATIVE_INFINITY };
-  if (typeof answer !== "object" || answer === null || !("time_of_last_update" in answer)) return none;
-  const { time_of_last_update: seconds, status } = answer as { time_of_last_update: unknown; status?: unknown };
+  if (typeof answer !== "object" || answer === null || !("time_of_last_update" in answer))
+    return none;
+  const { time_of_last_update: seconds, status } = answer as {
+    time_of_last_update: unknown;
+    status?: unknown;
+  };
   const problem = `GET /ping answered ${JSON.stringify(answer)}`;
-  if (!Number.isSafeInteger(seconds)) return { ...none, problem: `${problem}: the time is no whole number of seconds` };
+  if (!Number.isSafeInteger(seconds))
+    return { ...none, problem: `${problem}: the time is no whole number of seconds` };
   const changedAtMs = Number(seconds) * secondMs;
   if (changedAtMs > nowMs) return { ...none, problem: `${problem}: the time is in the future` };
   return { isBusy: status === "HealthyBusy", changedAtMs };

@@ -35,7 +35,9 @@ suite("an agent of Bedrock", () => {
       closing.push(world.close);
       await askAndRead(world, "What is a sekisho?", new RegExp(modelSays));
       expect(world.problems).toEqual([]);
-      expect(world.authority.unused().filter(({ action }) => action.startsWith("bedrock:"))).toEqual([]);
+      expect(
+        world.authority.unused().filter(({ action }) => action.startsWith("bedrock:")),
+      ).toEqual([]);
     },
   );
 });

@@ -49,7 +49,8 @@ function edited(
   let edits = 0;
   const stacks = assembly.stacks.map((stack) => {
     const template = structuredClone(stack.template);
-    for (const [logicalId, resource] of Object.entries(template.Resources)) edits += edit(logicalId, resource);
+    for (const [logicalId, resource] of Object.entries(template.Resources))
+      edits += edit(logicalId, resource);
     return { ...stack, template };
   });
   if (edits === 0) throw new Error(problem);

@@ -109,11 +109,16 @@ const missingActions = [
   "s3:PutObject",
   "s3:GetObject",
 ].map((action): Case => {
-  const ofFiles = { story: exchangeFiles, problem: new RegExp(`Worker\\w* may not ${action} on arn:aws:s3:::`) };
+  const ofFiles = {
+    story: exchangeFiles,
+    problem: new RegExp(`Worker\\w* may not ${action} on arn:aws:s3:::`),
+  };
   return {
     title: `nothing allows ${action}`,
     break: () => without({ assembly: lambda, action }),
-    ...(action.startsWith("s3:") ? ofFiles : { problem: new RegExp(`\\w+ may not ${action} on arn:`) }),
+    ...(action.startsWith("s3:")
+      ? ofFiles
+      : { problem: new RegExp(`\\w+ may not ${action} on arn:`) }),
   };
 });
 
@@ -132,14 +137,20 @@ const closedPolicies = ["RuntimePolicy", "EndpointPolicy"].map(
         assembly: agentCore,
         type: "AWS::BedrockAgentCore::ResourcePolicy",
         which: (logicalId) => logicalId === policy,
-        edit: (properties) => Object.assign(properties, { Policy: JSON.stringify({ Statement: [] }) }),
+        edit: (properties) =>
+          Object.assign(properties, { Policy: JSON.stringify({ Statement: [] }) }),
       }),
     problem: /may not bedrock-agentcore:InvokeAgentRuntime on .*runtime/,
   }),
 );
 
 const unnamedSenders = [
-  { of: "completion queue", type: "AWS::SQS::QueuePolicy", field: "PolicyDocument", action: "sqs:SendMessage" },
+  {
+    of: "completion queue",
+    type: "AWS::SQS::QueuePolicy",
+    field: "PolicyDocument",
+    action: "sqs:SendMessage",
+  },
   { of: "key", type: "AWS::KMS::Key", field: "KeyPolicy", action: "kms:GenerateDataKey" },
 ].map(({ of, type, field, action }): Case => {
   const namesTheRole = (value: unknown) => mentions(value, "role/sekisho-rehearsal-execution");
@@ -152,7 +163,9 @@ const unnamedSenders = [
         which: (_, { Properties }) => namesTheRole(Properties[field]),
         edit: (properties) => {
           const policy = record(properties[field]);
-          policy.Statement = [policy.Statement].flat().filter((statement) => !namesTheRole(statement));
+          policy.Statement = [policy.Statement]
+            .flat()
+            .filter((statement) => !namesTheRole(statement));
         },
       }),
     story: endLater,
@@ -208,12 +221,16 @@ const others: Case[] = [
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
 
 suite("the rehearsal fails, and names the culprit, where", () => {
-  it.each([...missingVariables, ...missingActions, noListing, ...closedPolicies, ...unnamedSenders, ...others])(
-    "$title",
-    async ({ break: breakOne, story, problem }) => {
-      expect((await problemsOf(breakOne(), story)).join("\n")).toMatch(problem);
-    },
-  );
+  it.each([
+    ...missingVariables,
+    ...missingActions,
+    noListing,
+    ...closedPolicies,
+    ...unnamedSenders,
+    ...others,
+  ])("$title", async ({ break: breakOne, story, problem }) => {
+    expect((await problemsOf(breakOne(), story)).join("\n")).toMatch(problem);
+  });
 
   it("a handler has another name", async () => {
     const assembly = broken({
@@ -240,12 +257,15 @@ suite("the rehearsal fails, and names the culprit, where", () => {
           which: (_, { Properties }) => mentions(Properties, elsewhereAudience),
           edit: (properties) => {
             const document = JSON.stringify(properties.PolicyDocument);
-            properties.PolicyDocument = JSON.parse(document.replaceAll(elsewhereAudience, "https://other.example"));
+            properties.PolicyDocument = JSON.parse(
+              document.replaceAll(elsewhereAudience, "https://other.example"),
+            );
           },
         }),
     },
   ])("$title", async ({ break: breakOne }) => {
-    const problem = /Worker\w* may not sts:GetWebIdentityToken on arn:aws:sts::111111111111:self: nothing/;
+    const problem =
+      /Worker\w* may not sts:GetWebIdentityToken on arn:aws:sts::111111111111:self: nothing/;
     expect(await problemsOf(breakOne(), goElsewhere)).toEqual([expect.stringMatching(problem)]);
   });
 
@@ -254,7 +274,10 @@ suite("the rehearsal fails, and names the culprit, where", () => {
       assembly: agentCore,
       type: "AWS::BedrockAgentCore::ResourcePolicy",
       edit: (properties) => {
-        const policy = JSON.stringify(properties.Policy).replaceAll(":root", ":role/sekisho-rehearsal-verification");
+        const policy = JSON.stringify(properties.Policy).replaceAll(
+          ":root",
+          ":role/sekisho-rehearsal-verification",
+        );
         properties.Policy = JSON.parse(policy);
       },
     });
@@ -275,11 +298,14 @@ suite("the rehearsal fails, and names the culprit, where", () => {
       type: "AWS::CloudWatch::Alarm",
       which: (_, { Properties }) => Properties.Namespace === "AWS/Bedrock-AgentCore",
       edit: (properties) => {
-        const name = (properties.Dimensions as { Name: string; Value: string }[]).find(({ Name }) => Name === "Name");
+        const name = (properties.Dimensions as { Name: string; Value: string }[]).find(
+          ({ Name }) => Name === "Name",
+        );
         if (name) name.Value = name.Value.replace("::live", "::DEFAULT");
       },
     });
-    const never = (alarm: string) => expect.stringMatching(new RegExp(`${alarm}\\w* watches .*::DEFAULT of .*never`));
+    const never = (alarm: string) =>
+      expect.stringMatching(new RegExp(`${alarm}\\w* watches .*::DEFAULT of .*never`));
     const told = ["Errors", "Throttles", "Sessions"].map((of) => never(`Runtime${of}`));
     expect(await problemsOf(assembly, doNothing)).toEqual(expect.arrayContaining(told));
   });

@@ -26,7 +26,8 @@ describe("when the clock of a rehearsal moves", () => {
       wait(${hourMs}).then(() => { console.log(Date.now()); process.disconnect(); });
       console.log("waits");`;
     const [started, woken] = [Promise.withResolvers<void>(), Promise.withResolvers<number>()];
-    const onLine = (line: string) => (line === "waits" ? started.resolve() : woken.resolve(Number(line)));
+    const onLine = (line: string) =>
+      line === "waits" ? started.resolve() : woken.resolve(Number(line));
     startProcess({ args: ["-e", script], environment: {}, onLine });
     await started.promise;
     await clock.advance(hourMs);

@@ -72,7 +72,10 @@ function moveChild(child: ChildProcess): Promise<void> {
   const hear = (message: unknown) => {
     if ((Object(message) as { offsetMs?: number }).offsetMs === wanted) resolve();
   };
-  const listeners = [["message", hear], ...endsOfMove.map((name) => [name, () => resolve()] as const)] as const;
+  const listeners = [
+    ["message", hear],
+    ...endsOfMove.map((name) => [name, () => resolve()] as const),
+  ] as const;
   for (const [name, listener] of listeners) child.on(name, listener);
   child.send({ offsetMs }, (error) => error && resolve());
   if (frozen.has(child)) resolve();
@@ -115,6 +118,7 @@ export function startProcess({
   child.once("exit", () => children.delete(child));
   endWithUs(child);
   for (const input of [child.stdout, child.stderr])
-    if (input !== null) createInterface({ input }).on("line", (line) => line !== "" && onLine(line));
+    if (input !== null)
+      createInterface({ input }).on("line", (line) => line !== "" && onLine(line));
   return child;
 }

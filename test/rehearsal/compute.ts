@@ -18,11 +18,25 @@ type Place = RunningPlace & { label: string };
 /** The surroundings of functions and runtimes. */
 export type Dependencies = ReturnType<typeof createDependencies>;
 
-export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway; slackApiUrl: string }) {
+export function createDependencies({
+  gateway,
+  slackApiUrl,
+}: {
+  gateway: Gateway;
+  slackApiUrl: string;
+}) {
   const addresses = new Map<string, string>();
   const callers = new Map<string, Caller>();
 
-  function callerFor({ place, name, kind }: { place: Place; name: string; kind: Caller["kind"] }): Caller {
+  function callerFor({
+    place,
+    name,
+    kind,
+  }: {
+    place: Place;
+    name: string;
+    kind: Caller["kind"];
+  }): Caller {
     const { roleArn, account, region } = place;
     const caller = createCaller({ name, kind, roleArn, account, region });
     admit(caller);
@@ -35,16 +49,25 @@ export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway;
   }
 
   function moved(text: string): string {
-    return [...addresses].reduce((result, [believed, actual]) => result.replaceAll(believed, actual), text);
+    return [...addresses].reduce(
+      (result, [believed, actual]) => result.replaceAll(believed, actual),
+      text,
+    );
   }
 
   return {
     /** Returns the template's variables, with addresses as they are here, and credentials of the place's role. */
     environmentOf(place: Place): Record<string, string> {
-      const own = Object.entries(place.environment).map(([name, value]) => [name, moved(value)] as const);
+      const own = Object.entries(place.environment).map(
+        ([name, value]) => [name, moved(value)] as const,
+      );
       const caller = callerFor({ place, name: place.label, kind: "code" });
-      const variables: Record<string, string> = { ...Object.fromEntries(own), ...credentialVariables(caller) };
-      if (variables.SEKISHO_SLACK_API_URL !== undefined) variables.SEKISHO_SLACK_API_URL = slackApiUrl;
+      const variables: Record<string, string> = {
+        ...Object.fromEntries(own),
+        ...credentialVariables(caller),
+      };
+      if (variables.SEKISHO_SLACK_API_URL !== undefined)
+        variables.SEKISHO_SLACK_API_URL = slackApiUrl;
       return { ...variables, AWS_ENDPOINT_URL: gateway.url };
     },
     callerFor,
@@ -52,7 +75,8 @@ export function createDependencies({ gateway, slackApiUrl }: { gateway: Gateway;
     admit,
     callerOf: (accessKeyId: string) => callers.get(accessKeyId),
     /** From now on the address `believed` of the templates is to be found at `actual`. */
-    move: ({ believed, actual }: { believed: string; actual: string }) => void addresses.set(believed, actual),
+    move: ({ believed, actual }: { believed: string; actual: string }) =>
+      void addresses.set(believed, actual),
     /** Returns the text with all addresses as they are here. */
     moved,
   };
@@ -107,9 +131,19 @@ export async function startFunctions({
     const fn = functions.find(({ arn, name }) => [arn, name].includes(target));
     if (fn === undefined) throw new Error(`${url.label} leads to no function.`);
     const { callerOf } = dependencies;
-    const server = await startFunctionUrl({ url, fn: run(fn), authority, callerOf, calls, onProblem });
+    const server = await startFunctionUrl({
+      url,
+      fn: run(fn),
+      authority,
+      callerOf,
+      calls,
+      onProblem,
+    });
     servers.push(server);
-    dependencies.move({ believed: url.attribute("FunctionUrl").replace(/\/$/, ""), actual: server.url });
+    dependencies.move({
+      believed: url.attribute("FunctionUrl").replace(/\/$/, ""),
+      actual: server.url,
+    });
   }
   for (const fn of functions) if (!running.has(fn.arn)) run(fn);
   return { running, urls: servers };
@@ -123,7 +157,11 @@ export function startRuntime({
   dependencies,
   onLine,
   onProblem,
-}: Omit<Common, "metrics"> & { runtime: AgentRuntime; quotas: SessionQuotas; resolver: Resolver }): RunningRuntime {
+}: Omit<Common, "metrics"> & {
+  runtime: AgentRuntime;
+  quotas: SessionQuotas;
+  resolver: Resolver;
+}): RunningRuntime {
   return runAgentRuntime({
     runtime,
     quotas,
@@ -151,7 +189,12 @@ export async function startEventSource({
 }): Promise<void> {
   const target = functions.get(source.functionArn);
   const queue = resolver.byArn("AWS::SQS::Queue", source.queueArn);
-  if (target === undefined || queue === undefined) throw new Error(`${source.label} leads to nothing.`);
-  const caller = dependencies.callerFor({ place: target.fn, name: source.label, kind: "event source" });
+  if (target === undefined || queue === undefined)
+    throw new Error(`${source.label} leads to nothing.`);
+  const caller = dependencies.callerFor({
+    place: target.fn,
+    name: source.label,
+    kind: "event source",
+  });
   await pollQueue({ source, queueUrl: queue.ref, target, caller, ...options });
 }

@@ -20,11 +20,20 @@ function withVisibility(VisibilityTimeout: number | undefined): Resources {
   const fn = toyFunction();
   return {
     Role: toyRole(),
-    Worker: { Type: "AWS::Lambda::Function", Properties: { ...fn?.Properties, Runtime: "nodejs24.x", Timeout: 20 } },
-    Tasks: { Type: "AWS::SQS::Queue", Properties: VisibilityTimeout === undefined ? {} : { VisibilityTimeout } },
+    Worker: {
+      Type: "AWS::Lambda::Function",
+      Properties: { ...fn?.Properties, Runtime: "nodejs24.x", Timeout: 20 },
+    },
+    Tasks: {
+      Type: "AWS::SQS::Queue",
+      Properties: VisibilityTimeout === undefined ? {} : { VisibilityTimeout },
+    },
     Source: {
       Type: "AWS::Lambda::EventSourceMapping",
-      Properties: { EventSourceArn: { "Fn::GetAtt": ["Tasks", "Arn"] }, FunctionName: { Ref: "Worker" } },
+      Properties: {
+        EventSourceArn: { "Fn::GetAtt": ["Tasks", "Arn"] },
+        FunctionName: { Ref: "Worker" },
+      },
     },
   };
 }
@@ -35,7 +44,9 @@ describe("templates are refused where", () => {
     expect(check(withVisibility(119))).toEqual([
       "Toy0/Tasks: its VisibilityTimeout of 119 s is below 120 s, six times the time-out of Toy0/Worker.",
     ]);
-    expect(check(withVisibility(undefined))).toEqual([expect.stringContaining("of 30 s is below 120 s")]);
+    expect(check(withVisibility(undefined))).toEqual([
+      expect.stringContaining("of 30 s is below 120 s"),
+    ]);
   });
 
   const named = (name: string) => ({ "Fn::Sub": `arn:aws:iam::\${AWS::AccountId}:role/${name}` });
@@ -117,7 +128,11 @@ describe("an alarm", () => {
       resources: alarm([{ Ref: "Topic" }]),
       problem: "Toy0/Alarm cannot sns:Publish",
     },
-    { title: "all is well", resources: { ...alarm([{ Ref: "Topic" }]), ...allowed }, problem: undefined },
+    {
+      title: "all is well",
+      resources: { ...alarm([{ Ref: "Topic" }]), ...allowed },
+      problem: undefined,
+    },
   ])("where $title", ({ resources, problem }) => {
     const { resolver, authority } = open(resources);
     const [found] = resolver.resources("AWS::CloudWatch::Alarm");
@@ -133,10 +148,18 @@ describe("a reservation", () => {
     { limit: 1000, counts: [900], problems: 0 },
     { limit: 1000, counts: [500, 401], problems: 2 },
     { limit: newAccountLimit, counts: [undefined], problems: 0 },
-  ])("of $counts in an account of $limit makes $problems deploy problems", ({ limit, counts, problems }) => {
-    const functions = counts.map(
-      (count, index) => ({ label: `f${index}`, account: near.account, reservedConcurrency: count }) as LambdaFunction,
-    );
-    expect(reservationProblems({ functions, limit })).toHaveLength(problems);
-  });
+  ])(
+    "of $counts in an account of $limit makes $problems deploy problems",
+    ({ limit, counts, problems }) => {
+      const functions = counts.map(
+        (count, index) =>
+          ({
+            label: `f${index}`,
+            account: near.account,
+            reservedConcurrency: count,
+          }) as LambdaFunction,
+      );
+      expect(reservationProblems({ functions, limit })).toHaveLength(problems);
+    },
+  );
 });

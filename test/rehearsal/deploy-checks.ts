@@ -5,7 +5,13 @@ import type { Policies } from "./iam/policies.ts";
 import { newAccountLimit } from "./lambda/concurrency.ts";
 import type { Assembly, Stack } from "./template/assembly.ts";
 import type { Resolver, Resource } from "./template/resolve.ts";
-import { type AgentRuntime, type EventSource, type LambdaFunction, record, visibilityMsOf } from "./template/wiring.ts";
+import {
+  type AgentRuntime,
+  type EventSource,
+  type LambdaFunction,
+  record,
+  visibilityMsOf,
+} from "./template/wiring.ts";
 
 type Judged = { resolver: Resolver; authority: Authority };
 
@@ -27,8 +33,12 @@ export function wiringProblems({
     ...sources.flatMap(({ label, queueArn, functionArn }) => {
       const queue = resolver.byArn("AWS::SQS::Queue", queueArn);
       const fn = functions.find(({ arn }) => arn === functionArn);
-      if (queue === undefined || fn === undefined) return [`${label} joins a queue and a function that are not there.`];
-      const [visibility, least] = [visibilityMsOf(queue) / 1000, (timeoutsInVisibility * fn.timeoutMs) / 1000];
+      if (queue === undefined || fn === undefined)
+        return [`${label} joins a queue and a function that are not there.`];
+      const [visibility, least] = [
+        visibilityMsOf(queue) / 1000,
+        (timeoutsInVisibility * fn.timeoutMs) / 1000,
+      ];
       if (visibility >= least) return [];
       return [
         `${queue.label}: its VisibilityTimeout of ${visibility} s is below ${least} s, six times the time-out of ${fn.label}.`,
@@ -42,7 +52,13 @@ export function wiringProblems({
 }
 
 /** AWS refuses a policy whose principal does not exist. A condition on such a role lets nobody in. */
-function unknownPrincipals({ resolver, policies }: { resolver: Resolver; policies: Policies }): string[] {
+function unknownPrincipals({
+  resolver,
+  policies,
+}: {
+  resolver: Resolver;
+  policies: Policies;
+}): string[] {
   const roles = new Set(resolver.resources("AWS::IAM::Role").map(({ arn }) => arn));
   return policies.all().flatMap(({ principals, conditions, source }) => {
     const ofConditions = conditions.filter(({ key }) => key.toLowerCase() === "aws:principalarn");
@@ -76,14 +92,22 @@ export function reservationProblems({
  * Checks references to outputs of another stack. CloudFormation deploys under the role that `cdk bootstrap` made, and assumes the
  * role that the reference names.
  */
-export function crossStackProblems({ assembly, resolver, authority }: Judged & { assembly: Assembly }): string[] {
+export function crossStackProblems({
+  assembly,
+  resolver,
+  authority,
+}: Judged & { assembly: Assembly }): string[] {
   return assembly.stacks.flatMap((reader) =>
     referencesIn(reader.template).flatMap((raw) => {
-      const { StackName, OutputName, RoleArn } = resolver.resolve(raw, reader) as Record<string, unknown>;
+      const { StackName, OutputName, RoleArn } = resolver.resolve(raw, reader) as Record<
+        string,
+        unknown
+      >;
       const owner = assembly.stacks.find(({ name }) => name === StackName);
       const what = `${reader.name} cannot read the output ${String(OutputName)} of ${String(StackName)}`;
       if (owner === undefined) return [`${what}: there is no such stack.`];
-      if (RoleArn === undefined) return owner.account === reader.account ? [] : [`${what}: no role leads there.`];
+      if (RoleArn === undefined)
+        return owner.account === reader.account ? [] : [`${what}: no role leads there.`];
       const why = readRefusal({ reader, owner, roleArn: String(RoleArn), authority });
       return why === undefined ? [] : [`${what}: ${why}.`];
     }),
@@ -105,7 +129,12 @@ function readRefusal({
   const stackArn = `arn:aws:cloudformation:${owner.region}:${owner.account}:stack/${owner.name}/0`;
   const [assume, read] = [
     { arn: deployer, account, action: "sts:AssumeRole", resource: roleArn },
-    { arn: roleArn, account: owner.account, action: "cloudformation:DescribeStacks", resource: stackArn },
+    {
+      arn: roleArn,
+      account: owner.account,
+      action: "cloudformation:DescribeStacks",
+      resource: stackArn,
+    },
   ];
   for (const { arn, account: from, action, resource } of [assume, read]) {
     const principal = { type: "role", arn, account: from } as const;
@@ -122,14 +151,24 @@ function referencesIn(value: unknown): unknown[] {
 }
 
 /** Finds alarms that watch what is never called, and alarms that reach nobody. */
-export function alarmProblems({ alarm, resolver, authority }: Judged & { alarm: Resource }): string[] {
-  return [...unwatchedEndpoint({ alarm, resolver }), ...deliveryProblems({ alarm, resolver, authority })];
+export function alarmProblems({
+  alarm,
+  resolver,
+  authority,
+}: Judged & { alarm: Resource }): string[] {
+  return [
+    ...unwatchedEndpoint({ alarm, resolver }),
+    ...deliveryProblems({ alarm, resolver, authority }),
+  ];
 }
 
 /** AgentCore counts calls under the called runtime and endpoint. An alarm on any other never gets a value. */
 function unwatchedEndpoint({ alarm, resolver }: { alarm: Resource; resolver: Resolver }): string[] {
   const queries = (alarm.properties.Metrics ?? []) as unknown[];
-  const metrics = [alarm.properties, ...queries.map((query) => record(record(record(query).MetricStat).Metric))];
+  const metrics = [
+    alarm.properties,
+    ...queries.map((query) => record(record(record(query).MetricStat).Metric)),
+  ];
   const runtimes = resolver.resources("AWS::BedrockAgentCore::Runtime");
   const called = resolver.resources("AWS::BedrockAgentCore::RuntimeEndpoint").map((endpoint) => {
     const arn = endpoint.attribute("AgentRuntimeArn");
@@ -142,7 +181,9 @@ function unwatchedEndpoint({ alarm, resolver }: { alarm: Resource; resolver: Res
       const dimensions = Dimensions as { Name: string; Value: unknown }[];
       const value = (name: string) => dimensions.find(({ Name }) => Name === name)?.Value;
       const watched = `${String(value("Name"))} of ${String(value("Resource"))}`;
-      return called.includes(watched) ? [] : [`${alarm.label} watches ${watched}, which is never called.`];
+      return called.includes(watched)
+        ? []
+        : [`${alarm.label} watches ${watched}, which is never called.`];
     });
 }
 
@@ -159,19 +200,31 @@ function deliveryProblems({ alarm, resolver, authority }: Judged & { alarm: Reso
     const topic = resolver.resources("AWS::SNS::Topic").find(({ ref }) => ref === arn);
     if (topic === undefined) return [`${alarm.label} tells ${arn}, which no template has.`];
     const { KmsMasterKeyId: key } = topic.properties;
-    const keyCalls = (key === undefined ? [] : ["kms:Decrypt", "kms:GenerateDataKey"]).map((action) => ({
-      action,
-      resource: keyArn(resolver, String(key)),
-    }));
-    return [{ action: "sns:Publish", resource: arn }, ...keyCalls].flatMap(({ action, resource }) => {
-      const decision = authority.check({ principal, action, resource, context });
-      return decision.allowed ? [] : [`${alarm.label} cannot ${action} on ${resource}: ${decision.why}.`];
-    });
+    const keyCalls = (key === undefined ? [] : ["kms:Decrypt", "kms:GenerateDataKey"]).map(
+      (action) => ({
+        action,
+        resource: keyArn(resolver, String(key)),
+      }),
+    );
+    return [{ action: "sns:Publish", resource: arn }, ...keyCalls].flatMap(
+      ({ action, resource }) => {
+        const decision = authority.check({ principal, action, resource, context });
+        return decision.allowed
+          ? []
+          : [`${alarm.label} cannot ${action} on ${resource}: ${decision.why}.`];
+      },
+    );
   });
 }
 
 /** Checks what AWS does with the role when it starts the function: it assumes the role, and writes logs and traces. */
-export function lambdaStartProblems({ authority, fn }: { authority: Authority; fn: LambdaFunction }): string[] {
+export function lambdaStartProblems({
+  authority,
+  fn,
+}: {
+  authority: Authority;
+  fn: LambdaFunction;
+}): string[] {
   const { region, account, logGroup, isTraced, keyArn: key } = fn;
   const stream = `arn:aws:logs:${region}:${account}:log-group:${logGroup}:log-stream:2026/11/01/[$LATEST]0`;
   return startProblems({
@@ -179,7 +232,10 @@ export function lambdaStartProblems({ authority, fn }: { authority: Authority; f
     started: fn,
     service: "lambda.amazonaws.com",
     calls: [
-      ...["logs:CreateLogStream", "logs:PutLogEvents"].map((action) => ({ action, resource: stream })),
+      ...["logs:CreateLogStream", "logs:PutLogEvents"].map((action) => ({
+        action,
+        resource: stream,
+      })),
       ...(isTraced ? ["xray:PutTraceSegments", "xray:PutTelemetryRecords"] : []).map((action) => ({
         action,
         resource: "*",
@@ -190,7 +246,11 @@ export function lambdaStartProblems({ authority, fn }: { authority: Authority; f
 }
 
 /** https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/runtime-permissions.html */
-export function runtimeStartProblems({ authority, resolver, runtime }: Judged & { runtime: AgentRuntime }): string[] {
+export function runtimeStartProblems({
+  authority,
+  resolver,
+  runtime,
+}: Judged & { runtime: AgentRuntime }): string[] {
   const { region, account, arn } = runtime;
   const id = arn.split("/").at(-1);
   const logs = `arn:aws:logs:${region}:${account}:log-group`;
@@ -208,12 +268,23 @@ export function runtimeStartProblems({ authority, resolver, runtime }: Judged & 
     service: "bedrock-agentcore.amazonaws.com",
     calls: [...calls, { action: "logs:DescribeLogGroups", resource: `${logs}:*` }],
   });
-  const groups = Object.keys(runtime.endpoints).map((endpoint) => runtimeLogGroup({ runtime, endpoint }));
-  return [...problems, ...groups.flatMap((name) => logGroupProblems({ authority, resolver, runtime, name }))];
+  const groups = Object.keys(runtime.endpoints).map((endpoint) =>
+    runtimeLogGroup({ runtime, endpoint }),
+  );
+  return [
+    ...problems,
+    ...groups.flatMap((name) => logGroupProblems({ authority, resolver, runtime, name })),
+  ];
 }
 
 /** https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/observability-view.html */
-export function runtimeLogGroup({ runtime, endpoint }: { runtime: AgentRuntime; endpoint: string }): string {
+export function runtimeLogGroup({
+  runtime,
+  endpoint,
+}: {
+  runtime: AgentRuntime;
+  endpoint: string;
+}): string {
   return `/aws/bedrock-agentcore/runtimes/${runtime.arn.split("/").at(-1)}-${endpoint}`;
 }
 
@@ -228,13 +299,21 @@ function logGroupProblems({
   if (group === undefined) return [`${label} writes no logs: there is no log group ${name}.`];
   const resource = String(group.properties.KmsKeyId);
   const principal = { type: "service", service: `logs.${region}.amazonaws.com` } as const;
-  const context = { "kms:encryptioncontext:aws:logs:arn": `arn:aws:logs:${region}:${account}:log-group:${name}` };
-  return ["kms:DescribeKey", "kms:Encrypt", "kms:Decrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom"].flatMap(
-    (action) => {
-      const decision = authority.check({ principal, action, resource, context });
-      return decision.allowed ? [] : [`The log group ${name} may not ${action} on ${resource}: ${decision.why}.`];
-    },
-  );
+  const context = {
+    "kms:encryptioncontext:aws:logs:arn": `arn:aws:logs:${region}:${account}:log-group:${name}`,
+  };
+  return [
+    "kms:DescribeKey",
+    "kms:Encrypt",
+    "kms:Decrypt",
+    "kms:GenerateDataKey",
+    "kms:ReEncryptFrom",
+  ].flatMap((action) => {
+    const decision = authority.check({ principal, action, resource, context });
+    return decision.allowed
+      ? []
+      : [`The log group ${name} may not ${action} on ${resource}: ${decision.why}.`];
+  });
 }
 
 function startProblems({
@@ -271,7 +350,10 @@ export function functionsInLoops({
   authority,
   functions,
   sources,
-}: Judged & { functions: readonly LambdaFunction[]; sources: readonly EventSource[] }): LambdaFunction[] {
+}: Judged & {
+  functions: readonly LambdaFunction[];
+  sources: readonly EventSource[];
+}): LambdaFunction[] {
   const queues = resolver.resources("AWS::SQS::Queue");
   /** The ARNs that the messages of a queue or a function may reach next, by its ARN. */
   const next = new Map<string, string[]>();
@@ -284,8 +366,13 @@ export function functionsInLoops({
   }
   for (const { arn, properties } of queues) {
     const { deadLetterTargetArn } = record(properties.RedrivePolicy);
-    const consumers = sources.filter(({ queueArn }) => queueArn === arn).map(({ functionArn }) => functionArn);
-    next.set(arn, deadLetterTargetArn === undefined ? consumers : [...consumers, String(deadLetterTargetArn)]);
+    const consumers = sources
+      .filter(({ queueArn }) => queueArn === arn)
+      .map(({ functionArn }) => functionArn);
+    next.set(
+      arn,
+      deadLetterTargetArn === undefined ? consumers : [...consumers, String(deadLetterTargetArn)],
+    );
   }
   return functions.filter(({ arn }) => reachableFrom(arn, next).has(arn));
 }

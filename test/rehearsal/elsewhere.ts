@@ -25,7 +25,9 @@ export type Elsewhere = {
 
 /** A host that shares a token with its callers. */
 export function startWithToken({ token }: { token: string }): Promise<Elsewhere> {
-  return startHost({ authenticator: createBearerAuthenticator({ readTokens: async () => [token] }) });
+  return startHost({
+    authenticator: createBearerAuthenticator({ readTokens: async () => [token] }),
+  });
 }
 
 /** A host whose agents take hours. It asks to be polled every ten minutes. */
@@ -37,7 +39,9 @@ export function startPatient({ token }: { token: string }): Promise<Elsewhere> {
 /** A host without secrets: it trusts the issuer of the Verification account, for the Verification role. */
 export function startWithIssuer({ issuer }: { issuer: string }): Promise<Elsewhere> {
   const roles = [verificationRoleArn];
-  return startHost({ authenticator: createWebIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles }) });
+  return startHost({
+    authenticator: createWebIdentityAuthenticator({ issuer, audience: elsewhereAudience, roles }),
+  });
 }
 
 async function startHost({
@@ -54,7 +58,11 @@ async function startHost({
   platformPrincipal?: string;
 }): Promise<Elsewhere> {
   const lines: string[] = [];
-  const log = createLog({ service: "execution", level: "debug", write: (line) => lines.push(line) });
+  const log = createLog({
+    service: "execution",
+    level: "debug",
+    write: (line) => lines.push(line),
+  });
   const host = createHost({
     agent: createEchoAgent(sleep && { sleep }),
     ...(pollAfterMs && { pollAfterMs }),
@@ -63,7 +71,12 @@ async function startHost({
     syncBudgetMs: 1200,
     log,
   });
-  const server = await startExecutionServer({ host, port: 0, log, ...(platformPrincipal && { platformPrincipal }) });
+  const server = await startExecutionServer({
+    host,
+    port: 0,
+    log,
+    ...(platformPrincipal && { platformPrincipal }),
+  });
   return {
     url: `${server.url}/`,
     lines,
@@ -81,14 +94,19 @@ export async function startWithSignature({
   callerOf: (accessKeyId: string) => Caller | undefined;
 }): Promise<Elsewhere> {
   const { service, region, roleArn } = lent;
-  const host = await startHost({ authenticator: createPlatformAuthenticator(), platformPrincipal: roleArn });
+  const host = await startHost({
+    authenticator: createPlatformAuthenticator(),
+    platformPrincipal: roleArn,
+  });
   const front = await startWebServer({
     async handle(received) {
       const { signal } = received.request;
       const caller = callerOf(signedBy(received).accessKeyId);
       const isSigned =
-        caller && sigv4Problem({ received, credentials: caller.credentials, service, region }) === undefined;
-      if (!isSigned || caller.roleArn !== roleArn) return Response.json({ message: "Forbidden" }, { status: 403 });
+        caller &&
+        sigv4Problem({ received, credentials: caller.credentials, service, region }) === undefined;
+      if (!isSigned || caller.roleArn !== roleArn)
+        return Response.json({ message: "Forbidden" }, { status: 403 });
       return fetch(host.url, {
         method: "POST",
         headers: { "content-type": "application/json" },

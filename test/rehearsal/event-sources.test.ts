@@ -5,7 +5,15 @@ import { type Concurrency, createConcurrency } from "./lambda/concurrency.ts";
 import { continueChain, mostInChain } from "./lambda/lineage.ts";
 import { depthOf } from "./stage.ts";
 import { eventSourcesOf } from "./template/wiring.ts";
-import { closeAfterTest, createToy, near, startToyGateway, toyCaller, toyFunction, toyRole } from "./toy.ts";
+import {
+  closeAfterTest,
+  createToy,
+  near,
+  startToyGateway,
+  toyCaller,
+  toyFunction,
+  toyRole,
+} from "./toy.ts";
 
 const mayReceive = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:GetQueueAttributes"];
 const failsTheBad =
@@ -36,7 +44,10 @@ async function start({
         place: near,
         resources: {
           Dead: { Type: "AWS::SQS::Queue" },
-          Tasks: { Type: "AWS::SQS::Queue", Properties: { VisibilityTimeout: hiddenSeconds, RedrivePolicy: redrive } },
+          Tasks: {
+            Type: "AWS::SQS::Queue",
+            Properties: { VisibilityTimeout: hiddenSeconds, RedrivePolicy: redrive },
+          },
           Role: toyRole([{ Effect: "Allow", Action: actions, Resource: queueArn }]),
           Worker: toyFunction(),
           Source: {
@@ -58,12 +69,22 @@ async function start({
   const dependencies = createDependencies({ gateway, slackApiUrl: "" });
   const [source] = eventSourcesOf({ resolver });
   const [dead, tasks] = resolver.resources("AWS::SQS::Queue");
-  if (source === undefined || dead === undefined || tasks === undefined) throw new Error("unreachable");
+  if (source === undefined || dead === undefined || tasks === undefined)
+    throw new Error("unreachable");
   const stop = new AbortController();
   const { signal } = stop;
   const gatewayUrl = gateway.url;
   const pace = { mostBatches: 4 };
-  const polling = startEventSource({ source, functions, resolver, gatewayUrl, pace, signal, dependencies, onProblem });
+  const polling = startEventSource({
+    source,
+    functions,
+    resolver,
+    gatewayUrl,
+    pace,
+    signal,
+    dependencies,
+    onProblem,
+  });
   closeAfterTest(async () => {
     stop.abort();
     await toy.close();
@@ -72,7 +93,12 @@ async function start({
   const arn = tasks.arn;
   const deadArn = dead.arn;
   /** As code calls SQS from within a function. */
-  const call = async (queueArn: string, operation: string, input: Record<string, unknown>, headers = {}) => {
+  const call = async (
+    queueArn: string,
+    operation: string,
+    input: Record<string, unknown>,
+    headers = {},
+  ) => {
     const request = new Request("http://127.0.0.1/", { method: "POST", headers });
     const read = { service: "sqs", action: `sqs:${operation}`, resources: [queueArn], input };
     const received = { request, target: "/", body: new Uint8Array() };
@@ -114,7 +140,10 @@ describe("an event source", () => {
   });
 
   it("without ReportBatchItemFailures removes what failed too, which the rehearsal tells of", async () => {
-    const { send, until, isEmpty, deadLetters, problems } = await start({ reports: false, hiddenSeconds: 30 });
+    const { send, until, isEmpty, deadLetters, problems } = await start({
+      reports: false,
+      hiddenSeconds: 30,
+    });
     send("bad");
     await until(() => problems.length > 0);
     await until(isEmpty);
@@ -136,7 +165,8 @@ describe("an event source", () => {
   it("leaves a message for which its chain is too long, which is a dead letter of that chain then", async () => {
     const { sendInChain, until, deadChains, problems, functionArn } = await start();
     let trace = "";
-    for (let time = 0; time < mostInChain; time++) trace = continueChain({ traces: [trace], functionArn }).trace;
+    for (let time = 0; time < mostInChain; time++)
+      trace = continueChain({ traces: [trace], functionArn }).trace;
     await sendInChain(trace, "good");
     await until(async () => (await deadChains()).length > 0);
     expect(await deadChains()).toEqual([trace]);
@@ -152,7 +182,9 @@ describe("an event source", () => {
     const { trace } = continueChain({ traces: [], functionArn });
     await sendInChain(trace, "good");
     await until(() => problems.length > 0);
-    expect(problems[0]).toMatch(new RegExp(`threw Error: ${trace} then Root=[^;]+;.+;Lineage=[0-9a-f]{8}:1$`));
+    expect(problems[0]).toMatch(
+      new RegExp(`threw Error: ${trace} then Root=[^;]+;.+;Lineage=[0-9a-f]{8}:1$`),
+    );
   });
 
   it("tries a throttled batch again while its messages are hidden", async () => {
@@ -172,7 +204,9 @@ describe("an event source", () => {
   });
 
   it("drops a batch that is throttled for longer: the receive counts, and the message is dead without having been handled", async () => {
-    const { send, until, deadLetters, problems } = await start({ concurrency: createConcurrency({ limit: 0 }) });
+    const { send, until, deadLetters, problems } = await start({
+      concurrency: createConcurrency({ limit: 0 }),
+    });
     send("good");
     await until(() => deadLetters().length > 0);
     expect(deadLetters()).toEqual(["good"]);
@@ -180,7 +214,9 @@ describe("an event source", () => {
   });
 
   it.each(mayReceive)("needs %s under the function's role", async (missing) => {
-    const { send, until, problems } = await start({ actions: mayReceive.filter((action) => action !== missing) });
+    const { send, until, problems } = await start({
+      actions: mayReceive.filter((action) => action !== missing),
+    });
     send("good");
     await until(() => problems.length > 0);
     expect(problems[0]).toMatch(new RegExp(`^Toy0/Source may not ${missing} on `));

@@ -15,7 +15,10 @@ type Message = {
   MessageAttributes?: Record<string, { StringValue?: string; DataType: string }>;
 };
 
-type CallSqs = (operation: string, input: Record<string, unknown>) => Promise<Record<string, unknown>>;
+type CallSqs = (
+  operation: string,
+  input: Record<string, unknown>,
+) => Promise<Record<string, unknown>>;
 
 /** May change at any time. */
 export type Pace = { mostBatches: number };
@@ -58,7 +61,8 @@ export async function pollQueue({
     attemptTimeoutMs: longestCallMs,
     maxResponseBytes: 8 * 1024 * 1024,
   });
-  const sqs: CallSqs = (operation, input) => client.call(operation, { QueueUrl: queueUrl, ...input }, { signal });
+  const sqs: CallSqs = (operation, input) =>
+    client.call(operation, { QueueUrl: queueUrl, ...input }, { signal });
   const underWay = new Set<Promise<void>>();
   while (!signal.aborted) {
     try {
@@ -83,7 +87,15 @@ export async function pollQueue({
       });
       const messages = (received.Messages ?? []) as Message[];
       if (messages.length === 0) continue;
-      const batch: Promise<void> = handOver({ source, target, messages, receivedAtMs, sqs, signal, onProblem })
+      const batch: Promise<void> = handOver({
+        source,
+        target,
+        messages,
+        receivedAtMs,
+        sqs,
+        signal,
+        onProblem,
+      })
         .catch(() => {})
         .finally(() => underWay.delete(batch));
       underWay.add(batch);
@@ -121,12 +133,16 @@ async function handOver({
   const failed = failuresOf(outcome.payload);
   if (failed.length > 0 && !source.reportsItemFailures) {
     const remedy = "its FunctionResponseTypes lack ReportBatchItemFailures";
-    onProblem(`${source.label} deletes messages that ${target.fn.label} said had failed: ${remedy}.`);
+    onProblem(
+      `${source.label} deletes messages that ${target.fn.label} said had failed: ${remedy}.`,
+    );
   }
   const known = messages.map(({ MessageId }) => MessageId);
   // An unknown identifier makes Lambda treat the whole batch as failed.
   if (source.reportsItemFailures && failed.some((id) => !known.includes(id))) return;
-  const done = messages.filter(({ MessageId }) => !source.reportsItemFailures || !failed.includes(MessageId));
+  const done = messages.filter(
+    ({ MessageId }) => !source.reportsItemFailures || !failed.includes(MessageId),
+  );
   await Promise.all(done.map(({ ReceiptHandle }) => sqs("DeleteMessage", { ReceiptHandle })));
 }
 
@@ -149,25 +165,35 @@ async function invokeUnthrottled({
   dropAtMs: number;
   signal: AbortSignal;
 }): Promise<Outcome> {
-  for (let delayMs = firstThrottleDelayMs; ; delayMs = Math.min(2 * delayMs, longestThrottleDelayMs)) {
+  for (
+    let delayMs = firstThrottleDelayMs;
+    ;
+    delayMs = Math.min(2 * delayMs, longestThrottleDelayMs)
+  ) {
     const outcome = await target.invoke(event, traces);
-    if (outcome.ok || !outcome.isThrottled || signal.aborted || Date.now() + delayMs >= dropAtMs) return outcome;
+    if (outcome.ok || !outcome.isThrottled || signal.aborted || Date.now() + delayMs >= dropAtMs)
+      return outcome;
     await wait(delayMs, undefined, { signal }).catch(() => {});
   }
 }
 
 function failuresOf(payload: unknown): string[] {
-  if (typeof payload !== "object" || payload === null || !("batchItemFailures" in payload)) return [];
+  if (typeof payload !== "object" || payload === null || !("batchItemFailures" in payload))
+    return [];
   const { batchItemFailures } = payload;
-  return Array.isArray(batchItemFailures) ? batchItemFailures.map(({ itemIdentifier }) => String(itemIdentifier)) : [];
+  return Array.isArray(batchItemFailures)
+    ? batchItemFailures.map(({ itemIdentifier }) => String(itemIdentifier))
+    : [];
 }
 
 /** The names in an event begin with a small letter. */
 function recordOf({ message, source }: { message: Message; source: EventSource }) {
-  const attributes = Object.entries(message.MessageAttributes ?? {}).map(([name, { StringValue, DataType }]) => [
-    name,
-    { stringValue: StringValue, dataType: DataType, stringListValues: [], binaryListValues: [] },
-  ]);
+  const attributes = Object.entries(message.MessageAttributes ?? {}).map(
+    ([name, { StringValue, DataType }]) => [
+      name,
+      { stringValue: StringValue, dataType: DataType, stringListValues: [], binaryListValues: [] },
+    ],
+  );
   return {
     messageId: message.MessageId,
     receiptHandle: message.ReceiptHandle,

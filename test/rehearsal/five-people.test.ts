@@ -38,19 +38,30 @@ suite("a stage whose workers are all at a first call", () => {
       closing.push(world.close);
       // A cold start is no part of the story.
       await askAndRead(world, "good morning", /good morning/);
-      const asked = Array.from({ length: people }, (_, index) => world.ask({ text: `slow 15s, ${index + 1}.` }));
+      const asked = Array.from({ length: people }, (_, index) =>
+        world.ask({ text: `slow 15s, ${index + 1}.` }),
+      );
       const isAnswered = ({ message }: (typeof asked)[number]) =>
         world.answersTo(message).some(({ text }) => text.includes("You wrote"));
-      const seen = await world.until("reaction and placeholder for each, or the first answer", () => {
-        const waiting = asked.filter(({ message }) => !seesBot(world, message));
-        const answered = asked.filter(isAnswered).length;
-        return waiting.length === 0 || answered > 0 ? { waiting: waiting.length, answered } : undefined;
-      });
+      const seen = await world.until(
+        "reaction and placeholder for each, or the first answer",
+        () => {
+          const waiting = asked.filter(({ message }) => !seesBot(world, message));
+          const answered = asked.filter(isAnswered).length;
+          return waiting.length === 0 || answered > 0
+            ? { waiting: waiting.length, answered }
+            : undefined;
+        },
+      );
       expect(seen).toEqual({ waiting: 0, answered: 0 });
       // In virtual time the last one waited for the first calls that were over before, which each worker made one after the other.
       const { workerConcurrency } = stageSchema.shape.scale.parse({});
       const before = asked.flatMap(({ requestId }) =>
-        logged(world, { request_id: requestId, message: "call_answered", operation: "execute_task" }),
+        logged(world, {
+          request_id: requestId,
+          message: "call_answered",
+          operation: "execute_task",
+        }),
       ).length;
       const rounds = Math.ceil(Math.min(before, people - 1) / workerConcurrency);
       expect(rounds * defaultSyncBudgetMs).toBeLessThanOrEqual(maxWaitMs);

@@ -3,9 +3,20 @@ import { createSigner } from "../../lambdas/shared/aws/signer.ts";
 import type { RecordedCall } from "./aws/gateway.ts";
 import { startFunctionUrl, startHttpEntry } from "./http-entries.ts";
 import { createConcurrency } from "./lambda/concurrency.ts";
-import { closeAfterTest, createToy, far, near, type Resources, toyCaller, toyFunction, toyRole } from "./toy.ts";
+import {
+  closeAfterTest,
+  createToy,
+  far,
+  near,
+  type Resources,
+  toyCaller,
+  toyFunction,
+  toyRole,
+} from "./toy.ts";
 
-const sourceArn = { "Fn::Sub": `arn:aws:execute-api:\${AWS::Region}:\${AWS::AccountId}:\${Api}/*/*/slack/events` };
+const sourceArn = {
+  "Fn::Sub": `arn:aws:execute-api:\${AWS::Region}:\${AWS::AccountId}:\${Api}/*/*/slack/events`,
+};
 
 const resources = {
   Role: toyRole(),
@@ -52,7 +63,11 @@ async function start({
   });
   const entry = await startHttpEntry(toy);
   closeAfterTest(entry.close);
-  const post = (body: string | Uint8Array<ArrayBuffer>, contentType = "application/json", path = "/slack/events") =>
+  const post = (
+    body: string | Uint8Array<ArrayBuffer>,
+    contentType = "application/json",
+    path = "/slack/events",
+  ) =>
     fetch(`${entry.url}${path}`, {
       method: "POST",
       headers: { "content-type": contentType, "X-Signature": "v0" },
@@ -81,7 +96,9 @@ describe("the HTTP API", () => {
 
   it("encodes a body that is no text", async () => {
     const { post } = await start();
-    const event = (await (await post(Uint8Array.from([255, 0, 1]), "application/octet-stream")).json()) as object;
+    const event = (await (
+      await post(Uint8Array.from([255, 0, 1]), "application/octet-stream")
+    ).json()) as object;
     expect(event).toMatchObject({ body: "/wAB", isBase64Encoded: true });
   });
 
@@ -91,7 +108,9 @@ describe("the HTTP API", () => {
   });
 
   it("answers 500 where the function fails, and the rehearsal tells why", async () => {
-    const { post, problems } = await start({ code: "exports.handler = async () => { throw new Error('no'); };" });
+    const { post, problems } = await start({
+      code: "exports.handler = async () => { throw new Error('no'); };",
+    });
     expect((await post("{}")).status).toBe(500);
     expect(problems).toEqual(["Toy0/Front failed: it threw Error: no"]);
   });
@@ -108,14 +127,19 @@ describe("the HTTP API", () => {
       title: "a permission for another path",
       permission: {
         ...resources.Permission,
-        Properties: { ...resources.Permission.Properties, SourceArn: "arn:aws:execute-api:*:*:*/*/*/slack/commands" },
+        Properties: {
+          ...resources.Permission.Properties,
+          SourceArn: "arn:aws:execute-api:*:*:*/*/*/slack/commands",
+        },
       },
     },
   ])("cannot reach a function that has $title", async ({ permission }) => {
     const { post, problems } = await start({ changed: { Permission: permission } });
     expect((await post("{}")).status).toBe(500);
     expect(problems).toEqual([
-      expect.stringMatching(/^Toy0\/Api may not invoke .*: nothing in the resource's policy allows it/),
+      expect.stringMatching(
+        /^Toy0\/Api may not invoke .*: nothing in the resource's policy allows it/,
+      ),
     ]);
   });
 });
@@ -125,7 +149,10 @@ const actions = ["lambda:InvokeFunctionUrl", "lambda:InvokeFunction"] as const;
 
 function permission(more: Record<string, unknown>): Resources[string] {
   const FunctionName = { "Fn::GetAtt": ["Host", "Arn"] };
-  return { Type: "AWS::Lambda::Permission", Properties: { FunctionName, Principal: callerArn, ...more } };
+  return {
+    Type: "AWS::Lambda::Permission",
+    Properties: { FunctionName, Principal: callerArn, ...more },
+  };
 }
 
 /** A host in the other account, and a role that may call it. */
@@ -147,13 +174,17 @@ async function startUrl({
       Properties: { AuthType: "AWS_IAM", TargetFunctionArn: { "Fn::GetAtt": ["Host", "Arn"] } },
     },
   };
-  if (open.includes(actions[0])) resources.May = permission({ Action: actions[0], FunctionUrlAuthType: "AWS_IAM" });
-  if (open.includes(actions[1])) resources.MayToo = permission({ Action: actions[1], InvokedViaFunctionUrl: true });
+  if (open.includes(actions[0]))
+    resources.May = permission({ Action: actions[0], FunctionUrlAuthType: "AWS_IAM" });
+  if (open.includes(actions[1]))
+    resources.MayToo = permission({ Action: actions[1], InvokedViaFunctionUrl: true });
   const toy = createToy({
     stacks: [
       {
         place: near,
-        resources: { Caller: toyRole([{ Effect: "Allow", Action: allowed, Resource: "*" }], "verification") },
+        resources: {
+          Caller: toyRole([{ Effect: "Allow", Action: allowed, Resource: "*" }], "verification"),
+        },
       },
       { place: far, resources },
     ],
@@ -168,20 +199,32 @@ async function startUrl({
   const callerOf = (id: string) => (id === caller.credentials.accessKeyId ? caller : undefined);
   const server = await startFunctionUrl({ ...toy, url, fn, callerOf, calls });
   closeAfterTest(server.close);
-  const sign = createSigner({ service: "lambda", region: far.region, credentials: async () => caller.credentials });
+  const sign = createSigner({
+    service: "lambda",
+    region: far.region,
+    credentials: async () => caller.credentials,
+  });
   const post = async () => {
     const target = new URL(server.url);
     const headers = await sign({ method: "POST", url: target, headers: {}, body: "{}" });
     return fetch(target, { method: "POST", headers, body: "{}" });
   };
-  return { ...toy, calls, post, postUnsigned: () => fetch(server.url, { method: "POST", body: "{}" }) };
+  return {
+    ...toy,
+    calls,
+    post,
+    postUnsigned: () => fetch(server.url, { method: "POST", body: "{}" }),
+  };
 }
 
 describe("a Function URL with IAM", () => {
   it("tells the function who called: the role that the caller runs under, and its account", async () => {
     const { post, problems, calls } = await startUrl();
     expect(await (await post()).json()).toMatchObject({
-      iam: { accountId: near.account, userArn: `arn:aws:sts::${near.account}:assumed-role/verification/Caller` },
+      iam: {
+        accountId: near.account,
+        userArn: `arn:aws:sts::${near.account}:assumed-role/verification/Caller`,
+      },
     });
     expect(problems).toEqual([]);
     expect(calls).toMatchObject([{ action: "lambda:InvokeFunctionUrl" }]);

@@ -35,7 +35,8 @@ export async function startHttpEntry({
   onProblem: (problem: string) => void;
 }): Promise<WebServer & { origin: string }> {
   const [api, ...others] = resolver.resources("AWS::ApiGatewayV2::Api");
-  if (api === undefined || others.length > 0) throw new Error("The templates do not have just one HTTP API.");
+  if (api === undefined || others.length > 0)
+    throw new Error("The templates do not have just one HTTP API.");
   const { account } = api.stack;
   const routes = routesOf({ resolver, apiId: api.ref });
   const measure = measureEntry({ metrics, place: api.stack, apiId: api.ref });
@@ -50,7 +51,9 @@ export async function startHttpEntry({
   async function answer(received: Received): Promise<Response> {
     const { request, target } = received;
     const [path] = target.split("?");
-    const route = routes.find((candidate) => candidate.method === request.method && candidate.path === path);
+    const route = routes.find(
+      (candidate) => candidate.method === request.method && candidate.path === path,
+    );
     if (route === undefined) return Response.json({ message: "Not Found" }, { status: 404 });
     const { functionArn, routeKey, sourceArn, timeoutMs } = route;
     const decision = authority.check({
@@ -59,13 +62,21 @@ export async function startHttpEntry({
       resource: functionArn,
       context: { "aws:sourcearn": sourceArn, "aws:sourceaccount": account },
     });
-    if (!decision.allowed) return fail(`${api?.label} may not invoke ${functionArn}: ${decision.why}.`);
+    if (!decision.allowed)
+      return fail(`${api?.label} may not invoke ${functionArn}: ${decision.why}.`);
     const fn = functions.get(functionArn);
     if (fn === undefined) return fail(`${routeKey} leads to ${functionArn}, which is no function.`);
     // A timeout that starts while the clock moves would be over at once.
     await clock.settled();
-    const event = eventOf({ received, routeKey, requestContext: { apiId: path, accountId: account } });
-    const timer = setTimeout(() => onProblem(`${fn.fn.label} answered later than API Gateway waits.`), timeoutMs);
+    const event = eventOf({
+      received,
+      routeKey,
+      requestContext: { apiId: path, accountId: account },
+    });
+    const timer = setTimeout(
+      () => onProblem(`${fn.fn.label} answered later than API Gateway waits.`),
+      timeoutMs,
+    );
     const outcome = await fn.invoke(event);
     clearTimeout(timer);
     // A throttled function gives a 500 too: https://repost.aws/knowledge-center/api-gateway-internal-server-error
@@ -93,10 +104,14 @@ function routesOf({ resolver, apiId }: { resolver: Resolver; apiId: string }): R
     if (!/^[A-Z]+$/.test(method) || /[{$]/.test(path))
       throw new Error(`${label}: the rehearsal does not know routes such as ${routeKey}.`);
     const integration = integrations.find(({ ref }) => properties.Target === `integrations/${ref}`);
-    if (integration === undefined) throw new Error(`${label} leads to ${String(properties.Target)}, which is nowhere.`);
+    if (integration === undefined)
+      throw new Error(`${label} leads to ${String(properties.Target)}, which is nowhere.`);
     const { IntegrationUri, PayloadFormatVersion, TimeoutInMillis } = integration.properties;
-    if (PayloadFormatVersion !== "2.0") throw new Error(`${integration.label} is not of payload version 2.0.`);
-    const name = /functions\/([^/]+)\/invocations$/.exec(String(IntegrationUri))?.[1] ?? String(IntegrationUri);
+    if (PayloadFormatVersion !== "2.0")
+      throw new Error(`${integration.label} is not of payload version 2.0.`);
+    const name =
+      /functions\/([^/]+)\/invocations$/.exec(String(IntegrationUri))?.[1] ??
+      String(IntegrationUri);
     return {
       method,
       path,
@@ -140,14 +155,27 @@ export async function startFunctionUrl({
     const { accessKeyId } = signedBy(received);
     const caller = callerOf(accessKeyId);
     if (caller === undefined) return refuse(`Someone unknown called the URL of ${label}.`);
-    const bad = sigv4ProblemAt({ received, credentials: caller.credentials, service: "lambda", region, arrivedMs });
-    if (bad !== undefined) return refuse(`${caller.name} signed the call of ${label} wrongly: ${bad}.`);
+    const bad = sigv4ProblemAt({
+      received,
+      credentials: caller.credentials,
+      service: "lambda",
+      region,
+      arrivedMs,
+    });
+    if (bad !== undefined)
+      return refuse(`${caller.name} signed the call of ${label} wrongly: ${bad}.`);
     const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
     for (const { action, context } of needed) {
       const decision = authority.check({ principal, action, resource: arn, context });
-      if (!decision.allowed) return refuse(`${caller.name} may not ${action} on ${arn}: ${decision.why}.`);
+      if (!decision.allowed)
+        return refuse(`${caller.name} may not ${action} on ${arn}: ${decision.why}.`);
     }
-    calls.push({ action: "lambda:InvokeFunctionUrl", resources: [arn], caller: caller.name, kind: caller.kind });
+    calls.push({
+      action: "lambda:InvokeFunctionUrl",
+      resources: [arn],
+      caller: caller.name,
+      kind: caller.kind,
+    });
     const roleName = caller.roleArn.split("/").at(-1);
     const session = caller.name.split("/").at(-1);
     const iam = {
@@ -203,7 +231,13 @@ function eventOf({
     rawQueryString,
     headers: Object.fromEntries(request.headers),
     requestContext: {
-      http: { method: request.method, path: rawPath, protocol: "HTTP/1.1", sourceIp: "127.0.0.1", userAgent: "" },
+      http: {
+        method: request.method,
+        path: rawPath,
+        protocol: "HTTP/1.1",
+        sourceIp: "127.0.0.1",
+        userAgent: "",
+      },
       routeKey,
       stage: "$default",
       timeEpoch: Date.now(),
@@ -216,7 +250,8 @@ function eventOf({
 
 /** A function may also answer with a bare value, which is then the body. */
 function responseOf(payload: unknown): Response {
-  if (typeof payload !== "object" || payload === null || !("statusCode" in payload)) return Response.json(payload);
+  if (typeof payload !== "object" || payload === null || !("statusCode" in payload))
+    return Response.json(payload);
   const { statusCode, headers, body, isBase64Encoded } = payload as {
     statusCode: number;
     headers?: Record<string, string>;
@@ -224,5 +259,8 @@ function responseOf(payload: unknown): Response {
     isBase64Encoded?: boolean;
   };
   const bytes = Buffer.from(body ?? "", isBase64Encoded ? "base64" : "utf8");
-  return new Response(bytes.byteLength === 0 ? null : bytes, { status: statusCode, headers: headers ?? {} });
+  return new Response(bytes.byteLength === 0 ? null : bytes, {
+    status: statusCode,
+    headers: headers ?? {},
+  });
 }

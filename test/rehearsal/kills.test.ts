@@ -65,9 +65,12 @@ function zonesOf({ world, seed }: { world: World; seed: number }): Zones {
   const random = createRandom({ seed });
 
   async function killOne(zone: Zone): Promise<boolean> {
-    const functions = [...world.functions.values()].filter(({ fn }) => fn.label.startsWith(`${stackOf[zone]}/`));
+    const functions = [...world.functions.values()].filter(({ fn }) =>
+      fn.label.startsWith(`${stackOf[zone]}/`),
+    );
     const from = random.upTo(functions.length);
-    for (const fn of [...functions.slice(from), ...functions.slice(0, from)]) if (await fn.kill()) return true;
+    for (const fn of [...functions.slice(from), ...functions.slice(0, from)])
+      if (await fn.kill()) return true;
     return false;
   }
 

@@ -8,13 +8,25 @@ import { type EmfDocument, emfProblems } from "../shared/telemetry/emf-rules.ts"
 import { deafAlarms, raisedAlarms } from "./aws/alarms.ts";
 import { madeUpCredential } from "./aws/callers.ts";
 import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
-import { type Elsewhere, startPatient, startWithIssuer, startWithSignature, startWithToken } from "./elsewhere.ts";
+import {
+  type Elsewhere,
+  startPatient,
+  startWithIssuer,
+  startWithSignature,
+  startWithToken,
+} from "./elsewhere.ts";
 import { newAccountLimit } from "./lambda/concurrency.ts";
 import { asOperator, runDoctor } from "./operator.ts";
 import { quiet, startWorkersAnew } from "./stage.ts";
 import { a2aOfStage, serveA2aClient } from "./stories/a2a-clients.ts";
 import { alarmsRing, clickInVain, poisonTask, redrive } from "./stories/dead-letters.ts";
-import { keepMeasured, logDifference, measureCalls, readMeasured, withoutChance } from "./stories/measured-calls.ts";
+import {
+  keepMeasured,
+  logDifference,
+  measureCalls,
+  readMeasured,
+  withoutChance,
+} from "./stories/measured-calls.ts";
 import {
   askAndRead,
   cancelAtHome,
@@ -36,13 +48,20 @@ import {
   showProgressByPush,
 } from "./stories/pushes.ts";
 import { changeRoutes, moveTasks } from "./stories/routes.ts";
-import { endSessionBetween, exceedSessionQuota, outlastIdleTime, takeAgentCoreDown } from "./stories/sessions.ts";
+import {
+  endSessionBetween,
+  exceedSessionQuota,
+  outlastIdleTime,
+  takeAgentCoreDown,
+} from "./stories/sessions.ts";
 import { synthesizeKind } from "./synthesized.ts";
 import { executionToken, startWorld, type World } from "./world.ts";
 
 /** Slack's own are 0, one and five minutes. */
 const slackRetryDelaysMs = [0, 1000, 5000];
-const formerSettings = { routes: [{ word: "formerly", destination: "elsewhere" }, { destination: "home" }] };
+const formerSettings = {
+  routes: [{ word: "formerly", destination: "elsewhere" }, { destination: "home" }],
+};
 
 export function rehearse(kind: ExecutionKind): void {
   const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
@@ -69,7 +88,9 @@ export function rehearse(kind: ExecutionKind): void {
       ]);
       closing.push(home.close, elsewhere.close);
       if (kind === "external") {
-        signed = await startWithSignature({ callerOf: (accessKeyId) => world.dependencies.callerOf(accessKeyId) });
+        signed = await startWithSignature({
+          callerOf: (accessKeyId) => world.dependencies.callerOf(accessKeyId),
+        });
         patient = await startPatient({ token: executionToken });
         closing.push(signed.close, patient.close);
       }
@@ -84,10 +105,16 @@ export function rehearse(kind: ExecutionKind): void {
       });
       deployed = config;
       closing.push(remove);
-      world = await startWorld({ assembly, issuer, retryDelaysMs: slackRetryDelaysMs, formerSettings });
+      world = await startWorld({
+        assembly,
+        issuer,
+        retryDelaysMs: slackRetryDelaysMs,
+        formerSettings,
+      });
       closing.push(world.close);
       // No policy may depend on the id of a role, because a role that is created again has another id.
-      for (const role of world.resolver.resources("AWS::IAM::Role")) world.authority.recreate(role.arn);
+      for (const role of world.resolver.resources("AWS::IAM::Role"))
+        world.authority.recreate(role.arn);
     });
 
     afterAll(async () => {
@@ -109,10 +136,16 @@ export function rehearse(kind: ExecutionKind): void {
       const known = withoutChance({ kind, calls: readMeasured(kind) });
       let calls = await measureCalls(world);
       // A slow moment of the machine costs a call more or fewer. A change of the product does so each time.
-      for (let again = 0; again < 5 && !isDeepStrictEqual(withoutChance({ kind, calls }), known); again += 1)
+      for (
+        let again = 0;
+        again < 5 && !isDeepStrictEqual(withoutChance({ kind, calls }), known);
+        again += 1
+      )
         calls = await measureCalls(world);
       if (process.env.UPDATE === "1") keepMeasured({ kind, calls });
-      expect(withoutChance({ kind, calls })).toEqual(withoutChance({ kind, calls: readMeasured(kind) }));
+      expect(withoutChance({ kind, calls })).toEqual(
+        withoutChance({ kind, calls: readMeasured(kind) }),
+      );
       expect(logDifference({ calls, known: readMeasured(kind) })).toBeLessThan(0.2);
     });
 
@@ -120,12 +153,21 @@ export function rehearse(kind: ExecutionKind): void {
       const { run, checks, failed } = await runDoctor(world, { config: deployed });
       expect(failed.map(({ name }) => name)).toEqual(["nowhere"]);
       const statuses = Object.fromEntries(checks.map(({ name, status }) => [name, status]));
-      expect(statuses).toMatchObject({ home: "ok", elsewhere: "ok", worker: "ok", "bot token": "ok", entry: "ok" });
+      expect(statuses).toMatchObject({
+        home: "ok",
+        elsewhere: "ok",
+        worker: "ok",
+        "bot token": "ok",
+        entry: "ok",
+      });
       const asked = await asOperator(world, {
         config: deployed,
         args: ["destinations", "check", "home", "elsewhere", "--json"],
       });
-      expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining('"health":"healthy"') });
+      expect(asked).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('"health":"healthy"'),
+      });
       for (const secret of Object.values(world.secrets))
         expect(run.stdout + run.stderr + asked.stdout + asked.stderr).not.toContain(secret);
     });
@@ -138,7 +180,9 @@ export function rehearse(kind: ExecutionKind): void {
         ...execution.map((name) => `sekisho-execution: ${name}`),
       ];
       const spans = await traceTask(world, { collector, wanted });
-      expect(spans.filter(({ parent }) => parent === undefined).map(({ name }) => name)).toEqual(["sekisho.task"]);
+      expect(spans.filter(({ parent }) => parent === undefined).map(({ name }) => name)).toEqual([
+        "sekisho.task",
+      ]);
       expect(collector.bytes()).not.toContain("one trace of it all");
     });
 
@@ -163,7 +207,8 @@ export function rehearse(kind: ExecutionKind): void {
       expect(thread).toHaveLength(5);
     });
 
-    it("shows a person on the App Home what is under way, and cancels it there", () => cancelAtHome(world));
+    it("shows a person on the App Home what is under way, and cancels it there", () =>
+      cancelAtHome(world));
 
     it("answers each message of a burst once, beyond what a new account may run at once", async () => {
       expect(raisedAlarms(world, { toMs: Date.now() })).toEqual([]);
@@ -183,7 +228,10 @@ export function rehearse(kind: ExecutionKind): void {
 
     it("fails a poisoned task in words, ends its agent, raises the alarm, keeps a button click that nobody could handle, and repeats nothing when it is redriven", async () => {
       const fromMs = Date.now();
-      const [{ requestId, message, text }] = await Promise.all([poisonTask(world), clickInVain(world)]);
+      const [{ requestId, message, text }] = await Promise.all([
+        poisonTask(world),
+        clickInVain(world),
+      ]);
       await alarmsRing(world, fromMs, ["DeadLettersKept"]);
       afterPoisonMs = Date.now();
       await world.until("end of the agent", () => {
@@ -203,14 +251,18 @@ export function rehearse(kind: ExecutionKind): void {
         routes: [{ word: "by-push", destination: "elsewhere" }, { destination: "home" }],
       };
       const run = await asOperator(world, { config: pushed, args: ["config", "push"] });
-      expect(run).toMatchObject({ code: 0, stdout: expect.stringContaining('"formerly" -> "by-push"') });
+      expect(run).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('"formerly" -> "by-push"'),
+      });
       await startWorkersAnew(world);
       const next = await askAndRead(world, "by-push: who is there now?", /who is there now/);
       expect(startsOf(next.requestId)).toEqual(["elsewhere"]);
     });
 
     if (kind !== "external") {
-      it("answers as soon as the end of a task is pushed, however late a poll would come", () => answerByPush(world));
+      it("answers as soon as the end of a task is pushed, however late a poll would come", () =>
+        answerByPush(world));
 
       it("shows the first progress as soon as it is pushed", () => showProgressByPush(world));
 
@@ -239,8 +291,10 @@ export function rehearse(kind: ExecutionKind): void {
       it("takes tasks elsewhere as soon as a route is edited, while others are under way: all are run once and answered once", async () => {
         const { before, meanwhile, after } = await moveTasks(world, "elsewhere");
         await quiet(world);
-        for (const { message } of [...before, ...meanwhile, ...after]) expect(world.answersTo(message)).toHaveLength(1);
-        const placesOf = (asked: typeof before) => asked.map(({ requestId }) => startsOf(requestId));
+        for (const { message } of [...before, ...meanwhile, ...after])
+          expect(world.answersTo(message)).toHaveLength(1);
+        const placesOf = (asked: typeof before) =>
+          asked.map(({ requestId }) => startsOf(requestId));
         expect(placesOf(before)).toEqual(before.map(() => ["home"]));
         for (const places of placesOf(meanwhile)) expect(places).toHaveLength(1);
         expect(placesOf(after)).toEqual(after.map(() => ["elsewhere"]));
@@ -315,9 +369,14 @@ export function rehearse(kind: ExecutionKind): void {
 
     it("has no alarm that could never ring, and none that rings for ordinary stories", () => {
       expect(deafAlarms(world)).toEqual([]);
-      const raised = raisedAlarms(world, afterPoisonMs === undefined ? {} : { fromMs: afterPoisonMs });
+      const raised = raisedAlarms(
+        world,
+        afterPoisonMs === undefined ? {} : { fromMs: afterPoisonMs },
+      );
       expect(raised).toEqual(
-        kind === "agentcore" ? ["DeadLettersKept", "RuntimeErrors", "RuntimeThrottles"] : ["DeadLettersKept"],
+        kind === "agentcore"
+          ? ["DeadLettersKept", "RuntimeErrors", "RuntimeThrottles"]
+          : ["DeadLettersKept"],
       );
     });
 
@@ -329,7 +388,9 @@ export function rehearse(kind: ExecutionKind): void {
       const written = world.lines.filter(({ line }) => line.includes('"_aws"'));
       const documents = written.map(({ line }) => JSON.parse(line) as EmfDocument);
       expect(documents.flatMap(emfProblems)).toEqual([]);
-      const names = new Set(documents.flatMap(({ _aws }) => _aws.CloudWatchMetrics[0]?.Metrics[0]?.Name ?? []));
+      const names = new Set(
+        documents.flatMap(({ _aws }) => _aws.CloudWatchMetrics[0]?.Metrics[0]?.Name ?? []),
+      );
       for (const name of [
         "messages_total",
         "tasks_total",
@@ -339,14 +400,19 @@ export function rehearse(kind: ExecutionKind): void {
       ])
         expect([...names]).toContain(`sekisho_${name}`);
       expect(names.has("sekisho_agent_seconds")).toBe(kind === "lambda");
-      expect(documents.every(({ _aws }) => _aws.CloudWatchMetrics[0]?.Namespace === "Sekisho/rehearsal")).toBe(true);
+      expect(
+        documents.every(({ _aws }) => _aws.CloudWatchMetrics[0]?.Namespace === "Sekisho/rehearsal"),
+      ).toBe(true);
     });
 
     it("writes no secret into any log", () => {
-      const text = [...world.lines.map(({ line }) => line), ...home.lines, ...elsewhere.lines].join("\n");
+      const text = [...world.lines.map(({ line }) => line), ...home.lines, ...elsewhere.lines].join(
+        "\n",
+      );
       expect(issuer.issued.length).toBeGreaterThan(0);
       expect(text).not.toMatch(/X-Amz-Signature|What nobody else/);
-      for (const secret of [...Object.values(world.secrets), ...issuer.issued]) expect(text).not.toContain(secret);
+      for (const secret of [...Object.values(world.secrets), ...issuer.issued])
+        expect(text).not.toContain(secret);
       expect(text).not.toMatch(madeUpCredential);
       expect(text).not.toContain("What is a sekisho");
     });

@@ -22,7 +22,11 @@ const arnIn =
   ({ account, region }: { account: string; region: string }) =>
   (service: string, resource: string) =>
     `arn:aws:${service}:${region}:${account}:${resource}`;
-const allow = (Action: string | string[], Resource: string | string[]) => ({ Effect: "Allow", Action, Resource });
+const allow = (Action: string | string[], Resource: string | string[]) => ({
+  Effect: "Allow",
+  Action,
+  Resource,
+});
 
 /** The operator's policy in the Verification account. It names no runtime, no Function URL and no secret of a destination. */
 export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
@@ -39,8 +43,14 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
         arn("cloudformation", `stack/${stackName}/*`),
       ),
       allow("lambda:InvokeFunction", output("workerFunction")),
-      allow(["ssm:GetParameter", "ssm:GetParameterHistory"], arn("ssm", `parameter/${output("formerLiveSettings")}`)),
-      allow("sqs:GetQueueAttributes", [queueOf(output("queueUrl")), queueOf(output("deadLettersUrl"))]),
+      allow(
+        ["ssm:GetParameter", "ssm:GetParameterHistory"],
+        arn("ssm", `parameter/${output("formerLiveSettings")}`),
+      ),
+      allow("sqs:GetQueueAttributes", [
+        queueOf(output("queueUrl")),
+        queueOf(output("deadLettersUrl")),
+      ]),
       allow("dynamodb:GetItem", arn("dynamodb", `table/${output("tableName")}`)),
       // The worker has created the record, so pushing it needs no PutItem.
       {
@@ -49,14 +59,23 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
       },
       // The rest is for `sekisho smoke`.
       allow("sqs:SendMessage", queueOf(output("queueUrl"))),
-      allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData", "lambda:GetAccountSettings"], "*"),
+      allow(
+        ["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData", "lambda:GetAccountSettings"],
+        "*",
+      ),
       allow("logs:FilterLogEvents", arn("logs", `log-group:${stackName}-*`)),
       allow(
         ["kms:Decrypt", "kms:GenerateDataKey"],
         keys.filter((key) => key.includes(`:${account}:`)),
       ),
-      allow("secretsmanager:DescribeSecret", arn("secretsmanager", `secret:sekisho/${stageName}/*`)),
-      allow("secretsmanager:GetSecretValue", arn("secretsmanager", `secret:sekisho/${stageName}/SLACK_*`)),
+      allow(
+        "secretsmanager:DescribeSecret",
+        arn("secretsmanager", `secret:sekisho/${stageName}/*`),
+      ),
+      allow(
+        "secretsmanager:GetSecretValue",
+        arn("secretsmanager", `secret:sekisho/${stageName}/SLACK_*`),
+      ),
     ],
   };
 }
@@ -71,7 +90,10 @@ export function executionOperatorPolicy(): unknown {
       allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData"], "*"),
       allow("logs:FilterLogEvents", [
         arn("logs", `log-group:${stackName}-*`),
-        arn("logs", `log-group:/aws/bedrock-agentcore/runtimes/${stackName.replaceAll("-", "")}Runtime*`),
+        arn(
+          "logs",
+          `log-group:/aws/bedrock-agentcore/runtimes/${stackName.replaceAll("-", "")}Runtime*`,
+        ),
       ]),
     ],
   };
@@ -94,7 +116,10 @@ export function executionProfile(
   return { AWS_SHARED_CREDENTIALS_FILE: file, AWS_CONFIG_FILE: join(folder, "none") };
 }
 
-function admitted(world: World, place: { roleArn: string; account: string; region: string }): Caller {
+function admitted(
+  world: World,
+  place: { roleArn: string; account: string; region: string },
+): Caller {
   const caller = createCaller({ name: "operator", kind: "code", ...place });
   world.dependencies.admit(caller);
   return caller;
@@ -113,7 +138,10 @@ export function operatorEnvironment(world: World): Record<string, string> {
 }
 
 /** Runs `sekisho …args --stage` in a process, with the deployed configuration. */
-export async function asOperator(world: World, { config, args }: { config: unknown; args: string[] }): Promise<Run> {
+export async function asOperator(
+  world: World,
+  { config, args }: { config: unknown; args: string[] },
+): Promise<Run> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-operator-"));
   try {
     writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config));

@@ -7,7 +7,9 @@ it("ends a process that stands still, when whoever started it is gone", async ()
   const reaper = spawn(process.execPath, [join(__dirname, "children/reap.cjs")], {
     stdio: ["pipe", "ignore", "ignore"],
   });
-  const [still, other] = [1, 2].map(() => spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]));
+  const [still, other] = [1, 2].map(() =>
+    spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]),
+  );
   if (still === undefined || other === undefined) throw new Error("unreachable");
   still.kill("SIGSTOP");
   reaper.stdin.write(`${still.pid}\n${other.pid}\n-${other.pid}\n`);

@@ -22,6 +22,7 @@ function startReaper(): ChildProcess {
   });
   child.unref();
   // The pipe must not keep this process alive.
-  if (child.stdin !== null && "unref" in child.stdin && typeof child.stdin.unref === "function") child.stdin.unref();
+  if (child.stdin !== null && "unref" in child.stdin && typeof child.stdin.unref === "function")
+    child.stdin.unref();
   return child;
 }

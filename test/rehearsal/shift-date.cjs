@@ -36,7 +36,9 @@ globalThis.clearTimeout = (handle) => {
 /** Moves the clock forward only. Timers that become due fire at once, in order of their time. */
 exports.setOffset = (ms) => {
   offsetMs = Math.max(offsetMs, ms);
-  const due = [...timers].filter(([, { dueAtMs }]) => dueAtMs <= now()).sort(([, a], [, b]) => a.dueAtMs - b.dueAtMs);
+  const due = [...timers]
+    .filter(([, { dueAtMs }]) => dueAtMs <= now())
+    .sort(([, a], [, b]) => a.dueAtMs - b.dueAtMs);
   for (const [handle, { run }] of due) {
     if (!timers.has(handle)) continue;
     stopTimer(handle);

@@ -37,7 +37,10 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
   it("is tried by five tasks, and found as it is assumed", async () => {
     const { code, report, stdout, stderr } = await runSmoke(world, { config });
     expect(world.problems).toEqual([]);
-    expect({ checks: report.checks.filter(({ ok }) => !ok), code }).toEqual({ checks: [], code: 0 });
+    expect({ checks: report.checks.filter(({ ok }) => !ok), code }).toEqual({
+      checks: [],
+      code: 0,
+    });
     expect(report.checks.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["task: wakes", "task: cancel", "alarms: Verification", "doctor"]),
     );
@@ -48,7 +51,8 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
     expect(report.assumptions.filter(({ differs }) => differs === true)).toEqual([]);
     const polls = Number(/(\d+) wake-ups/.exec(JSON.stringify(report.assumptions))?.[1]);
     expect(polls).toBeGreaterThan(16);
-    for (const secret of Object.values(world.secrets)) expect(stdout + stderr).not.toContain(secret);
+    for (const secret of Object.values(world.secrets))
+      expect(stdout + stderr).not.toContain(secret);
   });
 });
 
@@ -68,7 +72,8 @@ type Smoked = Run & { report: SmokeReport };
 /** Runs the command with short delays between polls, and with a profile of the Execution account. */
 async function runSmoke(world: World, { config }: { config: object }): Promise<Smoked> {
   const hurry: Fault = ({ call: { action, input } }) => {
-    if (action === "sqs:SendMessage") input.DelaySeconds = Math.min(1, Number(input.DelaySeconds ?? 0));
+    if (action === "sqs:SendMessage")
+      input.DelaySeconds = Math.min(1, Number(input.DelaySeconds ?? 0));
     return undefined;
   };
   const folder = mkdtempSync(join(tmpdir(), "sekisho-smoke-"));

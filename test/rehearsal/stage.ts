@@ -18,7 +18,10 @@ export function verificationOutput(
   return resolver.output({ stackName, name: verificationOutputs[name] });
 }
 
-export function queueArnOf(world: Pick<World, "resolver">, output: "queueUrl" | "deadLettersUrl"): string {
+export function queueArnOf(
+  world: Pick<World, "resolver">,
+  output: "queueUrl" | "deadLettersUrl",
+): string {
   const { resolver } = world;
   const url = verificationOutput(world, output);
   const queue = resolver.resources("AWS::SQS::Queue").find(({ ref }) => ref === url);
@@ -37,11 +40,15 @@ export function consumerOf({ resolver }: { resolver: Resolver }, queueArn: strin
 /** Makes all instances of the worker start anew, once they have done what they are at. */
 export async function startWorkersAnew(world: World): Promise<void> {
   const { label } = consumerOf(world, queueArnOf(world, "queueUrl"));
-  await Promise.all([...world.functions.values()].filter(({ fn }) => fn.label === label).map((fn) => fn.cool()));
+  await Promise.all(
+    [...world.functions.values()].filter(({ fn }) => fn.label === label).map((fn) => fn.cool()),
+  );
 }
 
 /** Resolves when all queues with a consumer are empty and nothing is under way from one. The clock moves to what is due later. */
-export async function quiet(world: Pick<World, "resolver" | "queues" | "skipUntil">): Promise<void> {
+export async function quiet(
+  world: Pick<World, "resolver" | "queues" | "skipUntil">,
+): Promise<void> {
   const consumed = eventSourcesOf(world).map(({ queueArn }) => queueArn);
   await world.skipUntil("end of all that is under way", () =>
     consumed.every((arn) => depthOf(world, arn) === 0) ? true : undefined,
@@ -54,7 +61,10 @@ export function depthOf({ queues }: Pick<World, "queues">, queueArn: string): nu
   return visible + notVisible + delayed;
 }
 
-export const stackOf: Record<Zone, string> = { verification: "Verification", execution: "Execution" };
+export const stackOf: Record<Zone, string> = {
+  verification: "Verification",
+  execution: "Execution",
+};
 
 export type ZoneTables = {
   /** Throws if the zone has no table. */
@@ -62,7 +72,10 @@ export type ZoneTables = {
 };
 
 /** Opens the zones' tables past the gateway, which needs no permission. */
-export function openZoneTables({ tablesUrl, resolver }: Pick<World, "tablesUrl" | "resolver">): ZoneTables {
+export function openZoneTables({
+  tablesUrl,
+  resolver,
+}: Pick<World, "tablesUrl" | "resolver">): ZoneTables {
   const client = openDynamoDb({ ...emulatedAws(tablesUrl), region: "us-east-1" });
   return {
     storeOf({ zone, parse }) {

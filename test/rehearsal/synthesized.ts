@@ -88,7 +88,9 @@ function configOf(wish: Wish) {
   const times = { deadlineMs: 600_000, questions: { expireAfterMs: 20_000 } };
   const foreign = { transport: "https", idempotent: true, ...times };
   const home =
-    kind === "external" ? { ...foreign, url: homeUrl, authorizer: bearer } : { transport: "https", ...times };
+    kind === "external"
+      ? { ...foreign, url: homeUrl, authorizer: bearer }
+      : { transport: "https", ...times };
   return {
     allowlist: [{ team: "TSTANDIN", channel: "CSTANDIN" }],
     destinations: wish.onlyHome
@@ -111,8 +113,15 @@ function configOf(wish: Wish) {
         },
     routes: [{ destination: "home" }],
     execution: { agent, ...(!wish.hasDefaultTimes && shortTimes.execution), ...patience },
-    limits: { ...(!wish.hasDefaultTimes && shortTimes.limits), maxReceiveCount: 2, concurrency: 4, ...limits },
-    ...(collectorUrl && { telemetry: { traces: { exporter: { type: "otlp", url: collectorUrl } } } }),
+    limits: {
+      ...(!wish.hasDefaultTimes && shortTimes.limits),
+      maxReceiveCount: 2,
+      concurrency: 4,
+      ...limits,
+    },
+    ...(collectorUrl && {
+      telemetry: { traces: { exporter: { type: "otlp", url: collectorUrl } } },
+    }),
     stages: {
       [stageName]: {
         verification: verificationPlace,
@@ -130,7 +139,10 @@ export async function synthesizeKinds<const Wishes extends readonly Wish[]>(
 ): Promise<{ made: { [Index in keyof Wishes]: Synthesized }; remove(): void }> {
   const configs = wishes.map(configOf);
   const directory = await synthInto({ configs: { ...configs }, stageName });
-  const made = configs.map((config, index) => ({ config, assembly: readAssembly(join(directory, String(index))) }));
+  const made = configs.map((config, index) => ({
+    config,
+    assembly: readAssembly(join(directory, String(index))),
+  }));
   return {
     made: made as { [Index in keyof Wishes]: Synthesized },
     remove: () => rmSync(directory, { recursive: true, force: true }),

@@ -61,7 +61,10 @@ export function createToy({
         Parameters: {},
         Outputs: {},
         Resources: Object.fromEntries(
-          Object.entries(resources).map(([id, { Type, Properties = {} }]) => [id, { Type, Properties }]),
+          Object.entries(resources).map(([id, { Type, Properties = {} }]) => [
+            id,
+            { Type, Properties },
+          ]),
         ),
       },
     })),
@@ -75,7 +78,14 @@ export function createToy({
     const onFailure = (error: string) => onProblem(`${fn.label} failed: ${error}`);
     functions.set(
       fn.arn,
-      runFunction({ fn, environment: {}, concurrency, onStart: () => {}, onLine: () => {}, onFailure }),
+      runFunction({
+        fn,
+        environment: {},
+        concurrency,
+        onStart: () => {},
+        onLine: () => {},
+        onFailure,
+      }),
     );
   }
   const close = async () => {
@@ -92,7 +102,12 @@ export async function startToyGateway(
   { resolver, authority, onProblem }: Toy,
   { backends, caller }: { backends: Record<string, Backend>; caller?: Caller },
 ): Promise<Gateway> {
-  const gateway = await startGateway({ authority, implied: impliedBy({ resolver }), backends, onProblem });
+  const gateway = await startGateway({
+    authority,
+    implied: impliedBy({ resolver }),
+    backends,
+    onProblem,
+  });
   closeAfterTest(gateway.close);
   if (caller !== undefined) gateway.register(caller);
   return gateway;
@@ -100,7 +115,10 @@ export async function startToyGateway(
 
 export function toyFunction(role = "Role"): Resources[string] {
   const Role = { "Fn::GetAtt": [role, "Arn"] };
-  return { Type: "AWS::Lambda::Function", Properties: { Role, Code: { S3Key: "code" }, Handler: "index.handler" } };
+  return {
+    Type: "AWS::Lambda::Function",
+    Properties: { Role, Code: { S3Key: "code" }, Handler: "index.handler" },
+  };
 }
 
 export function toyRole(statements: unknown[] = [], name?: string): Resources[string] {
@@ -116,7 +134,9 @@ export function toyRole(statements: unknown[] = [], name?: string): Resources[st
 
 /** Returns a caller under the role of this logical id. */
 export function toyCaller({ resolver }: Toy, logicalId: string): Caller {
-  const role = resolver.resources("AWS::IAM::Role").find((candidate) => candidate.logicalId === logicalId);
+  const role = resolver
+    .resources("AWS::IAM::Role")
+    .find((candidate) => candidate.logicalId === logicalId);
   if (role === undefined) throw new Error(`There is no role ${logicalId}.`);
   const { account, region } = role.stack;
   return createCaller({ name: "Caller", kind: "code", roleArn: role.arn, account, region });

@@ -6,7 +6,10 @@ import type { DynamoDb } from "../../lambdas/shared/engine/aws/client.ts";
 import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createReadFormer } from "../../lambdas/verification/config/former-settings.ts";
-import { createReadLiveSettings, parseStoredSettings } from "../../lambdas/verification/config/stored-settings.ts";
+import {
+  createReadLiveSettings,
+  parseStoredSettings,
+} from "../../lambdas/verification/config/stored-settings.ts";
 import { synthInto } from "../cdk/synth.ts";
 import { openCountingDynamoDb } from "../doubles/aws/counting-dynamodb.ts";
 import { createParameters, openParameters, type Parameters } from "../doubles/aws/parameters.ts";
@@ -15,7 +18,8 @@ import { openStack, type Template } from "./template/stack-updates.ts";
 
 const stages = ["production", "other"] as const;
 type Stage = (typeof stages)[number];
-const recorded = (stage: Stage) => readJson(join(__dirname, `../fixtures/stage/${stage}.template.json`)) as Template;
+const recorded = (stage: Stage) =>
+  readJson(join(__dirname, `../fixtures/stage/${stage}.template.json`)) as Template;
 const operator = "arn:aws:iam::111111111111:user/operator";
 const pushed = JSON.stringify({ routes: [{ destination: "far" }] });
 const tags = { team: "a" };
@@ -23,9 +27,13 @@ const changedTags = { team: "b" };
 
 let upgraded: Record<Stage, Template>;
 beforeAll(async () => {
-  const configs = readJson(join(__dirname, "../fixtures/stage/configs.json")) as Record<Stage, unknown>;
+  const configs = readJson(join(__dirname, "../fixtures/stage/configs.json")) as Record<
+    Stage,
+    unknown
+  >;
   const directory = await synthInto({ configs, stageName: "dev" });
-  const read = (stage: Stage) => readJson(join(directory, stage, "Verification.template.json")) as Template;
+  const read = (stage: Stage) =>
+    readJson(join(directory, stage, "Verification.template.json")) as Template;
   upgraded = { production: read("production"), other: read("other") };
   rmSync(directory, { recursive: true, force: true });
 }, 240_000);
@@ -38,7 +46,12 @@ let parameter: string;
 beforeEach(() => {
   parameters = createParameters();
   database = openCountingDynamoDb();
-  stack = openStack({ name: "Sekisho-dev-Verification", account: "111111111111", region: "eu-central-1", parameters });
+  stack = openStack({
+    name: "Sekisho-dev-Verification",
+    account: "111111111111",
+    region: "eu-central-1",
+    parameters,
+  });
 });
 afterEach(() => database.close());
 
@@ -127,7 +140,9 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
     const { settings, isDone } = await lookDuring({
       deploy: { template, tags, failsAt },
       look: async (code) =>
-        code === "upgraded" ? [await startWorker()(), await readAsBefore()] : [await readAsBefore()],
+        code === "upgraded"
+          ? [await startWorker()(), await readAsBefore()]
+          : [await readAsBefore()],
     });
     expect(isDone).toBe(false);
     expect([...settings]).toEqual([pushed]);
@@ -140,7 +155,10 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
 
   it("finds what was pushed after many changes of tags without a worker that ran", async () => {
     for (let count = 0; count < 60; count += 1)
-      await stack.deploy({ template: count < 5 ? recorded(stage) : upgraded[stage], tags: { count: String(count) } });
+      await stack.deploy({
+        template: count < 5 ? recorded(stage) : upgraded[stage],
+        tags: { count: String(count) },
+      });
     expect(await startWorker()()).toBe(pushed);
   });
 
@@ -169,7 +187,11 @@ describe.each(stages)("an upgrade of the stage %s", (stage) => {
 });
 
 async function stored(): Promise<string | undefined> {
-  const store = createDynamoTaskStore({ client: database.client, table: "tasks", parse: parseStoredSettings });
+  const store = createDynamoTaskStore({
+    client: database.client,
+    table: "tasks",
+    parse: parseStoredSettings,
+  });
   return (await store.get({ id: "live-settings" }))?.settings;
 }
 
@@ -185,17 +207,22 @@ describe("the double of CloudFormation", () => {
   it.each([
     ["other", undefined],
     ["production", pushed],
-  ] as const)("follows the deployed policy where a template drops a resource: %s", async (stage, left) => {
-    await deployRecorded(stage);
-    const { LiveSettings: _dropped, ...Resources } = upgraded[stage].Resources;
-    await stack.deploy({ template: { Resources }, tags });
-    expect(await readAsBefore()).toBe(left);
-  });
+  ] as const)(
+    "follows the deployed policy where a template drops a resource: %s",
+    async (stage, left) => {
+      await deployRecorded(stage);
+      const { LiveSettings: _dropped, ...Resources } = upgraded[stage].Resources;
+      await stack.deploy({ template: { Resources }, tags });
+      expect(await readAsBefore()).toBe(left);
+    },
+  );
 
   it("writes the template's value once more where it rolls a parameter back", async () => {
     await deployRecorded("other");
     const failsAt = idOf(recorded("other"), /^Worker[0-9A-F]{8}$/);
-    expect(await stack.deploy({ template: recorded("other"), tags: changedTags, failsAt })).toBe(false);
+    expect(await stack.deploy({ template: recorded("other"), tags: changedTags, failsAt })).toBe(
+      false,
+    );
     expect(await readAsBefore()).toBe("{}");
   });
 });

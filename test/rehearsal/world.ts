@@ -12,14 +12,24 @@ import { agentCoreBackend, endpointArnOf, modelsBackend } from "./aws/bedrock.ts
 import { startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
 import { createMetrics, sampleQueues } from "./aws/metrics.ts";
-import { cloudWatchBackend, lambdaBackend, logsBackend, stacksBackend } from "./aws/operator-services.ts";
+import {
+  cloudWatchBackend,
+  lambdaBackend,
+  logsBackend,
+  stacksBackend,
+} from "./aws/operator-services.ts";
 import { createQueues, type Queues } from "./aws/queues.ts";
 import { createBuckets, createTables, storeValues } from "./aws/stores.ts";
 import { stsBackend } from "./aws/sts.ts";
 import type { TokenIssuer } from "./aws/token-issuer.ts";
 import { clock } from "./clock.ts";
 import { createDependencies, startEventSource, startFunctions, startRuntime } from "./compute.ts";
-import { alarmProblems, crossStackProblems, reservationProblems, wiringProblems } from "./deploy-checks.ts";
+import {
+  alarmProblems,
+  crossStackProblems,
+  reservationProblems,
+  wiringProblems,
+} from "./deploy-checks.ts";
 import type { Pace } from "./event-sources.ts";
 import { startHttpEntry } from "./http-entries.ts";
 import { createAuthority } from "./iam/authority.ts";
@@ -157,10 +167,21 @@ async function start({
       bedrock: modelsBackend,
       monitoring: cloudWatchBackend({ resolver, metrics }),
       logs: logsBackend({ resolver, functions: declared, runtimes, lines }),
-      cloudformation: stacksBackend({ assembly, resolver, moved: (text) => dependencies.moved(text) }),
+      cloudformation: stacksBackend({
+        assembly,
+        resolver,
+        moved: (text) => dependencies.moved(text),
+      }),
       lambda: lambdaBackend({ functions: () => running }),
-      "bedrock-agentcore": agentCoreBackend({ runtimes: runningRuntimes, state: agentCore, metrics }),
-      sts: stsBackend({ issuer: issuer ?? nobodyIssues, onAssumed: (caller) => dependencies.admit(caller) }),
+      "bedrock-agentcore": agentCoreBackend({
+        runtimes: runningRuntimes,
+        state: agentCore,
+        metrics,
+      }),
+      sts: stsBackend({
+        issuer: issuer ?? nobodyIssues,
+        onAssumed: (caller) => dependencies.admit(caller),
+      }),
     },
     endpointArn: endpointArnOf({ runtimes }),
     onProblem,
@@ -188,15 +209,31 @@ async function start({
     runningRuntimes.set(runtime.arn, started);
     opened.push(started.close);
   }
-  const entry = await startHttpEntry({ resolver, authority, functions: running, metrics, onProblem });
+  const entry = await startHttpEntry({
+    resolver,
+    authority,
+    functions: running,
+    metrics,
+    onProblem,
+  });
   opened.push(entry.close);
   dependencies.move({ believed: entry.origin, actual: entry.url });
   const stop = new AbortController();
   const { signal } = stop;
   const hidden = visibilitySeconds !== undefined && { visibilityMs: visibilitySeconds * 1000 };
   const pace: Pace = { mostBatches: Number.POSITIVE_INFINITY };
-  const others = { functions: running, resolver, gatewayUrl: gateway.url, pace, signal, dependencies, onProblem };
-  const polling = sources.map((source) => startEventSource({ source: { ...source, ...hidden }, ...others }));
+  const others = {
+    functions: running,
+    resolver,
+    gatewayUrl: gateway.url,
+    pace,
+    signal,
+    dependencies,
+    onProblem,
+  };
+  const polling = sources.map((source) =>
+    startEventSource({ source: { ...source, ...hidden }, ...others }),
+  );
   opened.push(async () => {
     stop.abort();
     // Invocations end with their instances.
@@ -242,7 +279,8 @@ async function start({
     ask: ({ text, channel }: { text: string; channel?: string }) =>
       fakeSlack.ask({ eventsUrl, text, ...(channel === undefined ? {} : { channel }) }),
     /** Returns what the bot posted in the thread of a message. */
-    answersTo: (message: FakeSlackMessage) => fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
+    answersTo: (message: FakeSlackMessage) =>
+      fakeSlack.thread(message).filter(({ ts }) => ts !== message.ts),
     /** Resolves to the first thing that `look` finds. Rejects with the problems, or with `what` after `hangMs`. */
     until: <T>(what: string, look: Look<T>): Promise<T> => until({ what, look, problems }),
     /** Like `until`. Whenever nothing is under way, the clock moves to when the next message is due. */
@@ -266,7 +304,8 @@ async function deployStacks({ assembly, parameters, formerSettings }: Deployment
   for (const { template, ...place } of assembly.stacks) {
     const stack = openStack({ ...place, parameters });
     await stack.deploy({ template, tags: {} });
-    if (formerSettings === undefined || template.Resources[formerSettingsId] === undefined) continue;
+    if (formerSettings === undefined || template.Resources[formerSettingsId] === undefined)
+      continue;
     const value = JSON.stringify(formerSettings);
     parameters.put({ name: stack.nameOf(formerSettingsId), value, user: operatorRoleArn });
     await stack.deploy({ template, tags: { "cost-centre": "1" } });

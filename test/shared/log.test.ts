@@ -3,7 +3,13 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createLog, isDebugged, type LogFields, type LogLevel, silentLog } from "../../lambdas/shared/log.ts";
+import {
+  createLog,
+  isDebugged,
+  type LogFields,
+  type LogLevel,
+  silentLog,
+} from "../../lambdas/shared/log.ts";
 import { forAll } from "../doubles/for-all.ts";
 
 function logToArray(level?: LogLevel) {
@@ -40,8 +46,15 @@ describe("a log line", () => {
     const known = ["level", "message", "timestamp", "service", "request_id"];
     forAll(fc.dictionary(fc.string(), fc.string())).hold((extra) => {
       const { log, lines } = logToArray();
-      const own = Object.fromEntries(Object.entries(extra).map(([name, value]) => [`x${name}`, value]));
-      const fields: Record<string, string> = { ...own, text: "secret", token: "secret", request_id: "r" };
+      const own = Object.fromEntries(
+        Object.entries(extra).map(([name, value]) => [`x${name}`, value]),
+      );
+      const fields: Record<string, string> = {
+        ...own,
+        text: "secret",
+        token: "secret",
+        request_id: "r",
+      };
       log.info("event", fields as LogFields);
       expect(Object.keys(lines()[0]).sort()).toEqual(known.sort());
     });
@@ -93,7 +106,9 @@ describe("a log", () => {
   });
 
   it("that is silent takes everything and says nothing", () => {
-    expect(() => silentLog.with({ request_id: "r" }).error("event", { reason: "internal" })).not.toThrow();
+    expect(() =>
+      silentLog.with({ request_id: "r" }).error("event", { reason: "internal" }),
+    ).not.toThrow();
   });
 });
 
@@ -103,7 +118,9 @@ describe("a task told in full", () => {
   it("is chosen by every ratio above one that chooses it", () => {
     forAll(fc.uuid(), ratio, ratio).hold((requestId, one, other) => {
       const [less, more] = [Math.min(one, other), Math.max(one, other)];
-      expect(isDebugged({ requestId, ratio: less }) && !isDebugged({ requestId, ratio: more })).toBe(false);
+      expect(
+        isDebugged({ requestId, ratio: less }) && !isDebugged({ requestId, ratio: more }),
+      ).toBe(false);
     });
   });
 
@@ -126,7 +143,10 @@ describe("a task told in full", () => {
 
   it("is every one at 1 and none at 0", () => {
     forAll(fc.string()).hold((requestId) => {
-      expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([false, true]);
+      expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([
+        false,
+        true,
+      ]);
     });
   });
 });

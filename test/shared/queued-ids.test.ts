@@ -13,7 +13,10 @@ const push = { taskId, configId: "c", state: "completed", changedAtMs: 1 } as co
 
 describe("the ids of a queue message", () => {
   it.each([
-    ["what was asked", JSON.stringify({ type: "ask", requestId, trace, message: { text: requestId } })],
+    [
+      "what was asked",
+      JSON.stringify({ type: "ask", requestId, trace, message: { text: requestId } }),
+    ],
     ["a wake-up", JSON.stringify({ type: "wake", requestId, seq: 1 })],
     ["a completion push", JSON.stringify({ request_id: requestId, task_id: taskId })],
   ])("are those of the request, of %s", (_name, body) => {
@@ -33,8 +36,12 @@ describe("the ids of a queue message", () => {
 
   it("are none, of whatever is no message, and nothing else of it is told", () => {
     forAll(fc.oneof(fc.string(), fc.json()), fc.string()).hold((body, text) => {
-      const bodies = [body, JSON.stringify({ requestId: text, task_id: text, trace: { traceparent: text } })];
-      for (const each of bodies) expect(Object.values(readQueuedIds(each)).every((id) => id === undefined)).toBe(true);
+      const bodies = [
+        body,
+        JSON.stringify({ requestId: text, task_id: text, trace: { traceparent: text } }),
+      ];
+      for (const each of bodies)
+        expect(Object.values(readQueuedIds(each)).every((id) => id === undefined)).toBe(true);
     });
   });
 });

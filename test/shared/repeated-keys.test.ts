@@ -1,6 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { findRepeatedKeys, hasRepeatedKey, isAmbiguousOrTooDeep } from "../../lambdas/shared/repeated-keys.ts";
+import {
+  findRepeatedKeys,
+  hasRepeatedKey,
+  isAmbiguousOrTooDeep,
+} from "../../lambdas/shared/repeated-keys.ts";
 import { forAll } from "../doubles/for-all.ts";
 
 const listRepeatedKeys = (json: string) => [...findRepeatedKeys(json)];
@@ -9,7 +13,10 @@ const listRepeatedKeys = (json: string) => [...findRepeatedKeys(json)];
 type Tree = string | number | null | { members: [string, Tree][] } | { entries: Tree[] };
 
 function treeWith(key: fc.Arbitrary<string>): fc.Arbitrary<Tree> {
-  const text = fc.oneof(fc.string({ unit: "grapheme" }), fc.constantFrom('"', "\\", '{"a":1,', "]"));
+  const text = fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.constantFrom('"', "\\", '{"a":1,', "]"),
+  );
   return fc.letrec<{ tree: Tree }>((tie) => ({
     tree: fc.oneof(
       { maxDepth: 4 },
@@ -45,19 +52,22 @@ function repeats(tree: Tree): number {
   if (tree === null || typeof tree !== "object") return 0;
   const inner = "entries" in tree ? tree.entries : tree.members.map(([, value]) => value);
   const keys = "members" in tree ? tree.members.map(([key]) => key) : [];
-  return keys.length - new Set(keys).size + inner.reduce<number>((sum, one) => sum + repeats(one), 0);
+  return (
+    keys.length - new Set(keys).size + inner.reduce<number>((sum, one) => sum + repeats(one), 0)
+  );
 }
 
 describe("a repeated key", () => {
   it("is found with its path, in objects and arrays, however it is written", () => {
-    expect(listRepeatedKeys('{"a":[1,{"x":"{\\"x\\":1}","\\u0078":[2],"y":0}],"b":{},"a":3}')).toEqual([
-      ["a", 1, "x"],
-      ["a"],
-    ]);
+    expect(
+      listRepeatedKeys('{"a":[1,{"x":"{\\"x\\":1}","\\u0078":[2],"y":0}],"b":{},"a":3}'),
+    ).toEqual([["a", 1, "x"], ["a"]]);
   });
 
   it("is found in any JSON, once for each time too many", () => {
-    forAll(treeWith(anyKey)).hold((one) => expect(listRepeatedKeys(write(one))).toHaveLength(repeats(one)));
+    forAll(treeWith(anyKey)).hold((one) =>
+      expect(listRepeatedKeys(write(one))).toHaveLength(repeats(one)),
+    );
   });
 
   it("is found in any JSON whose strings look like keys, and below more levels than the stack would hold", () => {

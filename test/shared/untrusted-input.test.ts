@@ -70,7 +70,20 @@ function isActing(character: string): boolean {
 const text = fc
   .array(
     fc.oneof(
-      fc.constantFrom("\r", "\n", "\r\n", "\t", "\u001b[2J", "\u009b31m", "\u202e", "\u2028", "a", "関", "é", "👩‍👩‍👧"),
+      fc.constantFrom(
+        "\r",
+        "\n",
+        "\r\n",
+        "\t",
+        "\u001b[2J",
+        "\u009b31m",
+        "\u202e",
+        "\u2028",
+        "a",
+        "関",
+        "é",
+        "👩‍👩‍👧",
+      ),
       fc.string(),
     ),
   )
@@ -86,9 +99,11 @@ describe("characters that act instead of showing something", () => {
   it("are in no lines but for tabs and line ends", () => {
     forAll(text).hold((given) => {
       const left = sanitizeLines(given);
-      expect([...left.replaceAll("\r\n", "\n")].filter((one) => isActing(one) && one !== "\n" && one !== "\t")).toEqual(
-        [],
-      );
+      expect(
+        [...left.replaceAll("\r\n", "\n")].filter(
+          (one) => isActing(one) && one !== "\n" && one !== "\t",
+        ),
+      ).toEqual([]);
       expect(sanitizeLine(left)).toBe(sanitizeLine(given));
       expect(sanitizeLines(left)).toBe(left);
     });
@@ -151,7 +166,9 @@ describe("half a surrogate pair in JSON text", () => {
   });
 
   it("is replaced as JavaScript does it, in texts and keys", () => {
-    forAll(fc.string({ unit: fc.constantFrom("\\", "u", "d83d", "\ud83d", "\ude00", '"', "\n") })).hold((text) => {
+    forAll(
+      fc.string({ unit: fc.constantFrom("\\", "u", "d83d", "\ud83d", "\ude00", '"', "\n") }),
+    ).hold((text) => {
       const repaired = JSON.parse(repairHalfCharacters(JSON.stringify({ [text]: text })));
       expect(repaired).toEqual({ [text.toWellFormed()]: text.toWellFormed() });
     });

@@ -25,7 +25,10 @@ const { SEKISHO_PROPERTY_SEED: seed = fixedSeed, SEKISHO_PROPERTY_SECONDS: secon
 export const assert = createAssert({
   original,
   seed: Number(seed),
-  bounds: seconds === undefined ? bounds : { ...bounds, searchMs: Number(seconds) * 1000, asManyAsFit: tellRuns },
+  bounds:
+    seconds === undefined
+      ? bounds
+      : { ...bounds, searchMs: Number(seconds) * 1000, asManyAsFit: tellRuns },
 });
 
 function tellRuns(runs: number) {
@@ -33,4 +36,7 @@ function tellRuns(runs: number) {
 }
 
 const left: readonly string[] = ["check", "sample", "statistics", "configureGlobal"];
-export default { ...Object.fromEntries(Object.entries(original).filter(([name]) => !left.includes(name))), assert };
+export default {
+  ...Object.fromEntries(Object.entries(original).filter(([name]) => !left.includes(name))),
+  assert,
+};

@@ -5,7 +5,11 @@
 export const hangMs = 30 * 60_000;
 
 /** The longest `limits` of a configuration: nothing that is only slow is given up. */
-export const longestLimits = { callTimeoutMs: 600_000, leaseMs: 885_000, visibilityTimeoutMs: 900_000 };
+export const longestLimits = {
+  callTimeoutMs: 600_000,
+  leaseMs: 885_000,
+  visibilityTimeoutMs: 900_000,
+};
 
 /** The signal of a call that nothing else aborts. */
 export function hangSignal(): AbortSignal {

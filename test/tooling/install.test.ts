@@ -6,7 +6,9 @@ import { expect, it } from "@jest/globals";
 import { folderOfTest } from "./cleanup.ts";
 
 type Package = { dev?: boolean; devOptional?: boolean };
-const { packages }: { packages: Record<string, Package> } = JSON.parse(readFileSync("package-lock.json", "utf8"));
+const { packages }: { packages: Record<string, Package> } = JSON.parse(
+  readFileSync("package-lock.json", "utf8"),
+);
 
 it("runs no script of a package", () => {
   expect(readFileSync(".npmrc", "utf8").split("\n")).toContain("ignore-scripts=true");
@@ -14,7 +16,9 @@ it("runs no script of a package", () => {
 
 it("leaves DynamoDB's test engine out where it is for production", () => {
   const engines = Object.entries(packages).filter(([path]) => path.includes("dynoxide"));
-  expect(engines.map(([path, { dev }]) => [path, dev])).toEqual([["node_modules/@dynoxide/linux-x64", true]]);
+  expect(engines.map(([path, { dev }]) => [path, dev])).toEqual([
+    ["node_modules/@dynoxide/linux-x64", true],
+  ]);
 });
 
 it("prints no warning where npm runs on an older Node than the packages ask for, since the pinned one runs them", () => {
@@ -25,7 +29,8 @@ it("prints no warning where npm runs on an older Node than the packages ask for,
   writeFileSync(join(folder, "package-lock.json"), JSON.stringify(lock));
   // npm hands its settings to the programs that it starts, these tests among them.
   const env = { PATH: process.env.PATH ?? "", HOME: folder };
-  const install = () => spawnSync("npm", ["ci", "--offline"], { cwd: folder, encoding: "utf8", env });
+  const install = () =>
+    spawnSync("npm", ["ci", "--offline"], { cwd: folder, encoding: "utf8", env });
   expect(install()).toMatchObject({ status: 0, stderr: expect.stringContaining("EBADENGINE") });
   copyFileSync(".npmrc", join(folder, ".npmrc"));
   expect(install()).toMatchObject({ status: 0, stderr: "" });

@@ -5,7 +5,8 @@ import { original } from "./fast-check.ts";
 import { type Bounds, createAssert } from "./property-bounds.ts";
 
 const bounds: Bounds = { searchMs: 20_000, shrinkMs: 20_000, maxShrinkTries: 50 };
-const assertWith = (changes: Partial<Bounds>) => createAssert({ original, seed: 7, bounds: { ...bounds, ...changes } });
+const assertWith = (changes: Partial<Bounds>) =>
+  createAssert({ original, seed: 7, bounds: { ...bounds, ...changes } });
 
 /** 1 shrinks to 2, 2 to 3, and so on. */
 class Endless extends fc.Arbitrary<number> {
@@ -41,7 +42,8 @@ describe("a property", () => {
     expect(() => fc.assert(property, { path: "1", interruptAfterTimeLimit: 1 })).toThrow(
       "path, interruptAfterTimeLimit",
     );
-    for (const name of ["check", "sample", "statistics", "configureGlobal"]) expect(fc).not.toHaveProperty(name);
+    for (const name of ["check", "sample", "statistics", "configureGlobal"])
+      expect(fc).not.toHaveProperty(name);
   });
 
   it("that fails says its seed and path, also where its counterexample shrinks without end", async () => {
@@ -53,26 +55,38 @@ describe("a property", () => {
     };
     expect(() => assertWith({})(fc.property(new Endless(), counted))).toThrow(found);
     expect(runs).toBe(51);
-    await expect(assertWith({})(fc.asyncProperty(new Endless(), async () => counted()))).rejects.toThrow(found);
-    expect(() => assertWith({ shrinkMs: 0 })(fc.property(new Endless(), refuse))).toThrow('path: "0"');
+    await expect(
+      assertWith({})(fc.asyncProperty(new Endless(), async () => counted())),
+    ).rejects.toThrow(found);
+    expect(() => assertWith({ shrinkMs: 0 })(fc.property(new Endless(), refuse))).toThrow(
+      'path: "0"',
+    );
   });
 
   it("that does not reach its number of runs in time fails", async () => {
     const never = fc.asyncProperty(fc.integer(), () => new Promise<void>(() => {}));
-    await expect(assertWith({ searchMs: 20 })(never)).rejects.toThrow(/interrupted after 0 tests[\s\S]*seed: 7/);
+    await expect(assertWith({ searchMs: 20 })(never)).rejects.toThrow(
+      /interrupted after 0 tests[\s\S]*seed: 7/,
+    );
     let left = 3;
     const stuckLater = fc.asyncProperty(fc.integer(), () =>
       left-- > 0 ? Promise.resolve() : new Promise<void>(() => {}),
     );
-    await expect(assertWith({ searchMs: 20 })(stuckLater)).rejects.toThrow("interrupted after 3 tests");
-    expect(() => assertWith({ searchMs: 0 })(fc.property(fc.integer(), () => true))).toThrow("interrupted after 0");
+    await expect(assertWith({ searchMs: 20 })(stuckLater)).rejects.toThrow(
+      "interrupted after 3 tests",
+    );
+    expect(() => assertWith({ searchMs: 0 })(fc.property(fc.integer(), () => true))).toThrow(
+      "interrupted after 0",
+    );
   });
 
   it("makes as many runs as fit where it is told to, and says how many", async () => {
     const told: number[] = [];
     let runs = 0;
     const property = fc.asyncProperty(fc.integer(), async () => void runs++);
-    await assertWith({ searchMs: 200, asManyAsFit: (all) => told.push(all) })(property, { numRuns: 1 });
+    await assertWith({ searchMs: 200, asManyAsFit: (all) => told.push(all) })(property, {
+      numRuns: 1,
+    });
     expect(runs).toBeGreaterThan(1);
     expect(told).toEqual([runs]);
   });

@@ -46,7 +46,12 @@ export function createAssert({
     if (taken.length > 0) throw new TypeError(`A property test does not set ${taken.join(", ")}.`);
     const isEndless = bounds.asManyAsFit !== undefined;
     const numRuns = isEndless ? { numRuns: 2 ** 31 - 1 } : {};
-    return original.assert(bounded(property), { ...params, ...numRuns, seed, markInterruptAsFailure: !isEndless });
+    return original.assert(bounded(property), {
+      ...params,
+      ...numRuns,
+      seed,
+      markInterruptAsFailure: !isEndless,
+    });
   }
 
   function bounded(property: Property): Property {
@@ -76,7 +81,9 @@ export function createAssert({
         return property.isAsync() ? Promise.resolve(interrupted()) : interrupted();
       }
       const outcome: unknown = property.run(value);
-      return property.isAsync() ? withinTime(outcome as Promise<Outcome>, leftMs) : seen(outcome as Outcome);
+      return property.isAsync()
+        ? withinTime(outcome as Promise<Outcome>, leftMs)
+        : seen(outcome as Outcome);
     }
 
     async function withinTime(running: Promise<Outcome>, leftMs: number): Promise<Outcome> {

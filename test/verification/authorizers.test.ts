@@ -6,7 +6,11 @@ import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { createAuthorizer } from "../../lambdas/verification/authorizers.ts";
 import { assumableRoleArn, externalId, startAwsSts } from "../doubles/issuers/aws-sts.ts";
 import { createAuthority } from "../doubles/issuers/certificates.ts";
-import { serviceAccount, startGoogle, workloadIdentityProvider } from "../doubles/issuers/google.ts";
+import {
+  serviceAccount,
+  startGoogle,
+  workloadIdentityProvider,
+} from "../doubles/issuers/google.ts";
 import { clientId, scope, startEntra, startOAuth, tenantId } from "../doubles/issuers/oauth.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
 import { credentials } from "./transport/agentcore/sample.ts";
@@ -40,7 +44,8 @@ function authorizerOf(authorizer: object, { issuers, secrets = {}, ...given }: D
   return createAuthorizer({
     authorizer: far.authorizer,
     url,
-    readSecret: async (reference: SecretReference) => secrets["env" in reference ? reference.env : ""] ?? "",
+    readSecret: async (reference: SecretReference) =>
+      secrets["env" in reference ? reference.env : ""] ?? "",
     credentials: async () => credentials,
     region: "region" in given ? given.region : region,
     ...(issuers === undefined ? {} : { issuers }),
@@ -49,16 +54,29 @@ function authorizerOf(authorizer: object, { issuers, secrets = {}, ...given }: D
 
 describe("a configured authorizer", () => {
   it("bearer sends its secret", async () => {
-    const authorizer = authorizerOf({ type: "bearer", token: { env: "TOKEN" } }, { secrets: { TOKEN: "a-token" } });
+    const authorizer = authorizerOf(
+      { type: "bearer", token: { env: "TOKEN" } },
+      { secrets: { TOKEN: "a-token" } },
+    );
     expect(await tokenOf(authorizer)).toBe("a-token");
   });
 
   it("web-identity asks for its own audience, algorithm and life, in its own region where it names one", async () => {
     const sts = await startSts();
-    const authorizer = authorizerOf({ type: "web-identity", audience: "agents", durationSeconds: 600 });
+    const authorizer = authorizerOf({
+      type: "web-identity",
+      audience: "agents",
+      durationSeconds: 600,
+    });
     expect(decodeJwt(await tokenOf(authorizer)).aud).toBe("agents");
-    expect(sts.inputs).toEqual([{ Audience: ["agents"], SigningAlgorithm: "RS256", DurationSeconds: "600" }]);
-    const elsewhere = authorizerOf({ type: "web-identity", audience: "agents", region: "eu-west-1" });
+    expect(sts.inputs).toEqual([
+      { Audience: ["agents"], SigningAlgorithm: "RS256", DurationSeconds: "600" },
+    ]);
+    const elsewhere = authorizerOf({
+      type: "web-identity",
+      audience: "agents",
+      region: "eu-west-1",
+    });
     // The double believes signatures for its own region alone.
     await expect(tokenOf(elsewhere)).rejects.toMatchObject({ reason: "unauthenticated" });
   });
@@ -66,11 +84,14 @@ describe("a configured authorizer", () => {
   it("google exchanges a token for its provider, for an ID token of the origin that is called unless it names another", async () => {
     const sts = await startSts();
     const tokenAudience = `https://iam.googleapis.com/${workloadIdentityProvider}`;
-    const isSubject = (token: string) => sts.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
+    const isSubject = (token: string) =>
+      sts.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
     const google = closeAfterTest(await startGoogle({ isSubject }));
     const config = { type: "google", workloadIdentityProvider, serviceAccount };
     const issuers = { google: google.url };
-    expect(decodeJwt(await tokenOf(authorizerOf(config, { issuers }))).aud).toBe("https://agents.example");
+    expect(decodeJwt(await tokenOf(authorizerOf(config, { issuers }))).aud).toBe(
+      "https://agents.example",
+    );
     const named = authorizerOf({ ...config, audience: "https://other.example" }, { issuers });
     expect(decodeJwt(await tokenOf(named)).aud).toBe("https://other.example");
   });
@@ -87,24 +108,29 @@ describe("a configured authorizer", () => {
     expect(await tokenOf(authorizer)).toBe(entra.issued[0]);
   });
 
-  it.each(["basic", "post"])("oauth-client-credentials shows its secret by %s", async (clientAuthentication) => {
-    const oauth = closeAfterTest(await startOAuth({ id: "us", secrets: { current: "a-client-secret" } }));
-    const authorizer = authorizerOf(
-      {
-        type: "oauth-client-credentials",
-        tokenUrl: new URL("/token", oauth.url).href,
-        clientId: "us",
-        clientSecret: { env: "CLIENT_SECRET" },
-        scope: "tasks",
-        audience: "agents",
-        clientAuthentication,
-      },
-      { secrets: { CLIENT_SECRET: "a-client-secret" } },
-    );
-    expect(await tokenOf(authorizer)).toBe(oauth.issued[0]);
-    expect(oauth.asked[0]?.form).toMatchObject({ scope: "tasks", audience: "agents" });
-    expect(oauth.asked[0]?.headers.has("authorization")).toBe(clientAuthentication === "basic");
-  });
+  it.each(["basic", "post"])(
+    "oauth-client-credentials shows its secret by %s",
+    async (clientAuthentication) => {
+      const oauth = closeAfterTest(
+        await startOAuth({ id: "us", secrets: { current: "a-client-secret" } }),
+      );
+      const authorizer = authorizerOf(
+        {
+          type: "oauth-client-credentials",
+          tokenUrl: new URL("/token", oauth.url).href,
+          clientId: "us",
+          clientSecret: { env: "CLIENT_SECRET" },
+          scope: "tasks",
+          audience: "agents",
+          clientAuthentication,
+        },
+        { secrets: { CLIENT_SECRET: "a-client-secret" } },
+      );
+      expect(await tokenOf(authorizer)).toBe(oauth.issued[0]);
+      expect(oauth.asked[0]?.form).toMatchObject({ scope: "tasks", audience: "agents" });
+      expect(oauth.asked[0]?.headers.has("authorization")).toBe(clientAuthentication === "basic");
+    },
+  );
 
   it("mtls shows its certificate and key, and believes its own authority", async () => {
     const authority = await createAuthority("an authority");
@@ -119,7 +145,9 @@ describe("a configured authorizer", () => {
   it("sigv4 signs as itself, or as the role that it assumes with its external id", async () => {
     const sts = await startSts();
     const signed = { type: "sigv4", service: "lambda", region };
-    expect((await added(authorizerOf(signed), url)).headers?.authorization).toContain(credentials.accessKeyId);
+    expect((await added(authorizerOf(signed), url)).headers?.authorization).toContain(
+      credentials.accessKeyId,
+    );
     const assumed = authorizerOf({ ...signed, assumeRoleArn: assumableRoleArn, externalId });
     const { headers } = await added(assumed, url);
     expect(headers?.authorization).toContain(sts.lent[0]?.accessKeyId);
@@ -127,7 +155,10 @@ describe("a configured authorizer", () => {
   });
 
   it("that needs AWS STS is refused, with a code for the log, where nobody says in which region", async () => {
-    const authorizer = authorizerOf({ type: "web-identity", audience: "agents" }, { region: undefined });
+    const authorizer = authorizerOf(
+      { type: "web-identity", audience: "agents" },
+      { region: undefined },
+    );
     await expect(tokenOf(authorizer)).rejects.toMatchObject({
       reason: "unauthenticated",
       cause: expect.objectContaining({ code: "NoAwsRegion" }),

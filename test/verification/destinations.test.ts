@@ -5,7 +5,10 @@ import { expect, it } from "@jest/globals";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
 import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { createDestinations, type DestinationDependencies } from "../../lambdas/verification/destinations.ts";
+import {
+  createDestinations,
+  type DestinationDependencies,
+} from "../../lambdas/verification/destinations.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
 
 function destinationsOf(
@@ -16,7 +19,12 @@ function destinationsOf(
   const config = parseConfig({ json: { limits, destinations, routes } });
   const secret = async () => "";
   const localUrl = "http://127.0.0.1:1/";
-  const common = { readSecret: secret, botTokenOf: secret, credentials: noCredentials, log: silentLog };
+  const common = {
+    readSecret: secret,
+    botTokenOf: secret,
+    credentials: noCredentials,
+    log: silentLog,
+  };
   return createDestinations({ config, localUrl, ...common, ...rest });
 }
 
@@ -24,13 +32,16 @@ it.each([
   [{}, [32, 5]],
   [{ sendsPerDestination: 8 }, [8, 5]],
   [{ concurrency: 4 }, [2, 5]],
-])("a destination is sent as many tasks at once as it says itself, else as the limits %j say", (limits, expected) => {
-  const made = destinationsOf(
-    { plain: { transport: "https" }, own: { transport: "https", sendsAtOnce: 5 } },
-    { limits },
-  );
-  expect([made.get("plain")?.maxSends, made.get("own")?.maxSends]).toEqual(expected);
-});
+])(
+  "a destination is sent as many tasks at once as it says itself, else as the limits %j say",
+  (limits, expected) => {
+    const made = destinationsOf(
+      { plain: { transport: "https" }, own: { transport: "https", sendsAtOnce: 5 } },
+      { limits },
+    );
+    expect([made.get("plain")?.maxSends, made.get("own")?.maxSends]).toEqual(expected);
+  },
+);
 
 it("a destination gets votes, unless it speaks A2A, which has no operation for them", () => {
   const made = destinationsOf({ plain: { transport: "https" }, other: { transport: "a2a" } });
@@ -48,7 +59,10 @@ const task = {
 it("a destination gets all fields of a task but those that it goes without", async () => {
   const bodies: { method: string; params: Record<string, unknown> }[] = [];
   const made = destinationsOf(
-    { all: { transport: "https" }, fewer: { transport: "https", omitFields: ["channel", "history", "context"] } },
+    {
+      all: { transport: "https" },
+      fewer: { transport: "https", omitFields: ["channel", "history", "context"] },
+    },
     {
       wrap: ({ transport }) => ({
         ...transport,
@@ -73,5 +87,10 @@ it("a destination gets all fields of a task but those that it goes without", asy
     await made.get(name)?.client.call({ method: "get_task", params: { task_id: "t" }, ...call });
   }
   const { channel, history, context, ...fewer } = task;
-  expect(bodies.map(({ params }) => params)).toEqual([task, { task_id: "t" }, fewer, { task_id: "t" }]);
+  expect(bodies.map(({ params }) => params)).toEqual([
+    task,
+    { task_id: "t" },
+    fewer,
+    { task_id: "t" },
+  ]);
 });

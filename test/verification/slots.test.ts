@@ -2,11 +2,18 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import { createDestinationSlots, createShare, createSlots, maxShare } from "../../lambdas/verification/slots.ts";
+import {
+  createDestinationSlots,
+  createShare,
+  createSlots,
+  maxShare,
+} from "../../lambdas/verification/slots.ts";
 
 type Slots = ReturnType<typeof createSlots>;
 
-async function taken(slots: Slots): Promise<Extract<Awaited<ReturnType<Slots["take"]>>, { release: unknown }>> {
+async function taken(
+  slots: Slots,
+): Promise<Extract<Awaited<ReturnType<Slots["take"]>>, { release: unknown }>> {
   const slot = await slots.take();
   if ("delayMs" in slot) throw new Error("there was a slot");
   return slot;
@@ -83,11 +90,21 @@ async function takeAll(slots: Slots): Promise<number> {
   }
 }
 
-function slotsFor(request: { slots: number; destinations: number; maxSends?: number; transfers?: number }) {
+function slotsFor(request: {
+  slots: number;
+  destinations: number;
+  maxSends?: number;
+  transfers?: number;
+}) {
   const { slots, maxSends = 1000, transfers = 3 } = request;
   const names = Array.from({ length: request.destinations }, (_, index) => `d${index}`);
   const destinations = new Map(names.map((name) => [name, { maxSends }]));
-  return createDestinationSlots({ destinations, slots, transfers: createShare({ max: transfers }), now: () => 0 });
+  return createDestinationSlots({
+    destinations,
+    slots,
+    transfers: createShare({ max: transfers }),
+    now: () => 0,
+  });
 }
 
 describe("the share of a destination", () => {
@@ -187,8 +204,12 @@ describe("the share of a destination", () => {
     const both = slotsFor({ slots: 64, destinations: 2, transfers: 3 });
     expect(await takeAll(both("d0").transfer)).toBe(1);
     expect(await takeAll(both("d1").transfer)).toBe(1);
-    expect(await takeAll(slotsFor({ slots: 64, destinations: 1, transfers: 3 })("d0").transfer)).toBe(3);
-    expect(await takeAll(slotsFor({ slots: 64, destinations: 1, transfers: 1 })("d0").transfer)).toBe(1);
+    expect(
+      await takeAll(slotsFor({ slots: 64, destinations: 1, transfers: 3 })("d0").transfer),
+    ).toBe(3);
+    expect(
+      await takeAll(slotsFor({ slots: 64, destinations: 1, transfers: 1 })("d0").transfer),
+    ).toBe(1);
   });
 
   it("is one for all destinations that are no longer configured", async () => {

@@ -30,7 +30,9 @@ describe("the zone's secret", () => {
 
   it("is one also where several processes make it at once", async () => {
     const store = memoryStore();
-    const secrets = await Promise.all(Array.from({ length: 5 }, () => createZoneSecret({ store })()));
+    const secrets = await Promise.all(
+      Array.from({ length: 5 }, () => createZoneSecret({ store })()),
+    );
     expect(new Set(secrets.map(({ current }) => current)).size).toBe(1);
   });
 
@@ -82,7 +84,10 @@ describe("the zone's secret", () => {
     expect(await secretOf()).toEqual({ current: first });
     nowMs += zoneSecretKeepMs;
     const { current, former } = await secretOf();
-    expect({ current, former }).toEqual({ current: second, former: { value: first, beforeMs: expect.any(Number) } });
+    expect({ current, former }).toEqual({
+      current: second,
+      former: { value: first, beforeMs: expect.any(Number) },
+    });
     expect(former?.beforeMs).toBeGreaterThan(nowMs);
 
     await change(withoutFormerSecret);
@@ -103,7 +108,13 @@ describe("the zone's secret", () => {
   });
 
   it("is never made anew where the stored one cannot be read", () => {
-    const stored = { id: "zone-secret", revision: 1, state: "zone_secret", expiresAtMs: 1, value: "" };
+    const stored = {
+      id: "zone-secret",
+      revision: 1,
+      state: "zone_secret",
+      expiresAtMs: 1,
+      value: "",
+    };
     expect(() => parseZoneSecret(stored)).toThrow();
   });
 });

@@ -3,24 +3,41 @@ import type { AgentCard, AgentInterface, ReadCard, SecurityScheme } from "../car
 
 /** Returns the card for clients of 0.3, or undefined if no interface supports 0.3. Leaves out the signatures, which cover the card of 1.0. */
 export function cardToV03(card: AgentCard): Record<string, unknown> | undefined {
-  const { supportedInterfaces, capabilities, securitySchemes, securityRequirements, signatures: _, ...same } = card;
+  const {
+    supportedInterfaces,
+    capabilities,
+    securitySchemes,
+    securityRequirements,
+    signatures: _,
+    ...same
+  } = card;
   const { extendedAgentCard, ...sameCapabilities } = capabilities;
-  const [main, ...additional] = supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === "0.3");
+  const [main, ...additional] = supportedInterfaces.filter(
+    ({ protocolVersion }) => protocolVersion === "0.3",
+  );
   if (main === undefined) return undefined;
   return {
     protocolVersion: "0.3.0",
     ...same,
     url: main.url,
     preferredTransport: main.protocolBinding,
-    additionalInterfaces: additional.map(({ url, protocolBinding }) => ({ url, transport: protocolBinding })),
+    additionalInterfaces: additional.map(({ url, protocolBinding }) => ({
+      url,
+      transport: protocolBinding,
+    })),
     capabilities: sameCapabilities,
     supportsAuthenticatedExtendedCard: extendedAgentCard,
     securitySchemes:
       securitySchemes &&
-      Object.fromEntries(Object.entries(securitySchemes).map(([name, scheme]) => [name, schemeToV03(scheme)])),
+      Object.fromEntries(
+        Object.entries(securitySchemes).map(([name, scheme]) => [name, schemeToV03(scheme)]),
+      ),
     security: securityRequirements?.map(({ schemes }) =>
       Object.fromEntries(
-        Object.entries(schemes).map(([name, { list = [] }]) => [name, hasScopes(securitySchemes?.[name]) ? list : []]),
+        Object.entries(schemes).map(([name, { list = [] }]) => [
+          name,
+          hasScopes(securitySchemes?.[name]) ? list : [],
+        ]),
       ),
     ),
   };
@@ -35,7 +52,10 @@ export function createCombinedCard(card: AgentCard): Record<string, unknown> {
   const securitySchemes =
     card.securitySchemes &&
     Object.fromEntries(
-      Object.entries(card.securitySchemes).map(([name, scheme]) => [name, { ...schemeToV03(scheme), ...scheme }]),
+      Object.entries(card.securitySchemes).map(([name, scheme]) => [
+        name,
+        { ...schemeToV03(scheme), ...scheme },
+      ]),
     );
   return { ...unsigned, ...cardToV03(card), capabilities: card.capabilities, securitySchemes };
 }
@@ -53,9 +73,15 @@ function hasScopes(scheme: SecurityScheme | undefined): boolean {
 
 /** Lists the interfaces of 1.0 first. Those of 0.3 have the card's version, and JSON-RPC by default. */
 export function listInterfaces(card: ReadCard): AgentInterface[] {
-  const { supportedInterfaces = [], url, preferredTransport = "JSONRPC", additionalInterfaces = [] } = card;
+  const {
+    supportedInterfaces = [],
+    url,
+    preferredTransport = "JSONRPC",
+    additionalInterfaces = [],
+  } = card;
   const protocolVersion = card.protocolVersion ?? "0.3";
-  const main = url === undefined ? [] : [{ url, protocolBinding: preferredTransport, protocolVersion }];
+  const main =
+    url === undefined ? [] : [{ url, protocolBinding: preferredTransport, protocolVersion }];
   const additional = additionalInterfaces.map(({ url, transport }) => ({
     url,
     protocolBinding: transport,

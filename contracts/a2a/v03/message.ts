@@ -16,13 +16,20 @@ type Text = string | null | undefined;
 
 export type V03Part =
   | { kind: "text"; text: string; metadata?: Metadata }
-  | { kind: "file"; file: { bytes?: Text; uri?: Text; mimeType?: Text; name?: Text }; metadata?: Metadata }
+  | {
+      kind: "file";
+      file: { bytes?: Text; uri?: Text; mimeType?: Text; name?: Text };
+      metadata?: Metadata;
+    }
   | { kind: "data"; data: Record<string, unknown>; metadata?: Metadata };
 
 const { raw, url, mediaType, filename, metadata } = partSchema.shape;
 const fileSchema = z
   .object({ bytes: raw, uri: url, mimeType: mediaType, name: filename })
-  .refine(({ bytes, uri }) => (bytes === undefined) !== (uri === undefined), "exactly one of bytes, uri");
+  .refine(
+    ({ bytes, uri }) => (bytes === undefined) !== (uri === undefined),
+    "exactly one of bytes, uri",
+  );
 
 const v03PartSchema: z.ZodType<Part, V03Part> = z
   .discriminatedUnion("kind", [
@@ -37,7 +44,13 @@ const v03PartSchema: z.ZodType<Part, V03Part> = z
     return { raw: bytes, url: uri, mediaType: mimeType, filename: name, metadata: part.metadata };
   });
 
-function readData({ data, metadata }: { data: Record<string, unknown>; metadata?: Part["metadata"] }): Part {
+function readData({
+  data,
+  metadata,
+}: {
+  data: Record<string, unknown>;
+  metadata?: Part["metadata"];
+}): Part {
   const { [wrappedKey]: wrapped, ...others } = metadata ?? {};
   if (wrapped !== true || !Object.hasOwn(data, "value")) return { data, metadata };
   return { data: data.value, metadata: Object.keys(others).length === 0 ? undefined : others };
@@ -48,7 +61,11 @@ function partToV03(part: Part): V03Part {
   const { text, raw, url, data, mediaType, filename, metadata } = part;
   if (text !== undefined) return { kind: "text", text, metadata };
   if (raw !== undefined || url !== undefined) {
-    return { kind: "file", file: { bytes: raw, uri: url, mimeType: mediaType, name: filename }, metadata };
+    return {
+      kind: "file",
+      file: { bytes: raw, uri: url, mimeType: mediaType, name: filename },
+      metadata,
+    };
   }
   if (isObject(data)) return { kind: "data", data, metadata };
   return { kind: "data", data: { value: data }, metadata: { ...metadata, [wrappedKey]: true } };
@@ -70,7 +87,9 @@ export const v03MessageSchema = messageSchema.extend({
 
 export const v03ArtifactSchema = a2aArtifactSchema.extend({ parts: z.array(v03PartSchema).min(1) });
 
-export function messageToV03(message: Message): z.input<typeof v03MessageSchema> & { kind: "message" } {
+export function messageToV03(
+  message: Message,
+): z.input<typeof v03MessageSchema> & { kind: "message" } {
   const role = message.role === "ROLE_USER" ? "user" : "agent";
   return { kind: "message", ...message, role, parts: message.parts.map(partToV03) };
 }

@@ -3,7 +3,12 @@
  * writes them back.
  */
 import * as z from "zod";
-import { type OperationName, type OperationParams, operations, sendConfigurationSchema } from "../operations.ts";
+import {
+  type OperationName,
+  type OperationParams,
+  operations,
+  sendConfigurationSchema,
+} from "../operations.ts";
 import { authenticationInfoSchema, type PushConfig, pushConfigSchema } from "../push.ts";
 import { idSchema, optionalValue } from "../values.ts";
 import { messageToV03, v03MessageSchema } from "./message.ts";
@@ -24,13 +29,20 @@ export const v03PushConfigSchema = z
   .object({ taskId: idSchema, pushNotificationConfig: v03PushTargetSchema })
   .transform(({ taskId, pushNotificationConfig }) => ({ taskId, ...pushNotificationConfig }));
 
-function pushTargetToV03({ id, url, token, authentication }: PushConfig): z.input<typeof v03PushTargetSchema> {
+function pushTargetToV03({
+  id,
+  url,
+  token,
+  authentication,
+}: PushConfig): z.input<typeof v03PushTargetSchema> {
   if (authentication === undefined) return { id, url, token };
   const { scheme, credentials } = authentication;
   return { id, url, token, authentication: { schemes: [scheme], credentials } };
 }
 
-export function pushConfigToV03(config: PushConfig & { taskId: string }): z.input<typeof v03PushConfigSchema> {
+export function pushConfigToV03(
+  config: PushConfig & { taskId: string },
+): z.input<typeof v03PushConfigSchema> {
   return { taskId: config.taskId, pushNotificationConfig: pushTargetToV03(config) };
 }
 
@@ -40,7 +52,10 @@ export type V03OperationName = Exclude<OperationName, "ListTasks">;
 /** Without `blocking` the agent waits, like the official agents of 0.3, and like 1.0 by default. */
 const configurationSchema = sendConfigurationSchema
   .omit({ returnImmediately: true, taskPushNotificationConfig: true })
-  .extend({ blocking: optionalValue(z.boolean()), pushNotificationConfig: optionalValue(v03PushTargetSchema) })
+  .extend({
+    blocking: optionalValue(z.boolean()),
+    pushNotificationConfig: optionalValue(v03PushTargetSchema),
+  })
   .transform(({ blocking, pushNotificationConfig, ...others }) => ({
     ...others,
     returnImmediately: blocking === undefined ? undefined : !blocking,
@@ -48,7 +63,10 @@ const configurationSchema = sendConfigurationSchema
   }));
 
 const sendParams = z.object({
-  message: v03MessageSchema.refine(({ role }) => role === "ROLE_USER", { path: ["role"], message: "must be user" }),
+  message: v03MessageSchema.refine(({ role }) => role === "ROLE_USER", {
+    path: ["role"],
+    message: "must be user",
+  }),
   configuration: optionalValue(configurationSchema),
   metadata: operations.SendMessage.shape.metadata,
 });
@@ -67,14 +85,18 @@ export const v03Operations: { [O in V03OperationName]: z.ZodType<OperationParams
   GetTaskPushNotificationConfig: z
     .object({ ...pushId, pushNotificationConfigId: optionalValue(idSchema) })
     .transform(({ id: taskId, pushNotificationConfigId: id = taskId }) => ({ taskId, id })),
-  ListTaskPushNotificationConfigs: z.object({ id: idSchema }).transform(({ id }) => ({ taskId: id })),
+  ListTaskPushNotificationConfigs: z
+    .object({ id: idSchema })
+    .transform(({ id }) => ({ taskId: id })),
   DeleteTaskPushNotificationConfig: z
     .object(pushId)
     .transform(({ id: taskId, pushNotificationConfigId: id }) => ({ taskId, id })),
   GetExtendedAgentCard: z.unknown().transform(() => ({})),
 };
 
-type ParamsToV03 = { [O in V03OperationName]: (params: OperationParams<O>) => Record<string, unknown> | undefined };
+type ParamsToV03 = {
+  [O in V03OperationName]: (params: OperationParams<O>) => Record<string, unknown> | undefined;
+};
 
 const paramsWriters: ParamsToV03 = {
   SendMessage: sendParamsToV03,
@@ -85,7 +107,10 @@ const paramsWriters: ParamsToV03 = {
   CreateTaskPushNotificationConfig: pushConfigToV03,
   GetTaskPushNotificationConfig: ({ taskId, id }) => ({ id: taskId, pushNotificationConfigId: id }),
   ListTaskPushNotificationConfigs: ({ taskId }) => ({ id: taskId }),
-  DeleteTaskPushNotificationConfig: ({ taskId, id }) => ({ id: taskId, pushNotificationConfigId: id }),
+  DeleteTaskPushNotificationConfig: ({ taskId, id }) => ({
+    id: taskId,
+    pushNotificationConfigId: id,
+  }),
   GetExtendedAgentCard: () => undefined,
 };
 
@@ -104,6 +129,10 @@ function sendParamsToV03(request: OperationParams<"SendMessage">): Record<string
   const { message, configuration, metadata } = request;
   if (configuration === undefined) return { message: messageToV03(message), metadata };
   const { returnImmediately = false, taskPushNotificationConfig: push, ...others } = configuration;
-  const written = { ...others, blocking: !returnImmediately, pushNotificationConfig: push && pushTargetToV03(push) };
+  const written = {
+    ...others,
+    blocking: !returnImmediately,
+    pushNotificationConfig: push && pushTargetToV03(push),
+  };
   return { message: messageToV03(message), configuration: written, metadata };
 }

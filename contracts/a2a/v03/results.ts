@@ -35,7 +35,10 @@ const writers: { [O in V03OperationName]: (result: Results[O]) => unknown } = {
   GetExtendedAgentCard: cardToV03,
 };
 
-export function resultToV03<O extends V03OperationName>(request: { operation: O; result: Results[O] }): unknown {
+export function resultToV03<O extends V03OperationName>(request: {
+  operation: O;
+  result: Results[O];
+}): unknown {
   const { operation, result } = request;
   return writers[operation](result);
 }

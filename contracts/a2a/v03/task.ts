@@ -1,6 +1,12 @@
 /** Reads tasks of A2A 0.3 (sections 6.1 to 6.3) as those of 1.0, and writes them and the events of streams (section 7.2). */
 import * as z from "zod";
-import { type A2aState, type A2aStatus, type A2aTask, a2aTaskSchema, type StreamEvent } from "../task.ts";
+import {
+  type A2aState,
+  type A2aStatus,
+  type A2aTask,
+  a2aTaskSchema,
+  type StreamEvent,
+} from "../task.ts";
 import { optionalValue } from "../values.ts";
 import { artifactToV03, messageToV03, v03ArtifactSchema, v03MessageSchema } from "./message.ts";
 
@@ -42,7 +48,10 @@ export function taskToV03(task: A2aTask): z.input<typeof v03TaskSchema> & { kind
 
 function statusToV03(status: A2aStatus): z.input<typeof v03StatusSchema> {
   // TASK_STATE_INPUT_REQUIRED is `input-required`.
-  const state = status.state.slice("TASK_STATE_".length).toLowerCase().replace("_", "-") as keyof typeof states;
+  const state = status.state
+    .slice("TASK_STATE_".length)
+    .toLowerCase()
+    .replace("_", "-") as keyof typeof states;
   return { ...status, state, message: status.message && messageToV03(status.message) };
 }
 
@@ -57,9 +66,18 @@ export function eventToV03(event: StreamEvent): unknown {
   if ("message" in event) return messageToV03(event.message);
   if ("artifactUpdate" in event) {
     const { artifactUpdate } = event;
-    return { kind: "artifact-update", ...artifactUpdate, artifact: artifactToV03(artifactUpdate.artifact) };
+    return {
+      kind: "artifact-update",
+      ...artifactUpdate,
+      artifact: artifactToV03(artifactUpdate.artifact),
+    };
   }
   const { statusUpdate } = event;
   const final = !openStates.includes(statusUpdate.status.state);
-  return { kind: "status-update", ...statusUpdate, status: statusToV03(statusUpdate.status), final };
+  return {
+    kind: "status-update",
+    ...statusUpdate,
+    status: statusToV03(statusUpdate.status),
+    final,
+  };
 }

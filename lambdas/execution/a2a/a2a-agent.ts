@@ -42,11 +42,24 @@ export function createA2aAgent(options: {
   const { cards, ready } = createLateCards({
     async make() {
       if (address === undefined) throw new Error("The host's address is not known yet.");
-      return createCards({ a2a, url: address, authenticator, streaming: true, push: queue !== undefined, readSecret });
+      return createCards({
+        a2a,
+        url: address,
+        authenticator,
+        streaming: true,
+        push: queue !== undefined,
+        readSecret,
+      });
     },
   });
   return {
-    settings: { cards, tenant, deduplicates, notifications: queue, allowLoopbackPush: push.allowLoopback },
+    settings: {
+      cards,
+      tenant,
+      deduplicates,
+      notifications: queue,
+      allowLoopbackPush: push.allowLoopback,
+    },
     async publish({ url }) {
       address ??= url;
       await ready();
@@ -65,7 +78,13 @@ export function startPushLoop(options: {
   const { queue, store, allowLoopback, log } = options;
   const { lookAfter: look } = options.host;
   const stopping = new AbortController();
-  const { handle } = createPushDelivery({ store, queue, allowLoopback, ...(look && { look }), log });
+  const { handle } = createPushDelivery({
+    store,
+    queue,
+    allowLoopback,
+    ...(look && { look }),
+    log,
+  });
   const delivering = runQueueLoop({
     consumer: queue,
     handle: ({ body }, signal) => handle({ body, signal }),

@@ -51,7 +51,9 @@ export async function createCards(options: {
     }),
     extended({ version }) {
       if (extendedCard !== undefined) return extendedCard;
-      throw new SekishoError(version === "1.0" ? "unsupported_operation" : "extended_card_not_configured");
+      throw new SekishoError(
+        version === "1.0" ? "unsupported_operation" : "extended_card_not_configured",
+      );
     },
   };
 }
@@ -96,7 +98,10 @@ const modes = ["text/plain", "application/json", "application/octet-stream"];
 /** The extensions for `metadata`. None is required, which is the protocol's default and therefore left out. */
 const extensions = [
   { uri: slackMessageKey, description: "In a message: the Slack message behind it." },
-  { uri: questionKey, description: "In a status message: the options of a question. In the reply: the chosen option." },
+  {
+    uri: questionKey,
+    description: "In a status message: the options of a question. In the reply: the chosen option.",
+  },
   {
     uri: taskKey,
     description:
@@ -117,7 +122,16 @@ export function createCard(options: {
   extended: boolean;
 }): AgentCard {
   const { a2a, url, authenticator, streaming, push, extended } = options;
-  const { name, description, version, provider, documentationUrl, iconUrl, tenant, extendedSkills = [] } = a2a;
+  const {
+    name,
+    description,
+    version,
+    provider,
+    documentationUrl,
+    iconUrl,
+    tenant,
+    extendedSkills = [],
+  } = a2a;
   const common = { url, protocolBinding: "JSONRPC", ...(tenant && { tenant }) };
   return {
     name,
@@ -129,7 +143,12 @@ export function createCard(options: {
     ...(provider && { provider }),
     version,
     ...(documentationUrl && { documentationUrl }),
-    capabilities: { streaming, pushNotifications: push, extensions, extendedAgentCard: extendedSkills.length > 0 },
+    capabilities: {
+      streaming,
+      pushNotifications: push,
+      extensions,
+      extendedAgentCard: extendedSkills.length > 0,
+    },
     ...createSecurity(authenticator),
     defaultInputModes: modes,
     defaultOutputModes: modes,
@@ -173,22 +192,37 @@ function ofIssuers(issuers: readonly Issuer[]): Security {
       ];
     });
   const sources = issuers.map(describeIssuer).join(", or of ");
-  return anyOf({ ...Object.fromEntries(discovered), bearer: httpBearer(`A token of ${sources}.`, "JWT") });
+  return anyOf({
+    ...Object.fromEntries(discovered),
+    bearer: httpBearer(`A token of ${sources}.`, "JWT"),
+  });
 }
 
 /** Clients are not named, because they are who is admitted. */
 function describeIssuer({ issuer, audience }: Issuer): string {
-  return audience === undefined ? `${issuer} (an access token)` : `${issuer} for the audience ${audience}`;
+  return audience === undefined
+    ? `${issuer} (an access token)`
+    : `${issuer} for the audience ${audience}`;
 }
 
 function httpBearer(description: string, bearerFormat?: "JWT"): SecurityScheme {
-  return { httpAuthSecurityScheme: { description, scheme: "Bearer", ...(bearerFormat && { bearerFormat }) } };
+  return {
+    httpAuthSecurityScheme: {
+      description,
+      scheme: "Bearer",
+      ...(bearerFormat && { bearerFormat }),
+    },
+  };
 }
 
 /** Each requirement has a scope or role, because verifiers drop empty lists from the canonical form, and the requirement with them. */
 function anyOf(securitySchemes: Record<string, SecurityScheme>): Security {
   const securityRequirements = Object.entries(securitySchemes).map(([name, scheme]) => {
-    return { schemes: { [name]: { list: ["openIdConnectSecurityScheme" in scheme ? "openid" : "caller"] } } };
+    return {
+      schemes: {
+        [name]: { list: ["openIdConnectSecurityScheme" in scheme ? "openid" : "caller"] },
+      },
+    };
   });
   return { securitySchemes, securityRequirements };
 }
@@ -197,7 +231,10 @@ function anyOf(securitySchemes: Record<string, SecurityScheme>): Security {
 const maxAgeSeconds = 300;
 
 /** `version` is the request's A2A-Version header or query. Answers a GET with 200 or 304. */
-export type CardEndpoint = (request: { version: string | undefined; header: Exchange["header"] }) => WholeResponse;
+export type CardEndpoint = (request: {
+  version: string | undefined;
+  header: Exchange["header"];
+}) => WholeResponse;
 
 /**
  * A client that names 1.0 or later gets the card of 1.0, and one that names 0.3 the combined card. `defaultVersion` counts for clients that name
@@ -219,8 +256,12 @@ export function createCardEndpoint(options: {
       "cache-control": `public, max-age=${maxAgeSeconds}`,
       vary: "A2A-Version",
     };
-    const conditions = { ifNoneMatch: header("if-none-match"), ifModifiedSince: header("if-modified-since") };
-    if (isUnchanged({ etag, lastModifiedAtMs, ...conditions })) return { status: 304, headers, body: "" };
+    const conditions = {
+      ifNoneMatch: header("if-none-match"),
+      ifModifiedSince: header("if-modified-since"),
+    };
+    if (isUnchanged({ etag, lastModifiedAtMs, ...conditions }))
+      return { status: 304, headers, body: "" };
     const content = { "content-type": "application/json", "x-content-type-options": "nosniff" };
     return { status: 200, headers: { ...headers, ...content }, body };
   };
@@ -283,7 +324,11 @@ export function createLateCards({ make }: { make: () => Promise<Cards> }): LateC
       async endpoint(request) {
         const cards = await readCards().catch(() => undefined);
         if (cards !== undefined) return cards.endpoint(request);
-        return { status: 503, headers: { "retry-after": "1", "cache-control": "no-store" }, body: "" };
+        return {
+          status: 503,
+          headers: { "retry-after": "1", "cache-control": "no-store" },
+          body: "",
+        };
       },
       async extended(request) {
         const cards = await readCards().catch((cause: unknown) => {

@@ -1,6 +1,10 @@
 /** A2A over JSON-RPC (A2A 1.0, section 9; 0.3, section 3.2.1): answers one request of an authenticated caller. */
 import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
-import { type A2aVersion, type OperationName, toA2aOperation } from "../../../contracts/a2a/operations.ts";
+import {
+  type A2aVersion,
+  type OperationName,
+  toA2aOperation,
+} from "../../../contracts/a2a/operations.ts";
 import type { StreamEvent } from "../../../contracts/a2a/task.ts";
 import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../contracts/a2a/v03/results.ts";
@@ -28,7 +32,14 @@ import type { OperationCall, OperationHandler, OperationHandlers } from "./opera
 import { createOperations } from "./operations.ts";
 import { createPushConfigs } from "./push-configs.ts";
 import type { PushOutbox } from "./push-outbox.ts";
-import { dialects, findOperation, readParams, readRequestedVersion, resolveVersion, toDialect } from "./version.ts";
+import {
+  dialects,
+  findOperation,
+  readParams,
+  readRequestedVersion,
+  resolveVersion,
+  toDialect,
+} from "./version.ts";
 
 /** A request without an id is answered with the id `null`. */
 type A2aRequest = Omit<JsonRpcRequest, "id"> & { id: RequestId | null };
@@ -56,7 +67,16 @@ function createA2aEndpoint(options: {
   metrics?: Metrics;
   log: Log;
 }): A2aEndpoint {
-  const { operations, tenant, keepAliveMs, calls, newId, random, metrics = noMetrics, log } = options;
+  const {
+    operations,
+    tenant,
+    keepAliveMs,
+    calls,
+    newId,
+    random,
+    metrics = noMetrics,
+    log,
+  } = options;
   return async ({ request, caller, exchange }) => {
     const { id, method, params } = request;
     const asked = readRequestedVersion(exchange);
@@ -82,8 +102,17 @@ function createA2aEndpoint(options: {
       if (isStream && release === undefined) throw createTooManyCallsError({ random });
       // The params match the operation; TypeScript cannot follow the name through both tables.
       const run = operations[operation] as OperationHandler<OperationName>;
-      const result = await run({ params: read, version, caller, client: exchange } as OperationCall<OperationName>);
-      const answer = (value: unknown) => ({ jsonrpc: "2.0", id, result: toVersion({ operation, version, value }) });
+      const result = await run({
+        params: read,
+        version,
+        caller,
+        client: exchange,
+      } as OperationCall<OperationName>);
+      const answer = (value: unknown) => ({
+        jsonrpc: "2.0",
+        id,
+        result: toVersion({ operation, version, value }),
+      });
       const added = extensionHeaders(exchange);
       if (!isStream) {
         const whole = createJsonAnswer(answer(result));
@@ -91,7 +120,11 @@ function createA2aEndpoint(options: {
       }
       const over = () => release?.();
       exchange.openSignal().addEventListener("abort", over, { once: true });
-      const fail = (thrown: unknown) => ({ jsonrpc: "2.0", id, error: encodeError(refuse(thrown)) });
+      const fail = (thrown: unknown) => ({
+        jsonrpc: "2.0",
+        id,
+        error: encodeError(refuse(thrown)),
+      });
       const messages = encodeEvents({ events: result as AsyncIterable<StreamEvent>, answer, fail });
       const body = serverSentEvents({ messages: releasing({ messages, over }), keepAliveMs });
       return { status: 200, headers: { ...streamHeaders, ...added }, body };
@@ -111,7 +144,13 @@ async function* onlyEvent(message: unknown): AsyncGenerator<string> {
 }
 
 /** Calls `over` when the messages end or the iterator is returned, even if nothing was read. */
-function releasing({ messages, over }: { messages: AsyncGenerator<string>; over: () => void }): AsyncIterable<string> {
+function releasing({
+  messages,
+  over,
+}: {
+  messages: AsyncGenerator<string>;
+  over: () => void;
+}): AsyncIterable<string> {
   return {
     [Symbol.asyncIterator]: () => ({
       async next() {
@@ -127,8 +166,18 @@ function releasing({ messages, over }: { messages: AsyncGenerator<string>; over:
   };
 }
 
-function toVersion({ operation, version, value }: { operation: OperationName; version: A2aVersion; value: unknown }) {
-  return version === "1.0" ? value : resultToV03({ operation: operation as V03OperationName, result: value as never });
+function toVersion({
+  operation,
+  version,
+  value,
+}: {
+  operation: OperationName;
+  version: A2aVersion;
+  value: unknown;
+}) {
+  return version === "1.0"
+    ? value
+    : resultToV03({ operation: operation as V03OperationName, result: value as never });
 }
 
 type EventEncoding = {
@@ -170,12 +219,18 @@ function logRefusal(input: {
 }): void {
   const { log, error, caller, version } = input;
   const { method, params } = input.request;
-  const { id, taskId, message } = Object(params) as { id?: unknown; taskId?: unknown; message?: unknown };
+  const { id, taskId, message } = Object(params) as {
+    id?: unknown;
+    taskId?: unknown;
+    message?: unknown;
+  };
   const sent = Object(message) as { messageId?: unknown; taskId?: unknown };
   const fields = {
     operation: toA2aOperation(method)?.operation,
     version,
-    task_id: error.details.task_id ?? [taskId, sent.taskId, id].map(toLoggableId).find((known) => known !== undefined),
+    task_id:
+      error.details.task_id ??
+      [taskId, sent.taskId, id].map(toLoggableId).find((known) => known !== undefined),
     request_id: toLoggableId(error.details.correlation_id) ?? toLoggableId(sent.messageId),
     trace_id: caller.trace && readTraceId(caller.trace),
     reason: error.reason,
@@ -249,5 +304,8 @@ export function openA2a(options: OpenA2a) {
   const { tasks, cards, outbox, allowLoopbackPush = false, keepAliveMs = 15_000, newId } = options;
   const pushConfigs = createPushConfigs({ tasks, outbox, allowLoopback: allowLoopbackPush, newId });
   const operations = createOperations({ ...options, pushConfigs });
-  return { endpoint: createA2aEndpoint({ ...options, operations, keepAliveMs }), card: cards.endpoint };
+  return {
+    endpoint: createA2aEndpoint({ ...options, operations, keepAliveMs }),
+    card: cards.endpoint,
+  };
 }

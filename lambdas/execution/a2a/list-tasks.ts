@@ -33,14 +33,16 @@ export function listTasks(request: {
   const { tasks, pollAfterMs, now = Date.now } = request;
   return async ({ params, caller: { principal } }) => {
     const token = params.pageToken === undefined ? undefined : decodePageToken(params.pageToken);
-    const sinceMs = params.statusTimestampAfter === undefined ? 0 : Date.parse(params.statusTimestampAfter);
+    const sinceMs =
+      params.statusTimestampAfter === undefined ? 0 : Date.parse(params.statusTimestampAfter);
     const page = createPage({ maxTasks: params.pageSize });
     let matching = 0;
     let records = 0;
     let last: PagePosition | undefined;
     let rest: PagePosition | undefined;
     const startedAtMs = now();
-    const isLate = () => last !== undefined && now() - startedAtMs > (rest === undefined ? maxLookMs : maxCountMs);
+    const isLate = () =>
+      last !== undefined && now() - startedAtMs > (rest === undefined ? maxLookMs : maxCountMs);
     for await (const { task: stored, cursor } of newestTasks({ tasks, principal, after: token })) {
       if (stored.changedAtMs < sinceMs) break;
       // The next page begins after the last task of this page, or where the reading stopped.
@@ -50,7 +52,8 @@ export function listTasks(request: {
         break;
       }
       records += 1;
-      const task = rest === undefined ? await tasks.advanceIfDue(stored).catch(() => stored) : stored;
+      const task =
+        rest === undefined ? await tasks.advanceIfDue(stored).catch(() => stored) : stored;
       if (matches({ task, params })) {
         matching += 1;
         if (!page.add(() => toPageTask({ task, params, pollAfterMs }))) rest ??= last;
@@ -82,20 +85,33 @@ function createPage({ maxTasks }: { maxTasks: number }) {
   };
 }
 
-function matches({ task, params: { contextId, status } }: { task: ExecutionTask; params: Params }): boolean {
+function matches({
+  task,
+  params: { contextId, status },
+}: {
+  task: ExecutionTask;
+  params: Params;
+}): boolean {
   const state = toA2aState({ state: task.state, kind: task.question?.kind });
   return (contextId ?? task.a2a?.contextId) === task.a2a?.contextId && (status ?? state) === state;
 }
 
 /** Leaves out the history unless a length is given. Without artifacts it also leaves out an answer's message, which repeats one of them. */
-function toPageTask(request: { task: ExecutionTask; params: Params; pollAfterMs: number }): A2aTask {
+function toPageTask(request: {
+  task: ExecutionTask;
+  params: Params;
+  pollAfterMs: number;
+}): A2aTask {
   const { task, pollAfterMs } = request;
   const { historyLength = 0, includeArtifacts = false } = request.params;
   const view = toA2aTask({ task, historyLength, pollAfterMs });
   if (includeArtifacts) return view;
   const { artifacts: _artifacts, status, ...others } = view;
   const { message, ...bare } = status;
-  return { ...others, status: message === undefined || task.state === "completed" ? bare : { ...bare, message } };
+  return {
+    ...others,
+    status: message === undefined || task.state === "completed" ? bare : { ...bare, message },
+  };
 }
 
 /** Small, because a local store blocks the event loop while it reads a page. */
@@ -111,14 +127,21 @@ async function* newestTasks(request: {
   let cursor = after?.cursor;
   do {
     const page = await tasks.list({ principal, cursor, limit }).catch(refuseForeignCursor);
-    for (const task of page.items) if (after === undefined || isOlder({ task, than: after })) yield { task, cursor };
+    for (const task of page.items)
+      if (after === undefined || isOlder({ task, than: after })) yield { task, cursor };
     cursor = page.cursor;
     if (cursor !== undefined) await setImmediate();
   } while (cursor !== undefined);
 }
 
 /** Compares in the order of the index, in which tasks of the same time are sorted by id, the greatest first. */
-function isOlder({ task, than }: { task: ExecutionTask; than: Pick<PageToken, "lastAtMs" | "lastId"> }): boolean {
+function isOlder({
+  task,
+  than,
+}: {
+  task: ExecutionTask;
+  than: Pick<PageToken, "lastAtMs" | "lastId">;
+}): boolean {
   const { listedAtMs = 0, id } = task;
   return listedAtMs < than.lastAtMs || (listedAtMs === than.lastAtMs && id < than.lastId);
 }
@@ -149,5 +172,7 @@ function decodePageToken(text: string): PageToken {
 }
 
 function foreignPageToken(): Error {
-  return createParamsError([{ path: ["pageToken"], message: "is not a page token of this listing" }]);
+  return createParamsError([
+    { path: ["pageToken"], message: "is not a page token of this listing" },
+  ]);
 }

@@ -1,6 +1,10 @@
 /** The type of an A2A operation, whose params and results are those of 1.0. It may reject with a SekishoError. */
 import type { AgentCard } from "../../../contracts/a2a/card.ts";
-import type { A2aVersion, OperationName, OperationParams } from "../../../contracts/a2a/operations.ts";
+import type {
+  A2aVersion,
+  OperationName,
+  OperationParams,
+} from "../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";
 import type { AuthenticatedCaller, Exchange } from "../http/exchange.ts";
@@ -16,7 +20,12 @@ export type OperationCall<O extends OperationName> = {
 type TaskPushConfig = PushConfig & { taskId: string };
 
 /** A page of tasks (A2A 1.0: ListTasksResponse). */
-export type TaskPage = { tasks: A2aTask[]; nextPageToken: string; pageSize: number; totalSize: number };
+export type TaskPage = {
+  tasks: A2aTask[];
+  nextPageToken: string;
+  pageSize: number;
+  totalSize: number;
+};
 
 type Results = {
   SendMessage: SendResult;
@@ -32,5 +41,7 @@ type Results = {
   GetExtendedAgentCard: AgentCard;
 };
 
-export type OperationHandler<O extends OperationName> = (call: OperationCall<O>) => Promise<Results[O]>;
+export type OperationHandler<O extends OperationName> = (
+  call: OperationCall<O>,
+) => Promise<Results[O]>;
 export type OperationHandlers = { [O in OperationName]: OperationHandler<O> };

@@ -60,7 +60,9 @@ export function createOperations(settings: {
       const shown = await receive(call);
       const until = (seen: ExecutionTask) =>
         isAsking(seen) || seen.progress !== shown.progress || seen.artifacts !== shown.artifacts;
-      const task = await tasks.wait({ task: shown, until, timeoutMs: firstSignMs }).catch(() => shown);
+      const task = await tasks
+        .wait({ task: shown, until, timeoutMs: firstSignMs })
+        .catch(() => shown);
       const message = createDirectMessage(task);
       if (message !== undefined) {
         await unlist(task);
@@ -76,9 +78,17 @@ export function createOperations(settings: {
      */
     async SubscribeToTask({ params: { id: taskId }, version, caller: { principal }, client }) {
       const task = await tasks.find({ principal, taskId });
-      if (isOver(task)) throw new SekishoError("unsupported_operation", { details: { task_id: task.id } });
+      if (isOver(task))
+        throw new SekishoError("unsupported_operation", { details: { task_id: task.id } });
       const until = version === "1.0" ? isOver : undefined;
-      return streamTaskEvents({ tasks, shown: task, task, view: createView(), until, signal: client.openSignal() });
+      return streamTaskEvents({
+        tasks,
+        shown: task,
+        task,
+        view: createView(),
+        until,
+        signal: client.openSignal(),
+      });
     },
 
     GetTask: async ({ params: { id: taskId, historyLength }, caller: { principal } }) =>
@@ -91,9 +101,12 @@ export function createOperations(settings: {
 
     CreateTaskPushNotificationConfig: ({ params, version, caller: { principal } }) =>
       pushConfigs.create({ principal, params, version }),
-    GetTaskPushNotificationConfig: ({ params, caller: { principal } }) => pushConfigs.get({ principal, params }),
-    ListTaskPushNotificationConfigs: ({ params, caller: { principal } }) => pushConfigs.list({ principal, params }),
-    DeleteTaskPushNotificationConfig: ({ params, caller: { principal } }) => pushConfigs.delete({ principal, params }),
+    GetTaskPushNotificationConfig: ({ params, caller: { principal } }) =>
+      pushConfigs.get({ principal, params }),
+    ListTaskPushNotificationConfigs: ({ params, caller: { principal } }) =>
+      pushConfigs.list({ principal, params }),
+    DeleteTaskPushNotificationConfig: ({ params, caller: { principal } }) =>
+      pushConfigs.delete({ principal, params }),
     GetExtendedAgentCard: async ({ version }) => cards.extended({ version }),
   };
 }

@@ -24,19 +24,28 @@ type InlineConfig = { taskId: string; config: PushConfig | undefined; version: A
 export type PushConfigs = {
   /** Also accepts a task that is over. If the task is over or asks a question, sends a notification at once. Earlier changes are not sent. */
   create(
-    request: ConfigRequest<OperationParams<"CreateTaskPushNotificationConfig">> & { version: A2aVersion },
+    request: ConfigRequest<OperationParams<"CreateTaskPushNotificationConfig">> & {
+      version: A2aVersion;
+    },
   ): Promise<TaskPushConfig>;
   /** Also rejects with `task_not_found` for an unknown configuration. */
-  get(request: ConfigRequest<OperationParams<"GetTaskPushNotificationConfig">>): Promise<TaskPushConfig>;
+  get(
+    request: ConfigRequest<OperationParams<"GetTaskPushNotificationConfig">>,
+  ): Promise<TaskPushConfig>;
   /** Returns all of them, whatever page was requested. */
   list(
     request: ConfigRequest<OperationParams<"ListTaskPushNotificationConfigs">>,
   ): Promise<{ configs: TaskPushConfig[] }>;
-  delete(request: ConfigRequest<OperationParams<"DeleteTaskPushNotificationConfig">>): Promise<Record<string, never>>;
+  delete(
+    request: ConfigRequest<OperationParams<"DeleteTaskPushNotificationConfig">>,
+  ): Promise<Record<string, never>>;
   /** Checks the configuration that came with a message. */
   read(request: InlineConfig): StoredPushConfig | undefined;
   /** Adds the configuration that came with a message, unless the task has it. Resolves to the task. */
-  attach(request: { task: ExecutionTask; config: StoredPushConfig | undefined }): Promise<ExecutionTask>;
+  attach(request: {
+    task: ExecutionTask;
+    config: StoredPushConfig | undefined;
+  }): Promise<ExecutionTask>;
 };
 
 export function createPushConfigs(options: {
@@ -52,14 +61,35 @@ export function createPushConfigs(options: {
   }
 
   /** `at` is the path of the configuration in the params. Throws `invalid_params`. */
-  function checked({ config, id, version, at }: { config: PushConfig; id: string; version: A2aVersion; at: string }) {
+  function checked({
+    config,
+    id,
+    version,
+    at,
+  }: {
+    config: PushConfig;
+    id: string;
+    version: A2aVersion;
+    at: string;
+  }) {
     const { url, token, authentication } = config;
-    const issues = pushTargetIssues({ config, allowLoopback }).map((issue) => ({ ...issue, path: at + issue.path }));
+    const issues = pushTargetIssues({ config, allowLoopback }).map((issue) => ({
+      ...issue,
+      path: at + issue.path,
+    }));
     if (issues.length > 0) throw new SekishoError("invalid_params", { details: { issues } });
     return { id: config.id ?? id, url, token, authentication, version, registrationId: newId() };
   }
 
-  async function keep({ principal, taskId, config }: { principal: string; taskId: string; config: StoredPushConfig }) {
+  async function keep({
+    principal,
+    taskId,
+    config,
+  }: {
+    principal: string;
+    taskId: string;
+    config: StoredPushConfig;
+  }) {
     const { notify, watch } = supported();
     const task = await tasks.update({ principal, taskId, change: withPushConfig(config) });
     if (isOver(task) || isAsking(task)) await notify({ task, configId: config.id });
@@ -79,7 +109,8 @@ export function createPushConfigs(options: {
     async get({ principal, params: { taskId, tenant, id } }) {
       supported();
       const config = findConfig({ task: await tasks.find({ principal, taskId }), id });
-      if (config === undefined) throw new SekishoError("task_not_found", { details: { task_id: taskId } });
+      if (config === undefined)
+        throw new SekishoError("task_not_found", { details: { task_id: taskId } });
       return toPushConfig({ taskId, tenant, config });
     },
     async list({ principal, params: { taskId, tenant } }) {
@@ -98,7 +129,9 @@ export function createPushConfigs(options: {
       return checked({ config, id: taskId, version, at: inMessage[version] });
     },
     async attach({ task, config }) {
-      const isThere = readConfigs(task).some(({ registrationId }) => registrationId === config?.registrationId);
+      const isThere = readConfigs(task).some(
+        ({ registrationId }) => registrationId === config?.registrationId,
+      );
       const { principal, id: taskId } = task;
       return config === undefined || isThere ? task : keep({ principal, taskId, config });
     },
@@ -123,7 +156,10 @@ export function withPushConfig(config: StoredPushConfig): TaskChange {
     const bytes = Buffer.byteLength(JSON.stringify(pushConfigs));
     if (pushConfigs.length > maxConfigs || bytes > maxConfigsBytes) {
       const issues = [
-        { path: "", message: `a task has at most ${maxConfigs} configurations and ${maxConfigsBytes} bytes of them` },
+        {
+          path: "",
+          message: `a task has at most ${maxConfigs} configurations and ${maxConfigsBytes} bytes of them`,
+        },
       ];
       throw new SekishoError("invalid_params", { details: { task_id: task.id, issues } });
     }
@@ -132,9 +168,18 @@ export function withPushConfig(config: StoredPushConfig): TaskChange {
 }
 
 /** A configuration without an id has the id of its task. Clients of 0.3 also call it `default`. */
-function findConfig({ task, id }: { task: ExecutionTask; id: string }): StoredPushConfig | undefined {
+function findConfig({
+  task,
+  id,
+}: {
+  task: ExecutionTask;
+  id: string;
+}): StoredPushConfig | undefined {
   const configs = readConfigs(task);
-  return configs.find((each) => each.id === id) ?? configs.find((each) => id === "default" && each.id === task.id);
+  return (
+    configs.find((each) => each.id === id) ??
+    configs.find((each) => id === "default" && each.id === task.id)
+  );
 }
 
 function removeConfig(id: string): TaskChange {
@@ -166,19 +211,31 @@ export function pushTargetIssues(request: { config: PushConfig; allowLoopback: b
   const { allowLoopback } = request;
   const { url, token, authentication } = request.config;
   const inHeaders = { token, "authentication.credentials": authentication?.credentials };
-  const unfit = Object.entries(inHeaders).filter(([, text]) => text !== undefined && !headerValue.test(text));
+  const unfit = Object.entries(inHeaders).filter(
+    ([, text]) => text !== undefined && !headerValue.test(text),
+  );
   const problem = urlProblem({ url: parseUrl(url), allowLoopback });
   return [
     ...(problem === undefined ? [] : [{ path: "url", message: problem }]),
-    ...unfit.map(([path]) => ({ path, message: "must be printable ASCII, with no space at its ends" })),
+    ...unfit.map(([path]) => ({
+      path,
+      message: "must be printable ASCII, with no space at its ends",
+    })),
   ];
 }
 
-function urlProblem({ url, allowLoopback }: { url: URL | null; allowLoopback: boolean }): string | undefined {
+function urlProblem({
+  url,
+  allowLoopback,
+}: {
+  url: URL | null;
+  allowLoopback: boolean;
+}): string | undefined {
   if (url === null) return "must be an absolute URL";
   if (url.username !== "" || url.password !== "") return "must not hold a user or a password";
   const isHere = isLoopbackHost(url.hostname);
-  if (url.protocol !== "https:" && !(isHere && allowLoopback && url.protocol === "http:")) return "must be https";
+  if (url.protocol !== "https:" && !(isHere && allowLoopback && url.protocol === "http:"))
+    return "must be https";
   if (isHere) return allowLoopback ? undefined : "must not be this machine";
   return isName(url.hostname) ? undefined : "must have a host name, not an IP address or localhost";
 }

@@ -9,7 +9,12 @@ import { type Log, silentLog } from "../../shared/log.ts";
 import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-fetch.ts";
 import { parseUrl, toWellFormedJson } from "../../shared/untrusted-input.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
-import { createLogIds, type ExecutionTask, runDefaults, type StoredPushConfig } from "../tasks/execution-task.ts";
+import {
+  createLogIds,
+  type ExecutionTask,
+  runDefaults,
+  type StoredPushConfig,
+} from "../tasks/execution-task.ts";
 import {
   deriveCallerGroup,
   encodeExecutionMessage,
@@ -37,6 +42,7 @@ const maxPerReceiver = 4;
 const maxPerCaller = 12;
 
 /** Notifications arrive at least once: a receiver that does not confirm in time gets the notification again. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createPushDelivery(options: {
   store: ExecutionStore;
   /** The queue for further attempts. */
@@ -52,8 +58,19 @@ export function createPushDelivery(options: {
   now?: () => number;
   random?: () => number;
 }): PushDelivery {
-  const { store, queue, allowLoopback = false, post = createPublicPost({ allowLoopback }), look } = options;
-  const { timeoutMs = 10_000, storeTimeoutMs = runDefaults.storeTimeoutMs, log = silentLog, now = Date.now } = options;
+  const {
+    store,
+    queue,
+    allowLoopback = false,
+    post = createPublicPost({ allowLoopback }),
+    look,
+  } = options;
+  const {
+    timeoutMs = 10_000,
+    storeTimeoutMs = runDefaults.storeTimeoutMs,
+    log = silentLog,
+    now = Date.now,
+  } = options;
   const { random = Math.random } = options;
   const guarded = createGuardedStore({ store, timeoutMs: storeTimeoutMs, log });
   const withinTime = createTimeLimit({ ms: storeTimeoutMs, reason: "timeout" });
@@ -68,10 +85,18 @@ export function createPushDelivery(options: {
     }
   }
 
-  async function queueAgain(request: { task: ExecutionTask; notice: PushNotice; delayMs: number }): Promise<void> {
+  async function queueAgain(request: {
+    task: ExecutionTask;
+    notice: PushNotice;
+    delayMs: number;
+  }): Promise<void> {
     const { task, notice, delayMs } = request;
     await withinTime(
-      queue.send({ body: encodeExecutionMessage({ push: notice }), delayMs, group: deriveCallerGroup(task) }),
+      queue.send({
+        body: encodeExecutionMessage({ push: notice }),
+        delayMs,
+        group: deriveCallerGroup(task),
+      }),
     );
   }
 
@@ -80,12 +105,21 @@ export function createPushDelivery(options: {
     const { taskId, configId, state, changedAtMs, attempt } = request;
     const task = await guarded.get({ id: taskId });
     const config = task?.a2a?.pushConfigs?.find(({ id }) => id === configId);
-    if (task?.state === state && task.changedAtMs === changedAtMs && config !== undefined) return { task, config };
-    log.debug("push_not_due", { ...(task && createLogIds(task)), task_id: taskId, operation: "push", attempt });
+    if (task?.state === state && task.changedAtMs === changedAtMs && config !== undefined)
+      return { task, config };
+    log.debug("push_not_due", {
+      ...(task && createLogIds(task)),
+      task_id: taskId,
+      operation: "push",
+      attempt,
+    });
     return undefined;
   }
 
-  async function deliver({ signal, ...notice }: PushNotice & { signal: AbortSignal }): Promise<void> {
+  async function deliver({
+    signal,
+    ...notice
+  }: PushNotice & { signal: AbortSignal }): Promise<void> {
     signal.throwIfAborted();
     const due = await dueTo(notice);
     if (due === undefined) return;
@@ -100,7 +134,13 @@ export function createPushDelivery(options: {
     }
   }
 
-  async function waitForSlot({ task, notice }: { task: ExecutionTask; notice: PushNotice }): Promise<void> {
+  async function waitForSlot({
+    task,
+    notice,
+  }: {
+    task: ExecutionTask;
+    notice: PushNotice;
+  }): Promise<void> {
     const { state, attempt } = notice;
     const waits = (notice.waits ?? 0) + 1;
     const fields = { ...createLogIds(task), operation: "push", state, attempt };
@@ -110,13 +150,26 @@ export function createPushDelivery(options: {
     await queueAgain({ task, notice: { ...notice, waits }, delayMs });
   }
 
-  async function notify(request: NotifiedTask & { notice: PushNotice; signal: AbortSignal }): Promise<void> {
+  async function notify(
+    request: NotifiedTask & { notice: PushNotice; signal: AbortSignal },
+  ): Promise<void> {
     const { task, config, notice, signal } = request;
     const { attempt } = notice;
-    const outcome = await tried({ ...pushRequest({ config, task: toA2aTask({ task }) }), timeoutMs, signal });
+    const outcome = await tried({
+      ...pushRequest({ config, task: toA2aTask({ task }) }),
+      timeoutMs,
+      signal,
+    });
     const after = planNextPush({ outcome, attempt, nowMs: now(), random });
     const { status, reason } = { status: undefined, reason: undefined, ...outcome };
-    const fields = { ...createLogIds(task), operation: "push", state: task.state, attempt, status, reason };
+    const fields = {
+      ...createLogIds(task),
+      operation: "push",
+      state: task.state,
+      attempt,
+      status,
+      reason,
+    };
     if (after.next === "done") return log.debug("push_delivered", fields);
     if (after.next === "over") return log.warn("push_given_up", fields);
     const { delayMs } = after;
@@ -184,7 +237,9 @@ function pushRequest(request: { config: StoredPushConfig; task: A2aTask }): Push
     headers: {
       "content-type": contentType,
       "a2a-version": version,
-      ...(credentials !== undefined && { authorization: `${authentication?.scheme} ${credentials}` }),
+      ...(credentials !== undefined && {
+        authorization: `${authentication?.scheme} ${credentials}`,
+      }),
       ...(token !== undefined && { "x-a2a-notification-token": token }),
     },
     body: toWellFormedJson(version === "0.3" ? eventToV03({ task }) : { task }),
@@ -209,7 +264,8 @@ export function planNextPush(request: {
   const { outcome, attempt, nowMs, random } = request;
   if ("status" in outcome && outcome.status >= 200 && outcome.status < 300) return { next: "done" };
   if (!canRepeat(outcome) || attempt + 1 >= maxAttempts) return { next: "over" };
-  const wishedMs = "retryAfter" in outcome ? (parseRetryAfter({ header: outcome.retryAfter, nowMs }) ?? 0) : 0;
+  const wishedMs =
+    "retryAfter" in outcome ? (parseRetryAfter({ header: outcome.retryAfter, nowMs }) ?? 0) : 0;
   const delayMs = backoffMs({ attempt, baseMs, capMs, random });
   return { next: "again", delayMs: Math.max(delayMs, Math.min(wishedMs, capMs)) };
 }
@@ -226,7 +282,8 @@ export function waitMs({ ageMs, random }: { ageMs: number; random: () => number 
 
 function canRepeat(outcome: PushOutcome): boolean {
   // `invalid_response` means that the answer was not HTTP. A gateway that is starting may answer so.
-  if ("reason" in outcome) return outcome.reason === "unavailable" || outcome.reason === "invalid_response";
+  if ("reason" in outcome)
+    return outcome.reason === "unavailable" || outcome.reason === "invalid_response";
   const { status } = outcome;
   return status === 408 || status === 429 || status >= 500;
 }

@@ -10,7 +10,12 @@ import type { AdvanceIfDue } from "../runs/runs.ts";
 import { createTimeLimit } from "../runs/time-limit.ts";
 import { isAsking, isOver, isUnstarted, questionEndsAtMs } from "../tasks/changes.ts";
 import { createCompletionPush } from "../tasks/completion-push.ts";
-import { createLogIds, type ExecutionTask, type RunTimes, type StoredPushConfig } from "../tasks/execution-task.ts";
+import {
+  createLogIds,
+  type ExecutionTask,
+  type RunTimes,
+  type StoredPushConfig,
+} from "../tasks/execution-task.ts";
 import { deriveCallerGroup, encodeExecutionMessage, type TaskLook } from "../tasks/task-message.ts";
 import {
   type ChangeTask,
@@ -26,7 +31,10 @@ export type PushOutbox = {
   /** Queues a notice of the task's current state for one configuration. Rejects with `unavailable`. */
   notify(request: { task: ExecutionTask; configId: string }): Promise<void>;
   /** Queues the next look at a task that is not over. Rejects with `unavailable`. */
-  watch(request: { task: ExecutionTask; config: Pick<StoredPushConfig, "id" | "registrationId"> }): Promise<void>;
+  watch(request: {
+    task: ExecutionTask;
+    config: Pick<StoredPushConfig, "id" | "registrationId">;
+  }): Promise<void>;
   /** Wraps the store, so that the first look at a task is queued before the task is created. A failure is only logged. */
   before(store: ExecutionStore): ExecutionStore;
 };
@@ -49,35 +57,62 @@ export function createPushOutbox(options: {
   now: () => number;
   log: Log;
 }): PushOutbox {
-  const { queue, lostAfterMs, unstartedAfterMs = defaultUnstartedAfterMs, timeoutMs = 2000, now, log } = options;
+  const {
+    queue,
+    lostAfterMs,
+    unstartedAfterMs = defaultUnstartedAfterMs,
+    timeoutMs = 2000,
+    now,
+    log,
+  } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
 
-  async function notify({ task, configId }: { task: ExecutionTask; configId: string }): Promise<void> {
+  async function notify({
+    task,
+    configId,
+  }: {
+    task: ExecutionTask;
+    configId: string;
+  }): Promise<void> {
     const { id: taskId, state, changedAtMs } = task;
-    const body = encodeExecutionMessage({ push: { taskId, configId, state, changedAtMs, attempt: 0 } });
+    const body = encodeExecutionMessage({
+      push: { taskId, configId, state, changedAtMs, attempt: 0 },
+    });
     return sendOf({ task, message: { body } });
   }
 
   async function watch({ task, config }: Parameters<PushOutbox["watch"]>[0]): Promise<void> {
     const { id: taskId, state, changedAtMs } = task;
     const { id: configId, registrationId } = config;
-    const body = encodeExecutionMessage({ look: { taskId, configId, registrationId, state, changedAtMs } });
+    const body = encodeExecutionMessage({
+      look: { taskId, configId, registrationId, state, changedAtMs },
+    });
     const nowMs = now();
-    return sendOf({ task, message: { body, delayMs: Math.max(shortestMs, attentionAtMs(task, nowMs) - nowMs) } });
+    return sendOf({
+      task,
+      message: { body, delayMs: Math.max(shortestMs, attentionAtMs(task, nowMs) - nowMs) },
+    });
   }
 
   /** The time of the next look: when the question expires, the queue message may be lost, or the lease is overdue for so long that the task is lost. */
   function attentionAtMs(task: ExecutionTask, nowMs: number): number {
     if (isAsking(task)) return questionEndsAtMs(task);
-    return isUnstarted(task) || task.lease === undefined ? nowMs + unstartedAfterMs : task.lease.untilMs + lostAfterMs;
+    return isUnstarted(task) || task.lease === undefined
+      ? nowMs + unstartedAfterMs
+      : task.lease.untilMs + lostAfterMs;
   }
 
   async function watchAll(task: ExecutionTask): Promise<void> {
     if (isOver(task)) return;
-    await Promise.allSettled((task.a2a?.pushConfigs ?? []).map((config) => watch({ task, config })));
+    await Promise.allSettled(
+      (task.a2a?.pushConfigs ?? []).map((config) => watch({ task, config })),
+    );
   }
 
-  async function sendOf(request: { task: ExecutionTask; message: Parameters<TaskQueue["send"]>[0] }): Promise<void> {
+  async function sendOf(request: {
+    task: ExecutionTask;
+    message: Parameters<TaskQueue["send"]>[0];
+  }): Promise<void> {
     const { task, message } = request;
     const send = async () => withinTime(queue.send({ ...message, group: deriveCallerGroup(task) }));
     try {
@@ -103,7 +138,10 @@ export function createPushOutbox(options: {
       const { task, changed } = result;
       const configs = (changed && entersState && task?.a2a?.pushConfigs) || [];
       if (task !== undefined && configs.length > 0) {
-        await Promise.allSettled([...configs.map(({ id }) => notify({ task, configId: id })), watchAll(task)]);
+        await Promise.allSettled([
+          ...configs.map(({ id }) => notify({ task, configId: id })),
+          watchAll(task),
+        ]);
       }
       return result;
     },
@@ -121,7 +159,10 @@ export function createPushOutbox(options: {
 
 /** The store with its deadline, and the function that changes a task and then sends its pushes, for a host or a worker. */
 export function openTaskChanges(
-  settings: Pick<RunTimes, "syncBudgetMs" | "writingBudgetMs" | "lostAfterMs" | "storeTimeoutMs"> & {
+  settings: Pick<
+    RunTimes,
+    "syncBudgetMs" | "writingBudgetMs" | "lostAfterMs" | "storeTimeoutMs"
+  > & {
     store: ExecutionStore;
     completions?: TaskQueue | undefined;
     notifications?: TaskQueue | undefined;

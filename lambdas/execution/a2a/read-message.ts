@@ -13,7 +13,12 @@ import {
 } from "../../../contracts/methods.ts";
 import { type FieldValues, fieldValuesSchema } from "../../../contracts/question-fields.ts";
 import { createParamsError } from "../http/exchange.ts";
-import { digest, type OpenQuestion, type PersonAnswer, type TaskInput } from "../tasks/execution-task.ts";
+import {
+  digest,
+  type OpenQuestion,
+  type PersonAnswer,
+  type TaskInput,
+} from "../tasks/execution-task.ts";
 
 const maxAttachments = 20;
 
@@ -40,7 +45,13 @@ export function fingerprintMessage({ role, parts, contextId, taskId }: Message):
 }
 
 /** Throws `invalid_params` if the text is too long for a task. */
-export function readTaskInput({ message, contextId }: { message: Message; contextId: string }): TaskInput {
+export function readTaskInput({
+  message,
+  contextId,
+}: {
+  message: Message;
+  contextId: string;
+}): TaskInput {
   const { parts, metadata } = message;
   const attachments = readAttachments(parts);
   return {
@@ -67,10 +78,17 @@ export function readAnswerMessage(request: {
   const { user_id } = slackNotesSchema.parse(metadata?.[slackMessageKey]);
   const named = choiceSchema.parse(metadata?.[questionKey]).option_id;
   const said = text.trim();
-  const option_id = named ?? question?.options?.find(({ id, label }) => id === said || label === said)?.id;
+  const option_id =
+    named ?? question?.options?.find(({ id, label }) => id === said || label === said)?.id;
   const fields = question?.fields === undefined ? undefined : readValues(parts);
   const choice = defined({ option_id, user_id, fields });
-  return { id: messageId, fingerprint: fingerprintMessage(message), text, ...choice, ...listOtherParts(parts) };
+  return {
+    id: messageId,
+    fingerprint: fingerprintMessage(message),
+    text,
+    ...choice,
+    ...listOtherParts(parts),
+  };
 }
 
 function readValues(parts: readonly Part[]): FieldValues | undefined {
@@ -79,43 +97,54 @@ function readValues(parts: readonly Part[]): FieldValues | undefined {
   const { data, error } = fieldValuesSchema.safeParse(given);
   if (data !== undefined) return data;
   throw createParamsError(
-    error.issues.map((issue) => ({ ...issue, path: ["message", "parts", "fields", ...issue.path] })),
+    error.issues.map((issue) => ({
+      ...issue,
+      path: ["message", "parts", "fields", ...issue.path],
+    })),
   );
 }
 
 function limitedText(parts: readonly Part[]): string {
   const text = joinTextParts(parts);
   if (!hasMoreCharacters(text, maxTextLength)) return text;
-  throw createParamsError([{ path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` }]);
+  throw createParamsError([
+    { path: ["message", "parts"], message: `more than ${maxTextLength} characters of text` },
+  ]);
 }
 
 /** Adds files with a URL as attachments, for agents that know only those of Slack messages. */
 function readAttachments(parts: readonly Part[]): NonNullable<TaskInput["attachments"]> {
   return parts
-    .flatMap(({ url, filename: name = "", mediaType: mimetype = "application/octet-stream" }, index) => {
-      if (url === undefined) return [];
-      const attachment = { id: `part-${index + 1}`, name, mimetype, size: 0, url };
-      return attachmentSchema.safeParse(attachment).data ?? [];
-    })
+    .flatMap(
+      ({ url, filename: name = "", mediaType: mimetype = "application/octet-stream" }, index) => {
+        if (url === undefined) return [];
+        const attachment = { id: `part-${index + 1}`, name, mimetype, size: 0, url };
+        return attachmentSchema.safeParse(attachment).data ?? [];
+      },
+    )
     .slice(0, maxAttachments);
 }
 
 /** Leaves out the parts of a plain text, which say nothing more than the text. */
 function listOtherParts(parts: Part[]): { parts?: Part[] } {
   const [only, ...others] = parts;
-  const isPlain = others.length === 0 && only?.text && !only.metadata && !only.mediaType && !only.filename;
+  const isPlain =
+    others.length === 0 && only?.text && !only.metadata && !only.mediaType && !only.filename;
   return isPlain ? {} : { parts };
 }
 
 function defined<T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as never;
 }
 
 const producedTypes = ["text/plain", "application/json", "application/octet-stream"];
 
 /** Throws `content_type_not_supported` if the client accepts none of the agent's media types (A2A 1.0, section 3.2.2). Default: all. */
 export function checkOutputModes(accepted: readonly string[] | undefined): void {
-  if (accepted !== undefined && !accepted.some(isProduced)) throw new SekishoError("content_type_not_supported");
+  if (accepted !== undefined && !accepted.some(isProduced))
+    throw new SekishoError("content_type_not_supported");
 }
 
 /** `*` matches any type or subtype. Older clients send only `text`. */

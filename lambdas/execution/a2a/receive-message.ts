@@ -6,7 +6,12 @@ import { deriveMessageTaskId, type ExecutionTask } from "../tasks/execution-task
 import type { Tasks } from "../tasks/tasks.ts";
 import type { OperationCall } from "./operation.ts";
 import { type PushConfigs, withPushConfig } from "./push-configs.ts";
-import { checkOutputModes, fingerprintMessage, readAnswerMessage, readTaskInput } from "./read-message.ts";
+import {
+  checkOutputModes,
+  fingerprintMessage,
+  readAnswerMessage,
+  readTaskInput,
+} from "./read-message.ts";
 
 type MessageCall = Pick<OperationCall<"SendMessage">, "params" | "version" | "caller">;
 export type ReceiveMessage = (call: MessageCall) => Promise<ExecutionTask>;
@@ -41,19 +46,30 @@ export function createReceiveMessage(options: {
       input: readTaskInput({ message, contextId }),
       trace: trace ?? createTrace(),
       receivedAtMs,
-      a2a: { contextId, message: { ...message, taskId, contextId }, pushConfigs: config && [config] },
+      a2a: {
+        contextId,
+        message: { ...message, taskId, contextId },
+        pushConfigs: config && [config],
+      },
     });
     return config ? pushConfigs.attach({ task, config }) : task;
   }
 
-  async function goOn({ params, version, caller, taskId }: MessageCall & { taskId: string }): Promise<ExecutionTask> {
+  async function goOn({
+    params,
+    version,
+    caller,
+    taskId,
+  }: MessageCall & { taskId: string }): Promise<ExecutionTask> {
     checkOutputModes(params.configuration?.acceptedOutputModes);
     const { principal } = caller;
     const { message, configuration } = params;
     const { question, a2a } = await tasks.find({ principal, taskId });
     const { contextId = a2a?.contextId } = message;
     if (contextId !== a2a?.contextId) {
-      throw createParamsError([{ path: ["message", "contextId"], message: "is not the context of the task" }]);
+      throw createParamsError([
+        { path: ["message", "contextId"], message: "is not the context of the task" },
+      ]);
     }
     const wanted = configuration?.taskPushNotificationConfig;
     const config = pushConfigs.read({ taskId, config: wanted, version });

@@ -15,12 +15,21 @@ import { createParamsError, type Exchange } from "../http/exchange.ts";
 import { readMemberNames } from "./member-names.ts";
 
 /** The version in the header, or else in the query. Undefined if there is neither. */
-export function readRequestedVersion({ header, query }: Pick<Exchange, "header" | "query">): string | undefined {
+export function readRequestedVersion({
+  header,
+  query,
+}: Pick<Exchange, "header" | "query">): string | undefined {
   return trimToUndefined(header("a2a-version")) ?? trimToUndefined(query("a2a-version"));
 }
 
 /** Without a version, a method name that only 1.0 has means 1.0, and any other 0.3. Patch versions do not matter. Throws `version_not_supported`. */
-export function resolveVersion({ asked, method }: { asked: string | undefined; method: string }): A2aVersion {
+export function resolveVersion({
+  asked,
+  method,
+}: {
+  asked: string | undefined;
+  method: string;
+}): A2aVersion {
   if (asked === undefined) return toA2aOperation(method)?.version ?? "0.3";
   const [, version] = /^(1\.0|0\.3)(?:\.\d{1,5})?$/.exec(asked) ?? [];
   if (version !== "1.0" && version !== "0.3") throw new SekishoError("version_not_supported");
@@ -28,13 +37,22 @@ export function resolveVersion({ asked, method }: { asked: string | undefined; m
 }
 
 /** Throws `method_not_found`, also for a method name of the other version. */
-export function findOperation({ method, version }: { method: string; version: A2aVersion }): OperationName {
+export function findOperation({
+  method,
+  version,
+}: {
+  method: string;
+  version: A2aVersion;
+}): OperationName {
   const named = toA2aOperation(method);
   if (named?.version !== version) throw new SekishoError("method_not_found");
   return named.operation;
 }
 
-export const dialects = { "1.0": "a2a", "0.3": "a2a-0.3" } as const satisfies Record<A2aVersion, Dialect>;
+export const dialects = { "1.0": "a2a", "0.3": "a2a-0.3" } as const satisfies Record<
+  A2aVersion,
+  Dialect
+>;
 
 /** The dialect of an error while only the requested version is known. */
 export function toDialect(asked: string | undefined): Dialect {

@@ -5,7 +5,12 @@ import { type A2aTask, type StreamEvent, toA2aState } from "../../../contracts/a
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
 import { isAsking, isOver, listRecordsBetween } from "../tasks/changes.ts";
-import { createQuestionMessage, deriveId, type ExecutionTask, runDefaults } from "../tasks/execution-task.ts";
+import {
+  createQuestionMessage,
+  deriveId,
+  type ExecutionTask,
+  runDefaults,
+} from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 
 /** `historyLength` limits the messages to the newest ones. */
@@ -40,7 +45,11 @@ export function createDirectMessage(task: ExecutionTask): Message | undefined {
   if (outcome?.type !== "success" || outcome.direct !== true) return undefined;
   const files = artifacts.flatMap(toParts);
   const text = outcome.text === "" && files.length > 0 ? [] : [{ text: outcome.text }];
-  const { taskId: _none, ...message } = createAgentMessage({ task, name: "answer", parts: [...text, ...files] });
+  const { taskId: _none, ...message } = createAgentMessage({
+    task,
+    name: "answer",
+    parts: [...text, ...files],
+  });
   return message;
 }
 
@@ -67,35 +76,74 @@ function createAskingMessage(task: ExecutionTask): Message | undefined {
 }
 
 /** The poll interval and the progress of a running task, or the reason of a failure for clients that know Sekisho's reasons. */
-function createNotes({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): Record<string, unknown> {
+function createNotes({
+  task,
+  pollAfterMs,
+}: {
+  task: ExecutionTask;
+  pollAfterMs: number;
+}): Record<string, unknown> {
   const { outcome, progress } = task;
-  if (outcome?.type === "failure") return { reason: outcome.reason, ...(outcome.lost && { lost: true }) };
+  if (outcome?.type === "failure")
+    return { reason: outcome.reason, ...(outcome.lost && { lost: true }) };
   if (isOver(task) || isAsking(task)) return {};
   const { percent, steps } = progress ?? {};
-  return { poll_after_ms: pollAfterMs, ...(percent !== undefined && { percent }), ...(steps && { steps }) };
+  return {
+    poll_after_ms: pollAfterMs,
+    ...(percent !== undefined && { percent }),
+    ...(steps && { steps }),
+  };
 }
 
 function readAnswerText({ outcome }: ExecutionTask): string {
   return outcome?.type === "success" ? outcome.text : "";
 }
 
-function createTextMessage({ task, name, text }: { task: ExecutionTask; name: string; text: string }): Message {
+function createTextMessage({
+  task,
+  name,
+  text,
+}: {
+  task: ExecutionTask;
+  name: string;
+  text: string;
+}): Message {
   return createAgentMessage({ task, name, parts: [{ text }] });
 }
 
 /** A task has at most one message for each name, because the name is part of its id. */
-function createAgentMessage({ task, name, parts }: { task: ExecutionTask; name: string; parts: Part[] }): Message {
+function createAgentMessage({
+  task,
+  name,
+  parts,
+}: {
+  task: ExecutionTask;
+  name: string;
+  parts: Part[];
+}): Message {
   const messageId = deriveId([task.id, name]);
   return { messageId, taskId: task.id, contextId: task.a2a?.contextId, role: "ROLE_AGENT", parts };
 }
 
-function lastOf({ messages, count }: { messages: Message[]; count: number | undefined }): Message[] {
+function lastOf({
+  messages,
+  count,
+}: {
+  messages: Message[];
+  count: number | undefined;
+}): Message[] {
   if (count === undefined) return messages;
   return count === 0 ? [] : messages.slice(-count);
 }
 
 /** In order of creation. The answer's text is the last one. */
-function toArtifacts({ made, answer }: { made: readonly Artifact[]; answer: string }): A2aArtifact[] {
+function toArtifacts({
+  made,
+  answer,
+}: {
+  made: readonly Artifact[];
+  answer: string;
+}): A2aArtifact[] {
   const own = made.map((artifact, index) => ({
     artifactId: `artifact-${index + 1}`,
     ...(artifact.name && { name: artifact.name }),
@@ -142,14 +190,28 @@ export async function* streamTaskEvents(request: {
 }
 
 /** The events by which a client that has seen `previous` learns `next`: changed artifacts, each in full, and then a changed status. */
-export function diffTaskEvents({ previous, next }: { previous: A2aTask; next: A2aTask }): StreamEvent[] {
+export function diffTaskEvents({
+  previous,
+  next,
+}: {
+  previous: A2aTask;
+  next: A2aTask;
+}): StreamEvent[] {
   const { id: taskId, contextId, status, metadata } = next;
-  const known = new Map((previous.artifacts ?? []).map((artifact) => [artifact.artifactId, artifact]));
-  const made = (next.artifacts ?? []).filter((artifact) => !isSame(artifact, known.get(artifact.artifactId)));
+  const known = new Map(
+    (previous.artifacts ?? []).map((artifact) => [artifact.artifactId, artifact]),
+  );
+  const made = (next.artifacts ?? []).filter(
+    (artifact) => !isSame(artifact, known.get(artifact.artifactId)),
+  );
   const isKnown = isSame([previous.status, previous.metadata], [status, metadata]);
   return [
-    ...made.map((artifact) => ({ artifactUpdate: { taskId, contextId, artifact, append: false, lastChunk: true } })),
-    ...(isKnown ? [] : [{ statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } }]),
+    ...made.map((artifact) => ({
+      artifactUpdate: { taskId, contextId, artifact, append: false, lastChunk: true },
+    })),
+    ...(isKnown
+      ? []
+      : [{ statusUpdate: { taskId, contextId, status, ...(metadata && { metadata }) } }]),
   ];
 }
 

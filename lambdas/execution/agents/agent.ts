@@ -1,6 +1,12 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
 import type { Part } from "../../../contracts/a2a/part.ts";
-import type { Artifact, ExecuteTaskParams, QuestionOption, TaskStep, Vote } from "../../../contracts/methods.ts";
+import type {
+  Artifact,
+  ExecuteTaskParams,
+  QuestionOption,
+  TaskStep,
+  Vote,
+} from "../../../contracts/methods.ts";
 import type { FieldValues, QuestionField } from "../../../contracts/question-fields.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
@@ -85,7 +91,13 @@ export type AgentContext = {
  * For a `direct` answer, an A2A client that still waits gets a message instead of a task.
  */
 export type TaskUpdate =
-  | { type: "progress"; text?: string; percent?: number; partial?: string; steps?: readonly TaskStep[] }
+  | {
+      type: "progress";
+      text?: string;
+      percent?: number;
+      partial?: string;
+      steps?: readonly TaskStep[];
+    }
   | { type: "artifact"; artifact: Artifact }
   | { type: "answer"; text: string; usage?: Record<string, unknown>; direct?: boolean }
   | {
@@ -114,7 +126,10 @@ export type AgentVote = Readonly<{
  * on the answers. An agent file exports it under that name, beside `agent`. It may be called more than once for one vote, and in another
  * process than the run. If it throws or takes longer than ten seconds, it is called again later.
  */
-export type Agent = ((task: AgentTask, context: AgentContext) => AsyncIterable<TaskUpdate> | Promise<string>) & {
+export type Agent = ((
+  task: AgentTask,
+  context: AgentContext,
+) => AsyncIterable<TaskUpdate> | Promise<string>) & {
   feedback?: ((vote: AgentVote) => unknown) | undefined;
 };
 
@@ -140,7 +155,9 @@ export class AgentResultError extends Error {
  * Calls the agent and returns its updates. A returned text is one update, the answer. Nothing checks the updates here, whatever their type
  * says. Throws what the agent throws. Reading the updates throws it as well, or an AgentResultError.
  */
-export function runAgent(...[agent, task, context]: [Agent, AgentTask, AgentContext]): AsyncGenerator<TaskUpdate> {
+export function runAgent(
+  ...[agent, task, context]: [Agent, AgentTask, AgentContext]
+): AsyncGenerator<TaskUpdate> {
   // A file of JavaScript may return anything.
   const called: unknown = agent(task, context);
   // Another generator around this one would cost each update and the end several promises.

@@ -34,7 +34,14 @@ export function createBedrockAgent(options: {
   /** Overrides what is set here, such as the endpoint. */
   clientConfig?: BedrockRuntimeClientConfig;
 }): Agent {
-  const { modelId, region, system, maxTokens, guardrail, idleTimeoutMs = defaultIdleTimeoutMs } = options;
+  const {
+    modelId,
+    region,
+    system,
+    maxTokens,
+    guardrail,
+    idleTimeoutMs = defaultIdleTimeoutMs,
+  } = options;
   const { now = Date.now, clientConfig = {} } = options;
   // The SDK's default handler, HTTP/2, has no connection time-out and opens a connection for each request anyway.
   const requestHandler = new NodeHttpHandler({ connectionTimeout: connectionTimeoutMs });
@@ -49,7 +56,9 @@ export function createBedrockAgent(options: {
     modelId,
     ...(system !== undefined && { system: [{ text: system }] }),
     ...(maxTokens !== undefined && { inferenceConfig: { maxTokens } }),
-    ...(guardrail && { guardrailConfig: { guardrailIdentifier: guardrail.id, guardrailVersion: guardrail.version } }),
+    ...(guardrail && {
+      guardrailConfig: { guardrailIdentifier: guardrail.id, guardrailVersion: guardrail.version },
+    }),
   };
   const beginAnswer = createModelAnswers({ now });
   return async function* bedrock(task, { signal, trace, log }) {
@@ -62,7 +71,10 @@ export function createBedrockAgent(options: {
     try {
       const command = new ConverseStreamCommand({ ...settings, messages });
       // Added after signing, because a proxy may replace the trace headers.
-      command.middlewareStack.add(addHeaders(createTraceHeaders(trace)), { step: "deserialize", priority: "low" });
+      command.middlewareStack.add(addHeaders(createTraceHeaders(trace)), {
+        step: "deserialize",
+        priority: "low",
+      });
       const { stream = [] } = await client.send(command, { abortSignal: limit.signal });
       const answer = beginAnswer({ task, log });
       let end: AnswerEnd = {};
@@ -83,12 +95,16 @@ export function createBedrockAgent(options: {
 /** The entry of the agent's module in a bundle. */
 export const createAgent: CreateAgent = ({ config, region }) => {
   if (typeof config === "string" || config.type !== "bedrock")
-    throw new Error('This bundle has the agent "bedrock", but execution.agent names another one. Bundle again.');
+    throw new Error(
+      'This bundle has the agent "bedrock", but execution.agent names another one. Bundle again.',
+    );
   return createBedrockAgent({ region, ...config });
 };
 
 function addHeaders(headers: Record<string, string>) {
-  return <Request extends { request: unknown }, Response>(next: (args: Request) => Promise<Response>) =>
+  return <Request extends { request: unknown }, Response>(
+    next: (args: Request) => Promise<Response>,
+  ) =>
     (args: Request) => {
       Object.assign(Object(Object(args.request).headers), headers);
       return next(args);
@@ -106,7 +122,10 @@ export type ConverseMessage = { role: "user" | "assistant"; content: { text: str
 const opening = "(The conversation begins with a message of yours.)";
 
 /** Undefined for a task without text. */
-export function toConverseMessages({ text, history = [] }: AgentTask): ConverseMessage[] | undefined {
+export function toConverseMessages({
+  text,
+  history = [],
+}: AgentTask): ConverseMessage[] | undefined {
   if (text.trim() === "") return undefined;
   const messages: ConverseMessage[] = [];
   for (const said of [...history, { role: "user" as const, text }]) {

@@ -61,7 +61,8 @@ export function createEchoAgent(
     sleep?: (request: { ms: number; signal: AbortSignal }) => Promise<void>;
   } = {},
 ): Agent {
-  const { stepMs = defaultStepMs, sleep = ({ ms, signal }) => delay(ms, undefined, { signal }) } = settings;
+  const { stepMs = defaultStepMs, sleep = ({ ms, signal }) => delay(ms, undefined, { signal }) } =
+    settings;
   return async function* echo(task, { signal, readAttachment }) {
     const wishes = readWishes({ text: task.text, stepMs });
     const { lengthMs, steps, reports, plans, streams, fails } = wishes;
@@ -74,7 +75,9 @@ export function createEchoAgent(
       yield { type: "question", prompt, options };
       return;
     }
-    const files = wishes.reads ? await fileLines({ attachments: task.attachments ?? [], readAttachment, signal }) : [];
+    const files = wishes.reads
+      ? await fileLines({ attachments: task.attachments ?? [], readAttachment, signal })
+      : [];
     const text = createAnswer({ task, body: wishes.body, files });
     for (let step = 1; step <= steps; step++) {
       await sleep({ ms: lengthMs / steps, signal });
@@ -161,7 +164,8 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
   const plans = says(/\bplan\b/i);
   const streams = says(/\bstream\b/i);
   const [, amount, unit] = /\bslow\s+(\d{1,9})\s*(ms|s)\b/i.exec(text) ?? [];
-  const slowMs = amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
+  const slowMs =
+    amount === undefined ? undefined : Number(amount) * (unit?.toLowerCase() === "ms" ? 1 : 1000);
   const pieces = streams ? createSteps.stream : reports || plans ? planTitles.length : 0;
   const lengthMs = Math.min(longestMs, slowMs ?? pieces * stepMs);
   const others = text.replace(reading, "");
@@ -174,8 +178,17 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
     questions: says(/\bask (me )?twice\b/i) ? 2 : says(/\bask me\b/i) ? 1 : 0,
     asksForm: says(/\bask (me )?form\b/i),
     fails: says(/\bfail\b/i),
-    body: says(/\bvery long\b/i) ? "very long" : says(/\blong\b/i) ? "long" : streams ? "story" : undefined,
-    files: [...(/\bfile\b/i.test(others) ? ["table" as const] : []), ...(says(/\bimage\b/i) ? ["image" as const] : [])],
+    body: says(/\bvery long\b/i)
+      ? "very long"
+      : says(/\blong\b/i)
+        ? "long"
+        : streams
+          ? "story"
+          : undefined,
+    files: [
+      ...(/\bfile\b/i.test(others) ? ["table" as const] : []),
+      ...(says(/\bimage\b/i) ? ["image" as const] : []),
+    ],
     reads: others !== text,
   };
 }
@@ -198,10 +211,13 @@ type FileRequest = {
 async function fileLines({ attachments, readAttachment, signal }: FileRequest): Promise<string[]> {
   const lines: string[] = [];
   for (const attachment of attachments) {
-    const description = await readAttachment({ attachment }).then(describeBytes, (thrown: unknown) => {
-      signal.throwIfAborted();
-      return `not read (${SekishoError.from(thrown).reason})`;
-    });
+    const description = await readAttachment({ attachment }).then(
+      describeBytes,
+      (thrown: unknown) => {
+        signal.throwIfAborted();
+        return `not read (${SekishoError.from(thrown).reason})`;
+      },
+    );
     lines.push(`${attachment.name}: ${description}`);
   }
   return lines;
@@ -274,7 +290,9 @@ function createSection(number: number): string {
 const titles = ["The road", "門と番人", "Papers and seals", "夜の関所", "What was written down"];
 
 function createTable(number: number): string {
-  const rows = ["箱根", "新居", "碓氷"].map((name, index) => `| ${name} | ${number * 100 + index} | ${index + 1} |`);
+  const rows = ["箱根", "新居", "碓氷"].map(
+    (name, index) => `| ${name} | ${number * 100 + index} | ${index + 1} |`,
+  );
   return ["| station | travellers | turned back |", "| --- | ---: | ---: |", ...rows].join("\n");
 }
 

@@ -18,7 +18,9 @@ export async function loadAgent(request: {
   if (agent === "echo") return createEchoAgent();
   if (typeof agent === "string") return loadFile(resolve(cwd, agent));
   // Loads the SDK only if it is needed.
-  const { createAgent } = await (agent.type === "bedrock" ? import("./bedrock.ts") : import("./openai-compatible.ts"));
+  const { createAgent } = await (agent.type === "bedrock"
+    ? import("./bedrock.ts")
+    : import("./openai-compatible.ts"));
   return createAgent({ config: agent, readSecret, region: undefined });
 }
 
@@ -35,6 +37,7 @@ async function loadFile(file: string): Promise<Agent> {
 
 /** Tells a missing file from a file that fails to load. */
 function describeProblem({ cause, file }: { cause: unknown; file: string }): string {
-  if (!existsSync(file)) return "does not exist. The path is relative to the directory of the configuration.";
+  if (!existsSync(file))
+    return "does not exist. The path is relative to the directory of the configuration.";
   return `could not be loaded: ${types.isNativeError(cause) ? cause.message : String(cause)}`;
 }

@@ -5,7 +5,10 @@ import { createPartialReporter } from "./partial-reporter.ts";
 import { removeReasoning } from "./reasoning.ts";
 
 /** `stopReason` is undefined for a stream that broke off. */
-export type AnswerEnd = { stopReason?: string | undefined; usage?: Record<string, unknown> | undefined };
+export type AnswerEnd = {
+  stopReason?: string | undefined;
+  usage?: Record<string, unknown> | undefined;
+};
 
 export type ModelAnswer = {
   /** Returns the updates to report now. */
@@ -21,7 +24,11 @@ type AnswerContext = { task: Pick<AgentTask, "text">; log: AgentContext["log"] }
  * The result begins the answer of one task. Some templates leave out the tag that opens the reasoning. Once a model has answered like that, its
  * later answers are reported from the closing tag on only.
  */
-export function createModelAnswers({ now }: { now: () => number }): (context: AnswerContext) => ModelAnswer {
+export function createModelAnswers({
+  now,
+}: {
+  now: () => number;
+}): (context: AnswerContext) => ModelAnswer {
   let lacksOpeningTag = false;
   return ({ task, log }) => {
     const report = createPartialReporter({ now });
@@ -51,7 +58,10 @@ export function createModelAnswers({ now }: { now: () => number }): (context: An
         const { text } = answer;
         const ending = toEnding(stopReason);
         if (text.length <= maxResultBytes && (text.trim() === "" || ending === "failed")) {
-          log.warn("model_without_answer", { reason: "execution_failed", status: toStatus(stopReason) });
+          log.warn("model_without_answer", {
+            reason: "execution_failed",
+            status: toStatus(stopReason),
+          });
           return { type: "failure", reason: "execution_failed" };
         }
         const answerText = ending === "cut" ? withCutNote({ text, question: task.text }) : text;
@@ -66,13 +76,36 @@ const minStep = 4096;
 
 /** Stop reasons of an answer that reached a limit of length, in lower case. */
 const cutReasons: readonly string[] = [
-  ...["length", "max_tokens", "max_output_tokens", "max_completion_tokens", "model_length", "token_limit"],
+  ...[
+    "length",
+    "max_tokens",
+    "max_output_tokens",
+    "max_completion_tokens",
+    "model_length",
+    "token_limit",
+  ],
   ...["context_length_exceeded", "model_context_window_exceeded"],
 ];
 /** Stop reasons of an answer that broke off, or from which a filter removed parts. */
 const failedReasons: readonly string[] = [
-  ...["content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "sensitive"],
-  ...["error", "network_error", "abort", "aborted", "cancelled", "canceled", "insufficient_system_resource"],
+  ...[
+    "content_filter",
+    "content_filtered",
+    "safety",
+    "recitation",
+    "blocklist",
+    "prohibited_content",
+    "sensitive",
+  ],
+  ...[
+    "error",
+    "network_error",
+    "abort",
+    "aborted",
+    "cancelled",
+    "canceled",
+    "insufficient_system_resource",
+  ],
   ...["malformed_model_output", "malformed_tool_use", "malformed_function_call"],
 ];
 

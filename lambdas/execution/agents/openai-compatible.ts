@@ -26,7 +26,14 @@ export function createOpenAiCompatibleAgent(options: {
   idleTimeoutMs?: number;
   now?: () => number;
 }): Agent {
-  const { baseUrl, model, apiKey, system, idleTimeoutMs = defaultIdleTimeoutMs, now = Date.now } = options;
+  const {
+    baseUrl,
+    model,
+    apiKey,
+    system,
+    idleTimeoutMs = defaultIdleTimeoutMs,
+    now = Date.now,
+  } = options;
   const url = resolveEndpoint(baseUrl);
   let requestsUsage = true;
   const beginAnswer = createModelAnswers({ now });
@@ -45,7 +52,9 @@ export function createOpenAiCompatibleAgent(options: {
           ...{ method: "POST", redirect: "error", headers, body: JSON.stringify(body) },
           signal: limit.signal,
         });
-      let response = await send(requestsUsage ? { ...request, stream_options: { include_usage: true } } : request);
+      let response = await send(
+        requestsUsage ? { ...request, stream_options: { include_usage: true } } : request,
+      );
       if (requestsUsage && unknownFieldStatuses.includes(response.status)) {
         await response.body?.cancel();
         response = await send(request);
@@ -59,7 +68,10 @@ export function createOpenAiCompatibleAgent(options: {
       }
       const answer = beginAnswer({ task, log });
       let end: AnswerEnd = {};
-      for await (const { text, ...others } of readCompletion({ chunks: response.body, onChunk: limit.refresh })) {
+      for await (const { text, ...others } of readCompletion({
+        chunks: response.body,
+        onChunk: limit.refresh,
+      })) {
         end = { ...end, ...others };
         yield* answer.add(text);
         if (answer.isTooLarge()) break;
@@ -155,7 +167,10 @@ type ChunkSource = { chunks: AsyncIterable<Uint8Array>; onChunk?: () => void };
  */
 async function* readCompletion(source: ChunkSource): AsyncGenerator<{ text: string } & AnswerEnd> {
   let isFinished = false;
-  for await (const { event, data } of parseServerSentEvents({ ...source, maxBytes: maxStreamBytes })) {
+  for await (const { event, data } of parseServerSentEvents({
+    ...source,
+    maxBytes: maxStreamBytes,
+  })) {
     if (data.trim() === "[DONE]") {
       if (!isFinished) yield { text: "", stopReason: "stop" };
       return;
@@ -177,18 +192,28 @@ async function* readCompletion(source: ChunkSource): AsyncGenerator<{ text: stri
 
 /** Some endpoints send the member in every chunk, and leave it empty as long as there is no error. */
 function isError(error: unknown): boolean {
-  const isEmptyObject = typeof error === "object" && error !== null && Object.keys(error).length === 0;
+  const isEmptyObject =
+    typeof error === "object" && error !== null && Object.keys(error).length === 0;
   return Boolean(error) && !isEmptyObject;
 }
 
 export type ChatMessage = { role: "system" | "user" | "assistant"; content: string };
 
-function toChatMessages({ task, system }: { task: AgentTask; system?: string | undefined }): ChatMessage[] {
+function toChatMessages({
+  task,
+  system,
+}: {
+  task: AgentTask;
+  system?: string | undefined;
+}): ChatMessage[] {
   const earlier = (task.history ?? []).map(({ role, text }) => ({ role, content: text }));
   return [
     ...(system === undefined ? [] : [{ role: "system" as const, content: system }]),
     ...earlier,
-    { role: "user", content: [task.text, ...listDataTexts(task)].filter((text) => text !== "").join("\n") },
+    {
+      role: "user",
+      content: [task.text, ...listDataTexts(task)].filter((text) => text !== "").join("\n"),
+    },
   ];
 }
 
@@ -205,7 +230,9 @@ export async function* parseServerSentEvents(
 ): AsyncGenerator<ServerSentEvent> {
   const { chunks, onChunk = () => {}, maxBytes } = request;
   const events: ServerSentEvent[] = [];
-  const parser = createParser({ onEvent: ({ event = "", data }) => void events.push({ event, data }) });
+  const parser = createParser({
+    onEvent: ({ event = "", data }) => void events.push({ event, data }),
+  });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let bytes = 0;
   for await (const chunk of chunks) {

@@ -6,7 +6,11 @@ import type { TaskUpdate } from "./agent.ts";
 const intervalMs = 250;
 
 /** Reports the text at most four times a second, and only up to the length that is shown to people. Reads it only when a report is due. */
-export function createPartialReporter({ now }: { now: () => number }): (readText: () => string) => TaskUpdate[] {
+export function createPartialReporter({
+  now,
+}: {
+  now: () => number;
+}): (readText: () => string) => TaskUpdate[] {
   let reported = "";
   let reportedAtMs = now();
   return (readText) => {

@@ -26,11 +26,25 @@ export type AnswerText = {
  */
 export function removeReasoning(written: string, { isWhole }: { isWhole: boolean }): AnswerText {
   const answerPieces: string[] = [];
-  const state = { from: 0, lineStart: 0, isReasoning: false, isCode: false, isBlock: false, mentioned: 0, nested: 0 };
+  const state = {
+    from: 0,
+    lineStart: 0,
+    isReasoning: false,
+    isCode: false,
+    isBlock: false,
+    mentioned: 0,
+    nested: 0,
+  };
   let reasoning: AnswerText["reasoning"] = "none";
 
   function endReasoning(at: number): void {
-    Object.assign(state, { from: at, lineStart: at, isReasoning: false, isCode: false, isBlock: false });
+    Object.assign(state, {
+      from: at,
+      lineStart: at,
+      isReasoning: false,
+      isCode: false,
+      isBlock: false,
+    });
   }
 
   function readTag(token: string, at: number): void {

@@ -48,7 +48,9 @@ export function createAuthenticator(options: {
 }
 
 /** All tokens identify the same principal, so that one can replace another. */
-export function createBearerAuthenticator(options: { readTokens: () => Promise<readonly string[]> }): Authenticator {
+export function createBearerAuthenticator(options: {
+  readTokens: () => Promise<readonly string[]>;
+}): Authenticator {
   const { readTokens } = options;
   return {
     kind: "bearer",
@@ -57,7 +59,9 @@ export function createBearerAuthenticator(options: { readTokens: () => Promise<r
       if (given === undefined) return undefined;
       const digest = digestToken(given);
       // Compares every token, so that the time reveals nothing.
-      const matches = (await readTokens()).filter((token) => timingSafeEqual(digestToken(token), digest));
+      const matches = (await readTokens()).filter((token) =>
+        timingSafeEqual(digestToken(token), digest),
+      );
       return matches.length > 0 ? "bearer" : undefined;
     },
   };
@@ -82,6 +86,9 @@ function cacheTokens(request: {
 }): () => Promise<readonly string[]> {
   const { readTokens, now = Date.now } = request;
   const load = async () => ({ value: await readTokens(), keepMs: maxAgeMs });
-  const cached = createCachedValue({ load: pauseAfterFailure({ load, now, pauseMs: () => afterFailureMs }), now });
+  const cached = createCachedValue({
+    load: pauseAfterFailure({ load, now, pauseMs: () => afterFailureMs }),
+    now,
+  });
   return async () => cached.get();
 }

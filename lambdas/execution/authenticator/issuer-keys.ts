@@ -43,7 +43,10 @@ export function createIssuerKeys(options: {
   now?: () => number;
 }): JWTVerifyGetKey {
   const { issuer, jwksUrl, times = {}, now = Date.now } = options;
-  const { maxAgeMs, maxStaleMs, coolDownMs, failureCoolDownMs, timeoutMs } = { ...defaultTimes, ...times };
+  const { maxAgeMs, maxStaleMs, coolDownMs, failureCoolDownMs, timeoutMs } = {
+    ...defaultTimes,
+    ...times,
+  };
 
   let loadedAtMs = Number.NEGATIVE_INFINITY;
   const isYounger = (ageMs: number) => elapsedMs(loadedAtMs, now()) < ageMs;
@@ -60,7 +63,10 @@ export function createIssuerKeys(options: {
   }
   // The pause is longer while the last keys are in use, so that an issuer that hangs seldom delays a caller.
   const pauseMs = () => (isYounger(maxStaleMs) ? coolDownMs : failureCoolDownMs);
-  const cached = createCachedValue<JWTVerifyGetKey>({ load: pauseAfterFailure({ load, now, pauseMs }), now });
+  const cached = createCachedValue<JWTVerifyGetKey>({
+    load: pauseAfterFailure({ load, now, pauseMs }),
+    now,
+  });
 
   return async (header, token) => {
     try {
@@ -83,16 +89,25 @@ export function createIssuerKeys(options: {
 
 function isTokenError(error: unknown): boolean {
   const { JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported } = errors;
-  return [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported].some((kind) => error instanceof kind);
+  return [JWKSNoMatchingKey, JWKSMultipleMatchingKeys, JOSENotSupported].some(
+    (kind) => error instanceof kind,
+  );
 }
 
 const discoverySchema = z.object({ issuer: z.string(), jwks_uri: z.string() });
 
 /** OpenID Connect Discovery 1.0, sections 4.1 and 4.3: a document of another issuer is refused. */
-async function discover({ issuer, signal }: { issuer: string; signal: AbortSignal }): Promise<string> {
+async function discover({
+  issuer,
+  signal,
+}: {
+  issuer: string;
+  signal: AbortSignal;
+}): Promise<string> {
   const url = `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`;
   const document = discoverySchema.parse(await fetchJson({ url, signal }));
-  if (document.issuer !== issuer) throw new Error("An issuer's discovery document names another issuer.");
+  if (document.issuer !== issuer)
+    throw new Error("An issuer's discovery document names another issuer.");
   return document.jwks_uri;
 }
 
@@ -101,12 +116,17 @@ const maxBytes = 256 * 1024;
 /** Allows https only (http on loopback) and follows no redirect. Rejects unless the answer is a 200 with JSON of limited size. */
 async function fetchJson({ url, signal }: { url: string; signal: AbortSignal }): Promise<unknown> {
   if (!isSecureUrl(new URL(url))) throw new Error("An issuer's document must be at an https URL.");
-  const response = await fetch(url, { signal, redirect: "manual", headers: { accept: "application/json" } });
+  const response = await fetch(url, {
+    signal,
+    redirect: "manual",
+    headers: { accept: "application/json" },
+  });
   if (response.status !== 200) {
     await response.body?.cancel();
     throw new Error(`An issuer answered ${response.status}.`);
   }
   const body = await readResponseBody({ response, maxBytes });
-  if (body === "too_large") throw new Error(`An issuer's document is larger than ${maxBytes} bytes.`);
+  if (body === "too_large")
+    throw new Error(`An issuer's document is larger than ${maxBytes} bytes.`);
   return JSON.parse(body.toString());
 }

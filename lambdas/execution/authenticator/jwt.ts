@@ -24,13 +24,26 @@ export function createJwtAuthenticator(options: {
 }): Authenticator {
   const { issuers, kind = "jwt", isGenuine = () => true, keyTimes, now = Date.now } = options;
   const trusted = new Map(
-    issuers.map((each) => [each.issuer, { ...each, keys: createIssuerKeys({ ...each, times: keyTimes, now }) }]),
+    issuers.map((each) => [
+      each.issuer,
+      { ...each, keys: createIssuerKeys({ ...each, times: keyTimes, now }) },
+    ]),
   );
 
-  async function verify(token: string): Promise<{ issuer: string; subject: string; isAllowed: boolean } | undefined> {
+  async function verify(
+    token: string,
+  ): Promise<{ issuer: string; subject: string; isAllowed: boolean } | undefined> {
     const named = trusted.get(decodeJwt(token).iss ?? "");
     if (named === undefined) return undefined;
-    const { issuer, audience = [], clients, subjects, keys, clockToleranceSeconds, maxLifetimeSeconds } = named;
+    const {
+      issuer,
+      audience = [],
+      clients,
+      subjects,
+      keys,
+      clockToleranceSeconds,
+      maxLifetimeSeconds,
+    } = named;
     const verified = await jwtVerify(token, keys, {
       issuer,
       // An empty list of audiences admits no token.
@@ -55,7 +68,9 @@ export function createJwtAuthenticator(options: {
       const token = readBearerToken(request);
       if (token === undefined) return undefined;
       const caller = await verify(token).catch((error: unknown) => {
-        throw error instanceof errors.JOSEError ? new SekishoError("unauthenticated", { cause: error }) : error;
+        throw error instanceof errors.JOSEError
+          ? new SekishoError("unauthenticated", { cause: error })
+          : error;
       });
       if (caller === undefined) return undefined;
       if (!caller.isAllowed) throw new SekishoError("permission_denied");
@@ -70,10 +85,15 @@ export function createJwtAuthenticator(options: {
  * is for the API that it names. The claims are those of Amazon Cognito:
  * https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-access-token.html
  */
-function checkClient({ payload, clients }: Pick<JWTVerifyResult, "payload"> & { clients: readonly string[] }): void {
+function checkClient({
+  payload,
+  clients,
+}: Pick<JWTVerifyResult, "payload"> & { clients: readonly string[] }): void {
   const { aud, token_use, client_id } = payload;
-  if (aud !== undefined) throw new errors.JWTClaimValidationFailed("unexpected aud", payload, "aud");
-  if (token_use !== "access") throw new errors.JWTClaimValidationFailed("unexpected use", payload, "token_use");
+  if (aud !== undefined)
+    throw new errors.JWTClaimValidationFailed("unexpected aud", payload, "aud");
+  if (token_use !== "access")
+    throw new errors.JWTClaimValidationFailed("unexpected use", payload, "token_use");
   if (typeof client_id !== "string" || !clients.includes(client_id))
     throw new errors.JWTClaimValidationFailed("unexpected client", payload, "client_id");
 }
@@ -82,7 +102,8 @@ function checkType({ protectedHeader: { typ = "JWT" }, payload }: JWTVerifyResul
   const type = String(typ)
     .toLowerCase()
     .replace(/^application\//, "");
-  if (!acceptedTypes.has(type)) throw new errors.JWTClaimValidationFailed("unexpected typ", payload, "typ");
+  if (!acceptedTypes.has(type))
+    throw new errors.JWTClaimValidationFailed("unexpected typ", payload, "typ");
 }
 
 /** jose has already checked that both are numbers, and `exp` against the clock. */
@@ -98,5 +119,6 @@ function checkLifetime(
   if (iat - clockToleranceSeconds > nowMs / 1000) {
     throw new errors.JWTClaimValidationFailed("issued in the future", payload, "iat");
   }
-  if (exp - iat > maxLifetimeSeconds) throw new errors.JWTClaimValidationFailed("lives too long", payload, "exp");
+  if (exp - iat > maxLifetimeSeconds)
+    throw new errors.JWTClaimValidationFailed("lives too long", payload, "exp");
 }

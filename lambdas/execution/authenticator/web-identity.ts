@@ -12,11 +12,17 @@ const clockToleranceSeconds = 30;
 const maxLifetimeSeconds = 3600;
 
 /** STS adds a claim with the account of the issuer. */
-const claimsSchema = z.object({ sub: z.string(), "https://sts.amazonaws.com/": z.object({ aws_account: z.string() }) });
+const claimsSchema = z.object({
+  sub: z.string(),
+  "https://sts.amazonaws.com/": z.object({ aws_account: z.string() }),
+});
 
 /** `roles` are ARNs. The account in a token must be that of its role. */
 export function createWebIdentityAuthenticator(
-  options: Pick<Extract<AuthenticatorConfig, { type: "web-identity" }>, "issuer" | "audience" | "roles"> & {
+  options: Pick<
+    Extract<AuthenticatorConfig, { type: "web-identity" }>,
+    "issuer" | "audience" | "roles"
+  > & {
     keyTimes?: Partial<KeyTimes>;
     now?: () => number;
   },
@@ -24,7 +30,9 @@ export function createWebIdentityAuthenticator(
   const { issuer, audience, roles, keyTimes, now = Date.now } = options;
   return createJwtAuthenticator({
     kind: "web-identity",
-    issuers: [{ issuer, audience, subjects: roles, algorithms, clockToleranceSeconds, maxLifetimeSeconds }],
+    issuers: [
+      { issuer, audience, subjects: roles, algorithms, clockToleranceSeconds, maxLifetimeSeconds },
+    ],
     isGenuine(claims) {
       const parsed = claimsSchema.safeParse(claims);
       if (!parsed.success) return false;

@@ -1,7 +1,11 @@
 /** Reads the environment of the Execution zone's entries on AWS. An error names the variable. */
 
 import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
-import { createEndpointResolver, readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
+import {
+  createEndpointResolver,
+  readAwsEnvironment,
+  requireVariable,
+} from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
@@ -45,7 +49,9 @@ export function readAgentCoreEnvironment(variables: NodeJS.ProcessEnv = process.
   const { executionPort: port } = readEnvironment(variables);
   const maxLifetimeMs = 1000 * Number(requireVariable(variables, "SEKISHO_MAX_LIFETIME_SECONDS"));
   if (!Number.isSafeInteger(maxLifetimeMs) || maxLifetimeMs <= 0) {
-    throw new Error("The environment variable SEKISHO_MAX_LIFETIME_SECONDS must be a whole number of seconds.");
+    throw new Error(
+      "The environment variable SEKISHO_MAX_LIFETIME_SECONDS must be a whole number of seconds.",
+    );
   }
   return { ...common, maxLifetimeMs, aws, hostname: variables.SEKISHO_HOSTNAME || "0.0.0.0", port };
 }

@@ -8,21 +8,32 @@ import type { SecretReference } from "../../shared/config/values.ts";
 
 /** The variables with their meaning. */
 export const containerVariables = {
-  PORT: portSchema.prefault("8080").describe("The port to listen on, which the platform sets. 0 selects a free port."),
+  PORT: portSchema
+    .prefault("8080")
+    .describe("The port to listen on, which the platform sets. 0 selects a free port."),
   SEKISHO_HOSTNAME: z
     .string()
     .default("0.0.0.0")
-    .describe("The address to listen on. Beyond loopback the configuration must have an authenticator."),
+    .describe(
+      "The address to listen on. Beyond loopback the configuration must have an authenticator.",
+    ),
   SEKISHO_STORE: z
     .string()
     .default("execution.db")
-    .describe("The sqlite file of tasks, on a local disk. A relative path starts at the working directory."),
+    .describe(
+      "The sqlite file of tasks, on a local disk. A relative path starts at the working directory.",
+    ),
   SEKISHO_CONFIG_FILE: z
     .string()
     .optional()
-    .describe("A configuration to use instead of config.json, with the same agent. Default: config.json."),
+    .describe(
+      "A configuration to use instead of config.json, with the same agent. Default: config.json.",
+    ),
   ...logVariables,
-  AWS_REGION: z.string().optional().describe("The region of a model of Amazon Bedrock. Default: the SDK finds it."),
+  AWS_REGION: z
+    .string()
+    .optional()
+    .describe("The region of a model of Amazon Bedrock. Default: the SDK finds it."),
   ...proxyVariables,
 };
 
@@ -65,5 +76,7 @@ function problemOf(reference: SecretReference): string | undefined {
   if ("secretsManager" in reference) {
     return `a container cannot read the secret ${reference.secretsManager} from Secrets Manager; set an environment variable and refer to it as { "env": "NAME" }`;
   }
-  return process.env[reference.env] ? undefined : `${reference.env} is not set, but the configuration refers to it`;
+  return process.env[reference.env]
+    ? undefined
+    : `${reference.env} is not set, but the configuration refers to it`;
 }

@@ -9,7 +9,9 @@ export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): Se
 }
 
 export function listAgentSecrets(agent: AgentConfig): SecretReference[] {
-  return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey ? [agent.apiKey] : [];
+  return typeof agent === "object" && agent.type === "openai-compatible" && agent.apiKey
+    ? [agent.apiKey]
+    : [];
 }
 
 export function listCardSecrets({ signature }: A2aConfig): SecretReference[] {

@@ -3,4 +3,7 @@ import { readBundledConfig } from "../../shared/config/aws-environment.ts";
 import { createBundledAgent } from "../agents/create-agent.ts";
 import { startAgentCore } from "./start-agentcore.ts";
 
-void startAgentCore({ config: readBundledConfig(__dirname), createAgent: createBundledAgent(__dirname) });
+void startAgentCore({
+  config: readBundledConfig(__dirname),
+  createAgent: createBundledAgent(__dirname),
+});

@@ -3,4 +3,7 @@ import { readBundledConfig } from "../../shared/config/aws-environment.ts";
 import { createBundledAgent } from "../agents/create-agent.ts";
 import { runContainer } from "./run-container.ts";
 
-void runContainer({ readConfig: () => readBundledConfig(__dirname), createAgent: createBundledAgent(__dirname) });
+void runContainer({
+  readConfig: () => readBundledConfig(__dirname),
+  createAgent: createBundledAgent(__dirname),
+});

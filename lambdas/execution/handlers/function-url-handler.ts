@@ -18,7 +18,11 @@ import { createCallerQueue, openTaskQueue, openTaskStore } from "../aws-engine.t
 import { readFunctionUrlEnvironment } from "../config/aws-environment.ts";
 import { createHost, type Host } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
-import { createPlatformAuthenticator, type Exchange, type ExchangeResponse } from "../http/exchange.ts";
+import {
+  createPlatformAuthenticator,
+  type Exchange,
+  type ExchangeResponse,
+} from "../http/exchange.ts";
 import {
   type FunctionUrlResponse,
   toExchange,
@@ -35,9 +39,18 @@ export function createFunctionUrlHandler({ config }: { config: unknown }): Funct
   const { table, queueUrl, clientsQueueUrl, callers, logs, aws } = readFunctionUrlEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const { readSecret } = agentDependencies(aws);
-  const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
+  const telemetry = openLambdaTelemetry({
+    config: telemetryConfig,
+    service: "execution",
+    readSecret,
+    aws,
+    log,
+  });
   const verification = openTaskQueue({ queueUrl, aws });
-  const clients = clientsQueueUrl === undefined ? verification : openTaskQueue({ queueUrl: clientsQueueUrl, aws });
+  const clients =
+    clientsQueueUrl === undefined
+      ? verification
+      : openTaskQueue({ queueUrl: clientsQueueUrl, aws });
   const principal = toRolePrincipal(callers[0]);
   const taskQueue = createCallerQueue({ verification, clients, principal });
   const host = createHost({
@@ -79,7 +92,13 @@ function selectA2a(request: {
   });
   // A failure does not stop the function: it still serves the zone contract, and the next request for a card tries again.
   ready().catch(() => {});
-  return { cards, tenant, deduplicates, notifications: taskQueue, allowLoopbackPush: push.allowLoopback };
+  return {
+    cards,
+    tenant,
+    deduplicates,
+    notifications: taskQueue,
+    allowLoopbackPush: push.allowLoopback,
+  };
 }
 
 export type FunctionUrlHandler = (event: unknown) => Promise<FunctionUrlResponse>;
@@ -103,7 +122,8 @@ export function handleFunctionUrlRequests(request: {
   const isDue = createMinuteLimiter({ now });
 
   async function respond(exchange: Exchange | undefined): Promise<ExchangeResponse> {
-    if (exchange !== undefined && principals.has(exchange.platformPrincipal)) return host.exchange(exchange);
+    if (exchange !== undefined && principals.has(exchange.platformPrincipal))
+      return host.exchange(exchange);
     const reason = exchange === undefined ? "unauthenticated" : "permission_denied";
     const fields = { reason, source_address: exchange?.sourceAddress };
     if (isDue(JSON.stringify(fields))) log.warn("request_refused", fields);

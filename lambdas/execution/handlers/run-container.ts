@@ -23,7 +23,11 @@ import {
   readSecretVariable,
   requireSecretVariables,
 } from "../config/container-environment.ts";
-import { listAgentSecrets, listAuthenticatorSecrets, listCardSecrets } from "../config/execution-secrets.ts";
+import {
+  listAgentSecrets,
+  listAuthenticatorSecrets,
+  listCardSecrets,
+} from "../config/execution-secrets.ts";
 import { createHost } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
 import { checkHealth } from "../http/health.ts";
@@ -55,15 +59,25 @@ export async function runContainer(bundled: Bundled): Promise<void> {
 async function start(options: Bundled & { environment: ContainerEnvironment }): Promise<void> {
   const { environment, readConfig, createAgent } = options;
   const { configFile } = environment;
-  const { execution, telemetry: telemetryConfig } = createSettings({ config: readConfig(), configFile });
+  const { execution, telemetry: telemetryConfig } = createSettings({
+    config: readConfig(),
+    configFile,
+  });
   const { agent, authenticator } = execution;
   const tokens = listAuthenticatorSecrets(authenticator);
-  requireSecretVariables([...tokens, ...listAgentSecrets(agent), ...listCardSecrets(execution.a2a)]);
+  requireSecretVariables([
+    ...tokens,
+    ...listAgentSecrets(agent),
+    ...listCardSecrets(execution.a2a),
+  ]);
   const shortTokens = shortTokenProblems({ references: tokens });
   if (shortTokens.length > 0) throw new ConfigError("The environment", shortTokens);
   const proxies = readProxies();
   if (proxies !== undefined) await useProxies(proxies);
-  const log = createLog({ service: "execution", ...toLogSettings({ environment, config: telemetryConfig.logs }) });
+  const log = createLog({
+    service: "execution",
+    ...toLogSettings({ environment, config: telemetryConfig.logs }),
+  });
   handleUncaughtErrors({ log });
   const opened: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -109,12 +123,18 @@ async function open(
   const tasks = createSqliteTaskStore({ database, parse: parseExecutionTask });
   // A2A clients learn the host's address from its card: the configured one, or this machine's own on loopback.
   const servesA2a = execution.a2a.url !== undefined || isLoopbackHost(hostname);
-  const queue = createSqliteQueue({ database, name: "notifications", deadLetterQueue: "notifications-dead" });
+  const queue = createSqliteQueue({
+    database,
+    name: "notifications",
+    deadLetterQueue: "notifications-dead",
+  });
   const a2a = servesA2a
     ? createA2aAgent({ config: execution, notifications: queue, readSecret: readSecretVariable })
     : undefined;
   const host = createHost({
-    agent: runAsAgent(log, () => createAgent({ config: agent, readSecret: readSecretVariable, region })),
+    agent: runAsAgent(log, () =>
+      createAgent({ config: agent, readSecret: readSecretVariable, region }),
+    ),
     store: tasks,
     a2a: a2a?.settings,
     ...createHostSettings({ execution }),
@@ -128,7 +148,14 @@ async function open(
   }
   const isPlatform = authenticator.type === "platform";
   const platform = isPlatform ? { platformPrincipal: "platform" } : {};
-  const server = await startExecutionServer({ host, hostname, port, portSetting: "PORT", ...platform, log });
+  const server = await startExecutionServer({
+    host,
+    hostname,
+    port,
+    portSetting: "PORT",
+    ...platform,
+    log,
+  });
   opened.push(server.close);
   await a2a?.publish({ url: `${server.url}/` });
   log.info("server_listens", { address: server.url });

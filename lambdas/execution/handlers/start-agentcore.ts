@@ -21,15 +21,25 @@ const graceMs = 3000;
  *
  * The runtime's policies decide who may call. The platform does not say who calls, so all callers have one principal.
  */
-export async function startAgentCore(options: { config: unknown; createAgent: CreateAgent }): Promise<void> {
+export async function startAgentCore(options: {
+  config: unknown;
+  createAgent: CreateAgent;
+}): Promise<void> {
   const { config, createAgent } = options;
   const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
-  const { table, completionsUrl, logs, aws, hostname, port, maxLifetimeMs } = readAgentCoreEnvironment();
+  const { table, completionsUrl, logs, aws, hostname, port, maxLifetimeMs } =
+    readAgentCoreEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);
   const { readSecret } = dependencies;
   const xray = createXrayTarget(aws);
-  const telemetry = openProcessTelemetry({ config: telemetryConfig, service: "execution", readSecret, xray, log });
+  const telemetry = openProcessTelemetry({
+    config: telemetryConfig,
+    service: "execution",
+    readSecret,
+    xray,
+    log,
+  });
   const life = createSessionLife({ maxLifetimeMs, authenticator: createPlatformAuthenticator() });
   const host = createHost({
     agent: runAsAgent(log, () => createAgent({ ...dependencies, config: execution.agent })),
@@ -41,7 +51,13 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
     log,
     telemetry,
   });
-  const server = await startExecutionServer({ host, hostname, port, platformPrincipal: "agentcore", log });
+  const server = await startExecutionServer({
+    host,
+    hostname,
+    port,
+    platformPrincipal: "agentcore",
+    log,
+  });
   // Not before, because Node prints why a start was rejected, and a log line has no messages.
   handleUncaughtErrors({ log });
   log.info("server_listens", { address: server.url });
@@ -57,7 +73,13 @@ export async function startAgentCore(options: { config: unknown; createAgent: Cr
  * Counts the lifetime of a session from its first call, a little later than the platform does. The platform version V2 restores the process
  * from a snapshot, so the process may have started long before its session. A `GET /ping` is no call.
  */
-function createSessionLife({ maxLifetimeMs, authenticator }: { maxLifetimeMs: number; authenticator: Authenticator }) {
+function createSessionLife({
+  maxLifetimeMs,
+  authenticator,
+}: {
+  maxLifetimeMs: number;
+  authenticator: Authenticator;
+}) {
   let firstCallMs: number | undefined;
   const counted: Authenticator = {
     ...authenticator,

@@ -36,7 +36,13 @@ export function createExecutionWorkerHandler(options: {
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);
   const { readSecret } = dependencies;
-  const telemetry = openLambdaTelemetry({ config: telemetryConfig, service: "execution", readSecret, aws, log });
+  const telemetry = openLambdaTelemetry({
+    config: telemetryConfig,
+    service: "execution",
+    readSecret,
+    aws,
+    log,
+  });
   const store = openTaskStore({ table, aws });
   const queue = queueUrl === undefined ? undefined : openTaskQueue({ queueUrl, aws });
   const { allowLoopback } = execution.a2a.push;

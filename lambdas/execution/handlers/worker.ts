@@ -12,4 +12,6 @@ export const handler = createExecutionWorkerHandler({
 });
 
 // A timer of one agent may throw during a later invocation, which is the task of another person.
-handleUncaughtErrors({ log: createLog({ service: "execution", ...readExecutionWorkerEnvironment().logs }) });
+handleUncaughtErrors({
+  log: createLog({ service: "execution", ...readExecutionWorkerEnvironment().logs }),
+});

@@ -2,7 +2,12 @@
 import * as z from "zod";
 import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import { type JsonRpcRequest, type RequestId, requestIdSchema, requestSchema } from "../../../contracts/envelope.ts";
+import {
+  type JsonRpcRequest,
+  type RequestId,
+  requestIdSchema,
+  requestSchema,
+} from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
@@ -57,8 +62,21 @@ export type PostSettings = {
 type PostRequest = { exchange: Exchange; face: PathProtocols };
 
 /** Never rejects. Reads nothing before the caller is admitted. */
-export function createPostHandler(settings: PostSettings): (asked: PostRequest) => Promise<ExchangeResponse> {
-  const { dispatch, admit, maxRequestBytes, bodyTime, bodyBudget, now, random, metrics, spans, log } = settings;
+export function createPostHandler(
+  settings: PostSettings,
+): (asked: PostRequest) => Promise<ExchangeResponse> {
+  const {
+    dispatch,
+    admit,
+    maxRequestBytes,
+    bodyTime,
+    bodyBudget,
+    now,
+    random,
+    metrics,
+    spans,
+    log,
+  } = settings;
   return async (asked) => {
     const { exchange, face } = asked;
     const { header } = exchange;
@@ -66,9 +84,13 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
     let answeredId: unknown;
     let dialect = selectErrorDialect(asked);
     try {
-      const trace = parseTrace({ traceparent: header("traceparent"), tracestate: header("tracestate") });
+      const trace = parseTrace({
+        traceparent: header("traceparent"),
+        tracestate: header("tracestate"),
+      });
       const principal = await admit(exchange);
-      if (!isJson({ contentType: header("content-type"), face })) throw new SekishoError("content_type_not_supported");
+      if (!isJson({ contentType: header("content-type"), face }))
+        throw new SekishoError("content_type_not_supported");
       const body = await readExchangeBody({
         ...{ exchange, maxBytes: maxRequestBytes, withinTime: bodyTime, random },
         openShare: (cutOff) => bodyBudget.openShare({ owner: principal, cutOff }),
@@ -89,7 +111,8 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
         const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
         const { id } = request;
         const dispatched = await dispatch({ request, caller });
-        if ("result" in dispatched) return createJsonAnswer({ jsonrpc: "2.0", id, result: dispatched.result });
+        if ("result" in dispatched)
+          return createJsonAnswer({ jsonrpc: "2.0", id, result: dispatched.result });
         const { error } = dispatched;
         const zoneDialect = face.zoneDialect ?? "zone";
         failWith({ span, error, dialect: zoneDialect });
@@ -99,22 +122,39 @@ export function createPostHandler(settings: PostSettings): (asked: PostRequest) 
       const error = SekishoError.from(thrown);
       metrics.add("sekisho_requests_refused_total", { zone: "execution", reason: error.reason });
       if (!isRefusedCaller(error)) logRefusal({ error, log });
-      return createErrorAnswer({ error, id: requestIdSchema.safeParse(answeredId).data ?? null, dialect });
+      return createErrorAnswer({
+        error,
+        id: requestIdSchema.safeParse(answeredId).data ?? null,
+        dialect,
+      });
     }
   };
 }
 
 /** At a path with both protocols, an unknown method belongs to A2A if the request names a version of A2A. */
-function selectA2aEndpoint({ exchange, face, json }: PostRequest & { json: unknown }): A2aEndpoint | undefined {
+function selectA2aEndpoint({
+  exchange,
+  face,
+  json,
+}: PostRequest & { json: unknown }): A2aEndpoint | undefined {
   const method = String(Object(json).method);
-  if (face.a2a === undefined || face.zoneDialect === undefined || toA2aOperation(method) !== undefined) return face.a2a;
-  return !isMethodName(method) && readRequestedVersion(exchange) !== undefined ? face.a2a : undefined;
+  if (
+    face.a2a === undefined ||
+    face.zoneDialect === undefined ||
+    toA2aOperation(method) !== undefined
+  )
+    return face.a2a;
+  return !isMethodName(method) && readRequestedVersion(exchange) !== undefined
+    ? face.a2a
+    : undefined;
 }
 
 /** The dialect of an error before the method is known: A2A's only if the request names a version of A2A. */
 function selectErrorDialect({ exchange, face }: PostRequest): Dialect {
   const asked = face.a2a && readRequestedVersion(exchange);
-  return face.zoneDialect !== undefined && asked === undefined ? face.zoneDialect : toDialect(asked);
+  return face.zoneDialect !== undefined && asked === undefined
+    ? face.zoneDialect
+    : toDialect(asked);
 }
 
 /** Logs a malformed body at `info`, because it is its sender's mistake. */
@@ -130,7 +170,13 @@ function logRefusal({ error: { reason, cause }, log }: { error: SekishoError; lo
 const jsonTypes: ReadonlySet<string> = new Set(["application/json", "application/json-rpc"]);
 
 /** A body without a content type counts as JSON. A2A has a JSON type of its own as well. */
-function isJson({ contentType, face }: { contentType: string | undefined; face: PathProtocols }): boolean {
+function isJson({
+  contentType,
+  face,
+}: {
+  contentType: string | undefined;
+  face: PathProtocols;
+}): boolean {
   if (contentType === undefined || contentType === "application/json") return true;
   const [mediaType = ""] = contentType.split(";", 1);
   const type = mediaType.trim().toLowerCase();
@@ -140,7 +186,9 @@ function isJson({ contentType, face }: { contentType: string | undefined; face: 
 type Compiled<T> = Pick<z.ZodType<T>, "safeParse">;
 const compiledSchema = z.compile(requestSchema);
 /** In A2A, a request without an id is answered with the id `null`, as the official SDK does. */
-const compiledA2aSchema = z.compile(requestSchema.extend({ id: requestIdSchema.nullable().default(null) }));
+const compiledA2aSchema = z.compile(
+  requestSchema.extend({ id: requestIdSchema.nullable().default(null) }),
+);
 /** Keeps a byte order mark, so that it fails as JSON. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -156,7 +204,8 @@ type JsonBody = { text: string; json: unknown };
 
 function readRequest<T>({ schema, text, json }: JsonBody & { schema: Compiled<T> }): T {
   const parsed = schema.safeParse(json);
-  if (!parsed.success || isAmbiguousOrTooDeep({ json: text, value: json })) throw new SekishoError("invalid_request");
+  if (!parsed.success || isAmbiguousOrTooDeep({ json: text, value: json }))
+    throw new SekishoError("invalid_request");
   return parsed.data;
 }
 
@@ -194,7 +243,15 @@ function serverSpan({
   };
 }
 
-function failWith({ span, error, dialect }: { span: OpenSpan; error: SekishoError; dialect: Dialect }): void {
+function failWith({
+  span,
+  error,
+  dialect,
+}: {
+  span: OpenSpan;
+  error: SekishoError;
+  dialect: Dialect;
+}): void {
   span.set({ "rpc.response.status_code": String(encodeError({ error, dialect }).code) });
   span.fail(error.reason);
 }
@@ -217,7 +274,10 @@ async function readExchangeBody(request: {
   random: () => number;
 }): Promise<Uint8Array> {
   const { exchange, maxBytes, withinTime, openShare, random } = request;
-  const isTooLarge = isAnnouncedLarger({ contentLength: exchange.header("content-length"), maxBytes });
+  const isTooLarge = isAnnouncedLarger({
+    contentLength: exchange.header("content-length"),
+    maxBytes,
+  });
   if (isTooLarge) throw new SekishoError("payload_too_large");
   let giveUp = () => {};
   const reading = exchange.readBody({
@@ -229,7 +289,9 @@ async function readExchangeBody(request: {
   });
   const body = await withinTime(reading, (error) => {
     giveUp();
-    return error instanceof SekishoError ? error : new SekishoError("unavailable", { cause: error });
+    return error instanceof SekishoError
+      ? error
+      : new SekishoError("unavailable", { cause: error });
   });
   if (body === "too_large") throw new SekishoError("payload_too_large");
   if (body === "busy") throw createTooManyCallsError({ random });

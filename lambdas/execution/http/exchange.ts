@@ -31,7 +31,10 @@ export type Exchange = {
   /** The address of the peer, or of the proxy in front of it. Headers about it are not trusted. */
   sourceAddress?: string | undefined;
   /** Called at most once, and not at all for a request that was refused before. A body that is being read reserves its bytes. */
-  readBody(request: { maxBytes: number; openShare: OpenBodyShare }): Promise<Uint8Array | BodyRefusal>;
+  readBody(request: {
+    maxBytes: number;
+    openShare: OpenBodyShare;
+  }): Promise<Uint8Array | BodyRefusal>;
   /** True if an answer may be streamed. */
   canStream: boolean;
   /** Creates a signal that aborts when the client disconnects or the server closes. Most answers need none. */
@@ -41,11 +44,21 @@ export type Exchange = {
 export type WholeResponse = { status: number; headers: Record<string, string>; body: string };
 
 /** A streamed body is read to its end, or its iterator is returned. Used only if the exchange `canStream`. */
-export type ExchangeResponse = Omit<WholeResponse, "body"> & { body: string | AsyncIterable<string> };
+export type ExchangeResponse = Omit<WholeResponse, "body"> & {
+  body: string | AsyncIterable<string>;
+};
 
 /** `principal` is the authenticated caller. `receivedAtMs` is the time before the body was read. */
-export type AuthenticatedCaller = { principal: string; trace: Trace | undefined; receivedAtMs: number };
-export type MethodCall<M extends MethodName> = { params: ParamsOf<M>; id: RequestId; caller: AuthenticatedCaller };
+export type AuthenticatedCaller = {
+  principal: string;
+  trace: Trace | undefined;
+  receivedAtMs: number;
+};
+export type MethodCall<M extends MethodName> = {
+  params: ParamsOf<M>;
+  id: RequestId;
+  caller: AuthenticatedCaller;
+};
 export type MethodHandler<M extends MethodName> = (call: MethodCall<M>) => Promise<ResultOf<M>>;
 export type MethodHandlers = { [M in MethodName]: MethodHandler<M> };
 
@@ -71,15 +84,25 @@ export function createErrorAnswer(request: {
   return { status, headers: { ...headers, ...added, ...challenge }, body: JSON.stringify(body) };
 }
 
-export function createEmptyAnswer({ status, allow }: { status: number; allow?: string }): WholeResponse {
+export function createEmptyAnswer({
+  status,
+  allow,
+}: {
+  status: number;
+  allow?: string;
+}): WholeResponse {
   return { status, headers: { "cache-control": "no-store", ...(allow && { allow }) }, body: "" };
 }
 
 const maxIssues = 20;
 
 /** Lists where the params are wrong and why. zod's messages never repeat a value, so they are safe to send. */
-export function createParamsError(issues: readonly { path: readonly PropertyKey[]; message: string }[]): SekishoError {
-  const listed = issues.slice(0, maxIssues).map(({ path, message }) => ({ path: path.join("."), message }));
+export function createParamsError(
+  issues: readonly { path: readonly PropertyKey[]; message: string }[],
+): SekishoError {
+  const listed = issues
+    .slice(0, maxIssues)
+    .map(({ path, message }) => ({ path: path.join("."), message }));
   return new SekishoError("invalid_params", { details: { issues: listed } });
 }
 
@@ -92,18 +115,27 @@ export type AdmitCaller = (
  * Wrong tokens from an address do not affect valid ones. A wrong token always gets the same final answer, because `rate_limited` would
  * invite the caller to try it again. If the tokens or keys cannot be read, the answer is `unavailable`, which may be retried.
  */
-export function createAdmitCaller(options: { authenticator: Authenticator; now: () => number; log: Log }): AdmitCaller {
+export function createAdmitCaller(options: {
+  authenticator: Authenticator;
+  now: () => number;
+  log: Log;
+}): AdmitCaller {
   const { authenticator, now, log } = options;
   const isDue = createMinuteLimiter({ now });
 
   function logRefusal({ reason, cause }: SekishoError, source_address: string | undefined): void {
-    const fields = { reason, source_address, ...(cause !== undefined && { cause_kind: errorKind(cause) }) };
+    const fields = {
+      reason,
+      source_address,
+      ...(cause !== undefined && { cause_kind: errorKind(cause) }),
+    };
     if (isDue(JSON.stringify(fields))) log.warn("request_refused", fields);
   }
 
   function toRefusal(thrown: unknown): SekishoError {
     if (thrown instanceof SekishoError) return thrown;
-    if (isDue("authenticator_failed")) log.error("authenticator_failed", { cause_kind: errorKind(thrown) });
+    if (isDue("authenticator_failed"))
+      log.error("authenticator_failed", { cause_kind: errorKind(thrown) });
     return new SekishoError("unavailable", { cause: thrown });
   }
 

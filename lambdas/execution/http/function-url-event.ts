@@ -18,7 +18,9 @@ const eventSchema = z.object({
   isBase64Encoded: z.boolean().default(false),
   requestContext: z.object({
     http: z.object({ method: z.string(), sourceIp: z.string().optional() }),
-    authorizer: z.object({ iam: z.object({ userArn: z.string(), accountId: z.string().regex(/^\d{12}$/) }) }),
+    authorizer: z.object({
+      iam: z.object({ userArn: z.string(), accountId: z.string().regex(/^\d{12}$/) }),
+    }),
   }),
 });
 
@@ -26,7 +28,14 @@ const eventSchema = z.object({
 export function toExchange(event: unknown): Exchange | undefined {
   const parsed = eventSchema.safeParse(event);
   if (!parsed.success) return undefined;
-  const { rawPath, rawQueryString: search, headers, body = "", isBase64Encoded, requestContext } = parsed.data;
+  const {
+    rawPath,
+    rawQueryString: search,
+    headers,
+    body = "",
+    isBase64Encoded,
+    requestContext,
+  } = parsed.data;
   const platformPrincipal = readPrincipal(requestContext.authorizer.iam);
   if (platformPrincipal === undefined) return undefined;
   const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
@@ -47,7 +56,11 @@ export function toExchange(event: unknown): Exchange | undefined {
 }
 
 /** Joins the pieces of an answer, because a Function URL returns one body. */
-export async function toFunctionUrlResponse({ status, headers, body }: ExchangeResponse): Promise<FunctionUrlResponse> {
+export async function toFunctionUrlResponse({
+  status,
+  headers,
+  body,
+}: ExchangeResponse): Promise<FunctionUrlResponse> {
   let whole = "";
   for await (const piece of typeof body === "string" ? [body] : body) whole += piece;
   return { statusCode: status, headers, body: whole, isBase64Encoded: false };
@@ -57,7 +70,13 @@ export async function toFunctionUrlResponse({ status, headers, body }: ExchangeR
  * The principal is the same for all sessions of a role, because session names change and a repeated request must find its task. Undefined
  * for anything but an ARN of that account.
  */
-function readPrincipal({ userArn, accountId }: { userArn: string; accountId: string }): string | undefined {
+function readPrincipal({
+  userArn,
+  accountId,
+}: {
+  userArn: string;
+  accountId: string;
+}): string | undefined {
   const [, account, caller] = /^arn:aws[a-z-]*:(?:iam|sts)::(\d{12}):([^\s]+)$/.exec(userArn) ?? [];
   if (caller === undefined || account !== accountId) return undefined;
   const [, role] = /^assumed-role\/([^/]+)\/[^/]+$/.exec(caller) ?? [];
@@ -66,15 +85,23 @@ function readPrincipal({ userArn, accountId }: { userArn: string; accountId: str
 
 /** The principal of a role, as in `toExchange`. The path is left out, because a role's name is unique in its account. */
 export function toRolePrincipal(roleArn: string): string {
-  const [, account = "", name = ""] = /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^\s]*\/)?([^/\s]+)$/.exec(roleArn) ?? [];
+  const [, account = "", name = ""] =
+    /^arn:aws[a-z-]*:iam::(\d{12}):role\/(?:[^\s]*\/)?([^/\s]+)$/.exec(roleArn) ?? [];
   if (name === "") throw new Error(`${roleArn} is not the ARN of a role.`);
   return `${account}:role/${name}`;
 }
 
 /** Reads the first parameter of that name, in any letter case, from `search` (with or without its question mark). */
-export function readQueryParameter({ search, name }: { search: string; name: string }): string | undefined {
+export function readQueryParameter({
+  search,
+  name,
+}: {
+  search: string;
+  name: string;
+}): string | undefined {
   if (search === "") return undefined;
   const wanted = name.toLowerCase();
-  for (const [key, value] of new URLSearchParams(search)) if (key.toLowerCase() === wanted) return value;
+  for (const [key, value] of new URLSearchParams(search))
+    if (key.toLowerCase() === wanted) return value;
   return undefined;
 }

@@ -6,7 +6,11 @@ import { get, type IncomingMessage } from "node:http";
  * Rejects with a message for a person unless `GET /healthz` answers 200 in time. Uses node:http, because `fetch` refuses ports that
  * browsers block, such as 6000 and 10080.
  */
-export async function checkHealth(request: { hostname: string; port: number; timeoutMs?: number }): Promise<void> {
+export async function checkHealth(request: {
+  hostname: string;
+  port: number;
+  timeoutMs?: number;
+}): Promise<void> {
   const { hostname, port, timeoutMs = 2000 } = request;
   const url = `http://${toReachableHost(hostname)}:${port}/healthz`;
   const status = await fetchStatus({ url, timeoutMs }).catch((cause: unknown) => {
@@ -15,9 +19,18 @@ export async function checkHealth(request: { hostname: string; port: number; tim
   if (status !== 200) throw new Error(`${url} answers ${status}.`);
 }
 
-async function fetchStatus({ url, timeoutMs }: { url: string; timeoutMs: number }): Promise<number | undefined> {
+async function fetchStatus({
+  url,
+  timeoutMs,
+}: {
+  url: string;
+  timeoutMs: number;
+}): Promise<number | undefined> {
   const request = get(url, { agent: false });
-  const timer = setTimeout(() => request.destroy(new Error("The server did not answer in time.")), timeoutMs);
+  const timer = setTimeout(
+    () => request.destroy(new Error("The server did not answer in time.")),
+    timeoutMs,
+  );
   try {
     const [response] = (await once(request, "response")) as [IncomingMessage];
     return response.statusCode;

@@ -40,11 +40,17 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
   const post = createPostHandler(settings);
   const a2aEndpoint = a2a?.endpoint;
   const faces = new Map<string, PathProtocols>([
-    ...Object.entries(dialects).map(([path, dialect]): [string, PathProtocols] => [path, { zoneDialect: dialect }]),
+    ...Object.entries(dialects).map(([path, dialect]): [string, PathProtocols] => [
+      path,
+      { zoneDialect: dialect },
+    ]),
     ["/", { zoneDialect: "zone", a2a: a2aEndpoint }],
     ["/invocations", { zoneDialect: "zone", a2a: a2aEndpoint }],
   ]);
-  const pages = new Map<string, (exchange: Exchange) => ExchangeResponse | Promise<ExchangeResponse>>([
+  const pages = new Map<
+    string,
+    (exchange: Exchange) => ExchangeResponse | Promise<ExchangeResponse>
+  >([
     // Only a caller that the platform has authenticated learns whether an agent is running.
     [
       "/ping",
@@ -58,7 +64,8 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
   if (a2a !== undefined) {
     // Some clients add a slash when they join URLs.
     for (const path of ["/a2a", "/a2a/"]) faces.set(path, { a2a: a2a.endpoint });
-    const card = (exchange: Exchange) => a2a.card({ version: readRequestedVersion(exchange), header: exchange.header });
+    const card = (exchange: Exchange) =>
+      a2a.card({ version: readRequestedVersion(exchange), header: exchange.header });
     for (const path of cardPaths) pages.set(path, card);
   }
 
@@ -76,9 +83,12 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
     const { method, path } = exchange;
     const face = faces.get(path);
     if (face === undefined) return servePage(exchange);
-    if (method !== "POST") return Promise.resolve(createEmptyAnswer({ status: 405, allow: "POST" }));
+    if (method !== "POST")
+      return Promise.resolve(createEmptyAnswer({ status: 405, allow: "POST" }));
     const answered = post({ exchange, face });
-    return path === "/invocations" ? answered.then((response) => ({ ...response, status: 200 })) : answered;
+    return path === "/invocations"
+      ? answered.then((response) => ({ ...response, status: 200 }))
+      : answered;
   };
 }
 
@@ -87,7 +97,10 @@ export function createRoutes(options: Settings): (exchange: Exchange) => Promise
  * ping: https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/runtime-http-protocol-contract.html
  */
 function toPing({ isBusy, sinceMs }: Activity) {
-  return { status: isBusy ? "HealthyBusy" : "Healthy", time_of_last_update: Math.floor(sinceMs / 1000) };
+  return {
+    status: isBusy ? "HealthyBusy" : "Healthy",
+    time_of_last_update: Math.floor(sinceMs / 1000),
+  };
 }
 
 /** Adapts the routes to web-standard servers. */
@@ -110,14 +123,21 @@ export function createWebHandler(
   };
 }
 
-function toWebBody({ status, body, abort }: Pick<ExchangeResponse, "status" | "body"> & { abort: AbortController }) {
+function toWebBody({
+  status,
+  body,
+  abort,
+}: Pick<ExchangeResponse, "status" | "body"> & { abort: AbortController }) {
   if (typeof body !== "string") return toWebStream({ pieces: body[Symbol.asyncIterator](), abort });
   // A Response with status 304 must not have a body, not even an empty one.
   return status === 304 ? null : body;
 }
 
 /** Reads a piece on demand, and none after the stream is canceled. */
-function toWebStream(request: { pieces: AsyncIterator<string>; abort: AbortController }): ReadableStream<Uint8Array> {
+function toWebStream(request: {
+  pieces: AsyncIterator<string>;
+  abort: AbortController;
+}): ReadableStream<Uint8Array> {
   const { pieces, abort } = request;
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -139,7 +159,10 @@ function toWebStream(request: { pieces: AsyncIterator<string>; abort: AbortContr
 /** Undefined in a process that ends between requests, such as a Lambda function. */
 export type Exposition = ProcessTelemetry["exposition"] | undefined;
 
-const statuses: { readonly [reason: string]: number | undefined } = { unauthenticated: 401, permission_denied: 403 };
+const statuses: { readonly [reason: string]: number | undefined } = {
+  unauthenticated: 401,
+  permission_denied: 403,
+};
 
 /**
  * Serves the metrics to callers that the authenticator admits. Answers 404 if metrics are off, and 503 if the caller cannot be checked now.
@@ -157,12 +180,18 @@ function createMetricsPage(options: {
       const shown = await exposition();
       if (shown === undefined) return createEmptyAnswer({ status: 404 });
       const headers = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-      return { status: 200, headers: { ...headers, "content-type": shown.contentType }, body: shown.body };
+      return {
+        status: 200,
+        headers: { ...headers, "content-type": shown.contentType },
+        body: shown.body,
+      };
     } catch (thrown) {
       const status = thrown instanceof SekishoError ? statuses[thrown.reason] : undefined;
       if (status === undefined) log.error("metrics_failed", { cause_kind: errorKind(thrown) });
       const refused = createEmptyAnswer({ status: status ?? 503 });
-      return status === 401 ? { ...refused, headers: { ...refused.headers, "www-authenticate": "Bearer" } } : refused;
+      return status === 401
+        ? { ...refused, headers: { ...refused.headers, "www-authenticate": "Bearer" } }
+        : refused;
     }
   };
 }

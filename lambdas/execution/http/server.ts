@@ -48,16 +48,30 @@ export async function startExecutionServer(options: {
   maxWaitingConnections?: number;
   log?: Log;
 }): Promise<ExecutionServer> {
-  const { host, hostname = "127.0.0.1", port, portSetting = "SEKISHO_EXECUTION_PORT or --port" } = options;
+  const {
+    host,
+    hostname = "127.0.0.1",
+    port,
+    portSetting = "SEKISHO_EXECUTION_PORT or --port",
+  } = options;
   const { platformPrincipal, stallMs, log = silentLog } = options;
-  const { maxConnections = defaultMaxConnections, maxWaitingConnections = defaultMaxWaitingConnections } = options;
+  const {
+    maxConnections = defaultMaxConnections,
+    maxWaitingConnections = defaultMaxWaitingConnections,
+  } = options;
   const urlHost = hostname.includes(":") ? `[${hostname}]` : hostname;
   const { authenticatorKind } = host;
-  const isKnown = authenticatorKind === "platform" ? platformPrincipal !== undefined : authenticatorKind !== "none";
+  const isKnown =
+    authenticatorKind === "platform"
+      ? platformPrincipal !== undefined
+      : authenticatorKind !== "none";
   if (!isKnown && !isLoopbackHost(urlHost)) {
-    const known = '"bearer", "jwt" or "web-identity" (or "platform" if the platform authenticates every caller)';
+    const known =
+      '"bearer", "jwt" or "web-identity" (or "platform" if the platform authenticates every caller)';
     const remedy = `Set execution.authenticator to ${known}, or listen on 127.0.0.1.`;
-    throw new Error(`Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`);
+    throw new Error(
+      `Anyone could run tasks on ${hostname}: the authenticator is "${authenticatorKind}". ${remedy}`,
+    );
   }
   const server = createServer({
     headersTimeout: headersTimeoutMs,
@@ -67,7 +81,10 @@ export async function startExecutionServer(options: {
     maxHeaderSize: 16 * 1024,
   });
   const closing = new AbortController();
-  const connections = createConnectionLimit({ max: maxConnections, maxWaiting: maxWaitingConnections });
+  const connections = createConnectionLimit({
+    max: maxConnections,
+    maxWaiting: maxWaitingConnections,
+  });
   server.on("connection", connections.add);
   const listener = { host, platformPrincipal, stallMs, closing: closing.signal, connections, log };
   server.on("request", createRequestListener(listener));
@@ -100,12 +117,21 @@ const noProtection: ConnectionProtection = { protect: () => () => {} };
 
 /** Serves `request.url`. Nothing may have read the body before, such as the body parser of a framework. */
 export function createRequestListener(options: ListenerOptions): RequestListener {
-  const { host, platformPrincipal, stallMs = defaultStallMs, closing, connections = noProtection, log } = options;
+  const {
+    host,
+    platformPrincipal,
+    stallMs = defaultStallMs,
+    closing,
+    connections = noProtection,
+    log,
+  } = options;
   return (request, response) => {
-    answer({ host, platformPrincipal, stallMs, closing, connections, request, response }).catch((error: unknown) => {
-      log.error("request_failed", { cause_kind: errorKind(error) });
-      response.destroy();
-    });
+    answer({ host, platformPrincipal, stallMs, closing, connections, request, response }).catch(
+      (error: unknown) => {
+        log.error("request_failed", { cause_kind: errorKind(error) });
+        response.destroy();
+      },
+    );
   };
 }
 
@@ -137,7 +163,10 @@ async function respond(asked: ServerRequest & { onBody: () => void }): Promise<v
   const { status, headers, body } = await host.exchange(createExchange(asked));
   if (typeof body === "string") {
     // The length beside a 304 would be that of the omitted body (RFC 9110, section 8.6).
-    response.writeHead(status, status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) });
+    response.writeHead(
+      status,
+      status === 304 ? headers : { ...headers, "content-length": Buffer.byteLength(body) },
+    );
     response.end(body);
   } else {
     response.writeHead(status, headers);
@@ -156,7 +185,8 @@ function createExchange(asked: ServerRequest & { onBody: () => void }): Exchange
   return {
     method,
     path: search === -1 ? url : url.slice(0, search),
-    query: (name) => (search === -1 ? undefined : readQueryParameter({ search: url.slice(search), name })),
+    query: (name) =>
+      search === -1 ? undefined : readQueryParameter({ search: url.slice(search), name }),
     header: (name) => readHeader(request, name),
     platformPrincipal,
     sourceAddress: request.socket.remoteAddress,
@@ -217,7 +247,13 @@ async function streamResponse(request: {
 }
 
 /** Resolves when more can be written or the connection is closed. */
-async function waitForDrain({ response, stallMs }: { response: ServerResponse; stallMs: number }): Promise<void> {
+async function waitForDrain({
+  response,
+  stallMs,
+}: {
+  response: ServerResponse;
+  stallMs: number;
+}): Promise<void> {
   const over = new AbortController();
   const { signal } = over;
   const cut = setTimeout(() => response.destroy(), stallMs);

@@ -2,12 +2,22 @@
 import * as z from "zod";
 import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { methods as contract, isDedupedId, type MethodName, type TaskResult } from "../../../contracts/methods.ts";
+import {
+  methods as contract,
+  isDedupedId,
+  type MethodName,
+  type TaskResult,
+} from "../../../contracts/methods.ts";
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { type AuthenticatedCaller, createParamsError, type MethodCall, type MethodHandlers } from "../http/exchange.ts";
+import {
+  type AuthenticatedCaller,
+  createParamsError,
+  type MethodCall,
+  type MethodHandlers,
+} from "../http/exchange.ts";
 import type { PassVote } from "../runs/feedback.ts";
 import { isAsking, isOver, questionEndsAtMs, voteChange } from "../tasks/changes.ts";
 import {
@@ -22,7 +32,10 @@ import {
 import type { Tasks } from "../tasks/tasks.ts";
 
 type DispatchResult = { result: unknown } | { error: SekishoError };
-export type Dispatch = (call: { request: JsonRpcRequest; caller: AuthenticatedCaller }) => Promise<DispatchResult>;
+export type Dispatch = (call: {
+  request: JsonRpcRequest;
+  caller: AuthenticatedCaller;
+}) => Promise<DispatchResult>;
 
 /** Compiled schemas check valid params eight times as fast. For invalid params they run the plain schema, so the issues are the same. */
 const paramsSchemas = Object.fromEntries(
@@ -30,7 +43,11 @@ const paramsSchemas = Object.fromEntries(
 ) as { [M in MethodName]: (typeof contract)[M]["params"] };
 
 /** Never rejects: whatever a method throws becomes an error. */
-export function createDispatch(options: { methods: MethodHandlers; metrics: Metrics; log: Log }): Dispatch {
+export function createDispatch(options: {
+  methods: MethodHandlers;
+  metrics: Metrics;
+  log: Log;
+}): Dispatch {
   const { methods, metrics, log } = options;
   return async ({ request, caller }) => {
     try {
@@ -59,12 +76,17 @@ function logRefusedRequest(input: {
 }): void {
   const { log, error, caller } = input;
   const { method, params, id } = input.request;
-  const { task_id: taskId, request_id: requestId } = Object(params) as { task_id?: unknown; request_id?: unknown };
+  const { task_id: taskId, request_id: requestId } = Object(params) as {
+    task_id?: unknown;
+    request_id?: unknown;
+  };
   const fields = {
     // A caller chooses an unknown method's name freely, so it is not logged.
     operation: isMethodName(method) ? method : undefined,
     task_id: error.details.task_id ?? toLoggableId(taskId),
-    request_id: toLoggableId(method === "execute_task" ? id : (requestId ?? error.details.correlation_id)),
+    request_id: toLoggableId(
+      method === "execute_task" ? id : (requestId ?? error.details.correlation_id),
+    ),
     trace_id: caller.trace && readTraceId(caller.trace),
     reason: error.reason,
     cause_kind: error.cause === undefined ? undefined : errorKind(error.cause),
@@ -91,7 +113,12 @@ export function isMethodName(name: string): name is MethodName {
   return Object.hasOwn(contract, name);
 }
 
-type MethodTimes = "syncBudgetMs" | "writingBudgetMs" | "pollAfterMs" | "pushedPollAfterMs" | "progressMs";
+type MethodTimes =
+  | "syncBudgetMs"
+  | "writingBudgetMs"
+  | "pollAfterMs"
+  | "pushedPollAfterMs"
+  | "progressMs";
 
 type MethodSettings = Pick<RunTimes, MethodTimes> & {
   tasks: Tasks;
@@ -101,8 +128,10 @@ type MethodSettings = Pick<RunTimes, MethodTimes> & {
   newId: () => string;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createMethods(settings: MethodSettings): MethodHandlers {
-  const { tasks, syncBudgetMs, writingBudgetMs, progressMs, passVote, isStopping, newId, now } = settings;
+  const { tasks, syncBudgetMs, writingBudgetMs, progressMs, passVote, isStopping, newId, now } =
+    settings;
   const { pollAfterMs, pushedPollAfterMs = pollAfterMs } = settings;
   const lastPolls = createLastPolls();
 
@@ -125,10 +154,15 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
 
   async function waitForAnswer(submitted: ExecutionTask): Promise<ExecutionTask> {
     const endMs = now() + syncBudgetMs;
-    const isDue = (seen: ExecutionTask) => isAsking(seen) || (isWriting(seen) && writingBudgetMs < syncBudgetMs);
+    const isDue = (seen: ExecutionTask) =>
+      isAsking(seen) || (isWriting(seen) && writingBudgetMs < syncBudgetMs);
     const task = await tasks.wait({ task: submitted, until: isDue, timeoutMs: syncBudgetMs });
     if (!isDue(task)) return task;
-    return tasks.wait({ task, until: isAsking, timeoutMs: Math.min(writingBudgetMs, endMs - now()) });
+    return tasks.wait({
+      task,
+      until: isAsking,
+      timeoutMs: Math.min(writingBudgetMs, endMs - now()),
+    });
   }
 
   function waitForNews(task: ExecutionTask, timeoutMs: number): Promise<ExecutionTask> {
@@ -157,7 +191,10 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
     },
 
     /** Returns the task's state. With `wait_ms`, waits until its state, progress or open question is another than the last poll saw. */
-    async get_task({ params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 }, caller }) {
+    async get_task({
+      params: { task_id: taskId, request_id: requestId, wait_ms: timeoutMs = 0 },
+      caller,
+    }) {
       const heldSinceMs = timeoutMs === 0 ? undefined : now();
       const task = await tasks.find({ principal: caller.principal, taskId, requestId });
       const latest = timeoutMs === 0 ? task : await waitForNews(task, timeoutMs);
@@ -166,7 +203,10 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
     },
 
     /** Cancels the task at once, even if its agent is still working. Canceling twice is fine. */
-    async cancel_task({ params: { task_id: taskId, request_id: requestId }, caller: { principal } }) {
+    async cancel_task({
+      params: { task_id: taskId, request_id: requestId },
+      caller: { principal },
+    }) {
       const task = await tasks.cancel({ principal, taskId, requestId });
       return { status: "canceled", task_id: task.id };
     },
@@ -190,7 +230,8 @@ export function createMethods(settings: MethodSettings): MethodHandlers {
       const change = voteChange({ voterId, vote, atMs: Date.parse(voted_at) });
       const task = await tasks.update({ principal, taskId, requestId, change });
       const { id: task_id, state: current } = task;
-      if (current !== "completed") throw new SekishoError("invalid_state", { details: { task_id, current } });
+      if (current !== "completed")
+        throw new SekishoError("invalid_state", { details: { task_id, current } });
       await passVote({ task, voterId });
       return { status: "recorded", task_id };
     },
@@ -239,7 +280,13 @@ export function openRpc(): OpenRpc {
 }
 
 /** Throws the task's own error if it failed or was canceled. */
-function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: number }): TaskResult {
+function taskResult({
+  task,
+  pollAfterMs,
+}: {
+  task: ExecutionTask;
+  pollAfterMs: number;
+}): TaskResult {
   const { id, correlationId, outcome, progress, question, artifacts } = task;
   if (question !== undefined) {
     const { prompt, options, fields, kind, messageId: question_id } = question;
@@ -257,13 +304,23 @@ function taskResult({ task, pollAfterMs }: { task: ExecutionTask; pollAfterMs: n
   }
   if (!isOver(task)) {
     const expires_at = new Date(task.expiresAtMs).toISOString();
-    return { status: "accepted", task_id: id, poll_after_ms: pollAfterMs, expires_at, ...(progress && { progress }) };
+    return {
+      status: "accepted",
+      task_id: id,
+      poll_after_ms: pollAfterMs,
+      expires_at,
+      ...(progress && { progress }),
+    };
   }
   if (outcome?.type === "success") {
     const { text, usage } = outcome;
     const extra = { ...(artifacts && { artifacts }), ...(usage && { usage }) };
     return { status: "success", response_text: text, ...extra, correlation_id: correlationId };
   }
-  const details = { task_id: id, correlation_id: correlationId, ...(outcome?.lost && { lost: true }) };
+  const details = {
+    task_id: id,
+    correlation_id: correlationId,
+    ...(outcome?.lost && { lost: true }),
+  };
   throw new SekishoError(outcome?.reason ?? "canceled", { details });
 }

@@ -18,8 +18,12 @@ function mend(artifact: unknown): unknown {
   );
   return {
     ...others,
-    ...(name !== undefined && { name: typeof name === "string" ? truncate(name, maxNameLength) : name }),
-    ...(base64 !== undefined && { base64: typeof base64 === "string" ? base64.replaceAll(/[\r\n]/g, "") : base64 }),
+    ...(name !== undefined && {
+      name: typeof name === "string" ? truncate(name, maxNameLength) : name,
+    }),
+    ...(base64 !== undefined && {
+      base64: typeof base64 === "string" ? base64.replaceAll(/[\r\n]/g, "") : base64,
+    }),
   };
 }
 
@@ -30,7 +34,10 @@ function hasOneContent({ text, base64, data, url }: Artifact): boolean {
 export const yieldedArtifactSchema = boundedMembers(
   z.preprocess(
     mend,
-    artifactSchema.refine(hasOneContent, "must have exactly one of `text`, `base64`, `data` and `url`"),
+    artifactSchema.refine(
+      hasOneContent,
+      "must have exactly one of `text`, `base64`, `data` and `url`",
+    ),
   ),
   maxMembers,
 );
@@ -43,5 +50,7 @@ export function refuseArtifact(request: {
 }): string | undefined {
   const { artifact, made, isReadableUrl } = request;
   if (made >= maxArtifacts) return "artifact: too_many";
-  return artifact.url === undefined || isReadableUrl(artifact.url) ? undefined : "artifact.url: not_public_https";
+  return artifact.url === undefined || isReadableUrl(artifact.url)
+    ? undefined
+    : "artifact.url: not_public_https";
 }

@@ -8,11 +8,20 @@ import { runAsAgent } from "./uncaught-errors.ts";
 const cleanUpMs = 5000;
 
 /** Ends the agent's generator, so that its `finally` runs. Never rejects. */
-export async function cleanUp({ updates, log }: { updates: AsyncGenerator<unknown>; log: Log }): Promise<void> {
+export async function cleanUp({
+  updates,
+  log,
+}: {
+  updates: AsyncGenerator<unknown>;
+  log: Log;
+}): Promise<void> {
   const late = new AbortController();
   const timer = setTimeout(() => late.abort(new CleanUpTimeout()), cleanUpMs);
   try {
-    await abortable({ promise: runAsAgent(log, () => updates.return(undefined)), signal: late.signal });
+    await abortable({
+      promise: runAsAgent(log, () => updates.return(undefined)),
+      signal: late.signal,
+    });
   } catch (thrown) {
     log.warn("agent_cleanup_failed", { cause_kind: errorKind(thrown) });
   } finally {

@@ -11,7 +11,12 @@ import { isTooDeep, lastOfEachId, truncate } from "../../shared/untrusted-input.
 import { isVisible } from "../../shared/visible-text.ts";
 import { type Agent, type AgentContext, type AgentTask, runAgent } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
-import { type ExecutionOutcome, type ExecutionTask, type OpenQuestion, toLoggableId } from "../tasks/execution-task.ts";
+import {
+  type ExecutionOutcome,
+  type ExecutionTask,
+  type OpenQuestion,
+  toLoggableId,
+} from "../tasks/execution-task.ts";
 import { refuseArtifact } from "./artifacts.ts";
 import { type Update, updateSchema } from "./update-schema.ts";
 
@@ -44,12 +49,24 @@ export async function collectOutcome(request: {
   /** Calls the agent's code, so that its uncaught errors are known as the agent's. */
   callAgent?: <T>(call: () => T) => T;
 }): Promise<AgentTurn> {
-  const { agent, task, context, made = [], isReadableUrl, onNews, end, callAgent = (call) => call() } = request;
+  const {
+    agent,
+    task,
+    context,
+    made = [],
+    isReadableUrl,
+    onNews,
+    end,
+    callAgent = (call) => call(),
+  } = request;
   const artifacts = [...made];
   let progress: RunReport["progress"];
   let bytes = artifacts.reduce((sum, artifact) => sum + jsonBytes(artifact), 0);
   const turn = (ended: TurnEnd): AgentTurn => ({ ended, artifacts });
-  const tooLarge = (): AgentTurn => ({ ended: { type: "failure", reason: "payload_too_large" }, artifacts: [] });
+  const tooLarge = (): AgentTurn => ({
+    ended: { type: "failure", reason: "payload_too_large" },
+    artifacts: [],
+  });
   const readUpdate = createUpdateReader(context.log);
   let updates: AsyncGenerator<unknown> | undefined;
   try {
@@ -71,7 +88,11 @@ export async function collectOutcome(request: {
           onNews({ progress, artifacts: [...artifacts] });
           continue;
         case "artifact": {
-          const refusal = refuseArtifact({ artifact: update.artifact, made: artifacts.length, isReadableUrl });
+          const refusal = refuseArtifact({
+            artifact: update.artifact,
+            made: artifacts.length,
+            isReadableUrl,
+          });
           if (refusal !== undefined) {
             context.log.warn("agent_artifact_left_out", { cause_kind: refusal });
             continue;
@@ -107,11 +128,20 @@ export async function collectOutcome(request: {
 }
 
 type Success = Extract<ExecutionOutcome, { type: "success" }>;
-type Answer = { text: string; usage?: Record<string, unknown> | undefined; direct?: boolean | undefined };
+type Answer = {
+  text: string;
+  usage?: Record<string, unknown> | undefined;
+  direct?: boolean | undefined;
+};
 
 function createSuccess({ text, usage: given, direct }: Answer): Success {
   const usage = given && dropBrokenCounts(given);
-  return { type: "success", text, ...(usage && { usage }), ...(direct === true && { direct: true }) };
+  return {
+    type: "success",
+    text,
+    ...(usage && { usage }),
+    ...(direct === true && { direct: true }),
+  };
 }
 
 const countNames: readonly string[] = ["input_tokens", "output_tokens", "total_tokens"];
@@ -119,7 +149,9 @@ const countNames: readonly string[] = ["input_tokens", "output_tokens", "total_t
 /** Drops token counts that are no integers from 0 on. Returns undefined if nothing is left. */
 function dropBrokenCounts(usage: Record<string, unknown>): Record<string, unknown> | undefined {
   const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0;
-  const fitting = Object.entries(usage).filter(([name, value]) => !countNames.includes(name) || isCount(value));
+  const fitting = Object.entries(usage).filter(
+    ([name, value]) => !countNames.includes(name) || isCount(value),
+  );
   return fitting.length === 0 ? undefined : Object.fromEntries(fitting);
 }
 
@@ -128,7 +160,13 @@ function answerBytes({ text, usage }: Answer): number {
 }
 
 /** Throws as `jsonBytes` does. */
-function isStorable({ outcome, artifacts }: { outcome: Success; artifacts: readonly Artifact[] }): boolean {
+function isStorable({
+  outcome,
+  artifacts,
+}: {
+  outcome: Success;
+  artifacts: readonly Artifact[];
+}): boolean {
   const isText = outcome.usage === undefined && artifacts.length === 0;
   if (isText) return isJsonWithin({ value: outcome, maxBytes: maxStoredBytes - "[]".length });
   return jsonBytes(outcome) + jsonBytes(artifacts) <= maxStoredBytes;
@@ -144,9 +182,16 @@ function jsonBytes(value: unknown): number {
 type Progress = Omit<Extract<Update, { type: "progress" }>, "type">;
 
 /** An update replaces the last progress, except for its partial text and its steps, which stay until there are newer ones. */
-function nextProgress({ update, known }: { update: Progress; known: RunReport["progress"] }): RunReport["progress"] {
+function nextProgress({
+  update,
+  known,
+}: {
+  update: Progress;
+  known: RunReport["progress"];
+}): RunReport["progress"] {
   const { text, percent, partial, steps = known?.steps } = update;
-  const written = partial === undefined ? known?.partial_text : truncate(partial, maxPartialTextLength);
+  const written =
+    partial === undefined ? known?.partial_text : truncate(partial, maxPartialTextLength);
   return {
     ...(text !== undefined && { text: truncate(text, maxProgressLength) }),
     ...(percent !== undefined && { percent: Math.min(100, Math.max(0, percent)) }),
@@ -158,7 +203,10 @@ function nextProgress({ update, known }: { update: Progress; known: RunReport["p
 /** The newest steps, with titles that fit, because a long plan is no reason to lose the answer. */
 function fittingSteps(steps: NonNullable<Progress["steps"]>): TaskStep[] {
   const newest = lastOfEachId(steps).slice(-maxSteps);
-  return newest.map(({ title, ...step }) => ({ ...step, title: truncate(title, maxStepTitleLength) }));
+  return newest.map(({ title, ...step }) => ({
+    ...step,
+    title: truncate(title, maxStepTitleLength),
+  }));
 }
 
 type Issue = { path: readonly PropertyKey[]; code: string };
@@ -177,7 +225,8 @@ function createUpdateReader(log: Log): (yielded: unknown) => Update | undefined 
       const mended = updateSchema.safeParse(withoutBroken(yielded, error?.issues ?? []));
       for (const { path, code } of error?.issues ?? []) {
         const cause_kind = `${["update", ...path.filter((part) => typeof part === "string")].join(".")}: ${code}`;
-        if (mended.success && !loggedCauses.has(cause_kind)) log.warn("agent_progress_left_out", { cause_kind });
+        if (mended.success && !loggedCauses.has(cause_kind))
+          log.warn("agent_progress_left_out", { cause_kind });
         loggedCauses.add(cause_kind);
       }
       if (mended.success) return mended.data;
@@ -189,15 +238,28 @@ function createUpdateReader(log: Log): (yielded: unknown) => Update | undefined 
 }
 
 function isProgress(yielded: unknown): yielded is Record<string, unknown> {
-  return typeof yielded === "object" && yielded !== null && "type" in yielded && yielded.type === "progress";
+  return (
+    typeof yielded === "object" &&
+    yielded !== null &&
+    "type" in yielded &&
+    yielded.type === "progress"
+  );
 }
 
-function withoutBroken(progress: Record<string, unknown>, issues: readonly Issue[]): Record<string, unknown> {
+function withoutBroken(
+  progress: Record<string, unknown>,
+  issues: readonly Issue[],
+): Record<string, unknown> {
   const broken = new Set(issues.map(({ path }) => path.slice(0, 2).join(".")));
   const { steps, ...others } = progress;
   const kept = Object.entries(others).filter(([name]) => !broken.has(name));
-  const fitting = Array.isArray(steps) ? steps.filter((_step, index) => !broken.has(`steps.${index}`)) : undefined;
-  return { ...Object.fromEntries(kept), ...(fitting && !broken.has("steps") && { steps: fitting }) };
+  const fitting = Array.isArray(steps)
+    ? steps.filter((_step, index) => !broken.has(`steps.${index}`))
+    : undefined;
+  return {
+    ...Object.fromEntries(kept),
+    ...(fitting && !broken.has("steps") && { steps: fitting }),
+  };
 }
 
 /** The span of one run. It belongs to the task's stored trace, whichever process runs the agent. */
@@ -238,7 +300,8 @@ export function endAgentSpan(request: {
 
 /** Reads the token counts, which model APIs name differently. */
 function readTokenCounts(usage: Record<string, unknown> = {}): Record<string, number | undefined> {
-  const first = (...names: string[]) => names.map((name) => usage[name]).find((value) => typeof value === "number");
+  const first = (...names: string[]) =>
+    names.map((name) => usage[name]).find((value) => typeof value === "number");
   return {
     "gen_ai.usage.input_tokens": first("input_tokens", "inputTokens", "prompt_tokens"),
     "gen_ai.usage.output_tokens": first("output_tokens", "outputTokens", "completion_tokens"),

@@ -5,7 +5,12 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import type { Log } from "../../shared/log.ts";
 import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { createHandleLook, type HandleLook, openTaskChanges, type PushOutbox } from "../a2a/push-outbox.ts";
+import {
+  createHandleLook,
+  type HandleLook,
+  openTaskChanges,
+  type PushOutbox,
+} from "../a2a/push-outbox.ts";
 import type { Agent } from "../agents/agent.ts";
 import { withDefaults } from "../host-settings.ts";
 import { isUnstarted } from "../tasks/changes.ts";
@@ -56,14 +61,24 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
 
   function createLook({ queue, outbox }: { queue: TaskQueue; outbox: PushOutbox }): HandleLook {
     const queued = createQueuedRuns({ ...common, taskQueue: queue, timeoutMs: storeTimeoutMs });
-    return createHandleLook({ store: guarded, advanceIfDue: createAdvanceIfDue({ ...common, runs: queued }), outbox });
+    return createHandleLook({
+      store: guarded,
+      advanceIfDue: createAdvanceIfDue({ ...common, runs: queued }),
+      outbox,
+    });
   }
 
   /**
    * Reads the task and starts it. False if it is not due. Retries while the store is unavailable, because a failed message stays hidden for
    * six times the function's time limit, and the task would be out of time.
    */
-  async function startTask({ taskId, signal }: { taskId: string; signal: AbortSignal }): Promise<boolean> {
+  async function startTask({
+    taskId,
+    signal,
+  }: {
+    taskId: string;
+    signal: AbortSignal;
+  }): Promise<boolean> {
     for (let attempt = 0; ; attempt++) {
       signal.throwIfAborted();
       try {
@@ -71,13 +86,21 @@ export function createExecutionWorker(options: WorkerOptions): ExecutionWorker {
         const task = await abortable({ promise: guarded.get({ id: taskId }), signal });
         const isDue = task !== undefined && isUnstarted(task);
         if (isDue) await runs.start({ task, isSubmission: false });
-        else log.info("task_not_due", { task_id: taskId, ...(task && createLogIds(task)), state: task?.state });
+        else
+          log.info("task_not_due", {
+            task_id: taskId,
+            ...(task && createLogIds(task)),
+            state: task?.state,
+          });
         return isDue;
       } catch (error) {
         signal.throwIfAborted();
         if (attempt === maxStarts - 1 || isNewerRecord(error)) throw error;
       }
-      await abortable({ promise: sleep(backoffMs({ ...startPause, attempt, random }), undefined, { signal }), signal });
+      await abortable({
+        promise: sleep(backoffMs({ ...startPause, attempt, random }), undefined, { signal }),
+        signal,
+      });
     }
   }
 

@@ -34,12 +34,20 @@ export function createPassVote({ agent: { feedback }, log }: { agent: Agent; log
 }
 
 /** Leaves the vote to the worker, which has the agent. */
-export function createQueueVote({ taskQueue, timeoutMs }: { taskQueue: TaskQueue; timeoutMs: number }): PassVote {
+export function createQueueVote({
+  taskQueue,
+  timeoutMs,
+}: {
+  taskQueue: TaskQueue;
+  timeoutMs: number;
+}): PassVote {
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "unavailable" });
   return async ({ task, voterId }) => {
     const body = encodeExecutionMessage({ vote: { taskId: task.id, voterId } });
-    await withinTime(taskQueue.send({ body, group: deriveCallerGroup(task) })).catch((cause: unknown) => {
-      throw new SekishoError("unavailable", { cause });
-    });
+    await withinTime(taskQueue.send({ body, group: deriveCallerGroup(task) })).catch(
+      (cause: unknown) => {
+        throw new SekishoError("unavailable", { cause });
+      },
+    );
   };
 }

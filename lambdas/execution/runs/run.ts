@@ -31,7 +31,12 @@ import {
   type RunTimes,
   type TaskInput,
 } from "../tasks/execution-task.ts";
-import { type ChangeTask, createFittingChange, dropHistory, type TaskSignal } from "../tasks/task-store.ts";
+import {
+  type ChangeTask,
+  createFittingChange,
+  dropHistory,
+  type TaskSignal,
+} from "../tasks/task-store.ts";
 import { isReadableUrl } from "./artifact-url.ts";
 import { cleanUp } from "./clean-up.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
@@ -57,7 +62,12 @@ export type Run = {
   returned: Promise<void>;
 };
 
-type HostTimes = "syncBudgetMs" | "writingBudgetMs" | "storeTimeoutMs" | "pollAfterMs" | "pushedPollAfterMs";
+type HostTimes =
+  | "syncBudgetMs"
+  | "writingBudgetMs"
+  | "storeTimeoutMs"
+  | "pollAfterMs"
+  | "pushedPollAfterMs";
 
 export type RunSettings = Omit<RunTimes, HostTimes> & {
   agent: Agent;
@@ -78,6 +88,7 @@ export type RunSettings = Omit<RunTimes, HostTimes> & {
 export type RunInput = TaskInput & { bot_token?: string };
 
 /** Starts the agent. `task` holds a lease of `owner`. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function startRun(request: {
   settings: RunSettings;
   task: ExecutionTask;
@@ -86,7 +97,8 @@ export function startRun(request: {
   log: Log;
 }): Run {
   const { settings, owner, params, log } = request;
-  const { agent, agentName, spans, changeTask, changeSignal, leaseMs, renewMs, lostAfterMs } = settings;
+  const { agent, agentName, spans, changeTask, changeSignal, leaseMs, renewMs, lostAfterMs } =
+    settings;
   const {
     retentionMs,
     progressMs,
@@ -113,7 +125,10 @@ export function startRun(request: {
   let seen = latest;
   const stopListening = changeSignal.listen({ id: latest.id, listener: (task) => (seen = task) });
   let renewTimer = setTimeout(keepLease, renewMs);
-  const deadlineTimer = setTimeout(() => stop("timeout"), Math.max(0, latest.deadlineAtMs - startedAtMs));
+  const deadlineTimer = setTimeout(
+    () => stop("timeout"),
+    Math.max(0, latest.deadlineAtMs - startedAtMs),
+  );
 
   function stop(why: StopCause): void {
     if (cause !== undefined || isSettled) return;
@@ -157,7 +172,9 @@ export function startRun(request: {
     const { artifacts: _made, ...rest } = news;
     const { partial_text: _written, ...progress } = news.progress ?? {};
     const least = { ...(news.progress && { progress }) };
-    return createFittingChange([news, rest, least].map((each) => reportChange({ owner, news: each })));
+    return createFittingChange(
+      [news, rest, least].map((each) => reportChange({ owner, news: each })),
+    );
   }
 
   function createTurnChange({ ended, artifacts: made }: AgentTurn): TaskChange {
@@ -184,7 +201,10 @@ export function startRun(request: {
         return await write(createTurnChange(turn));
       } catch (error) {
         if (now() >= countsAsLostAtMs()) {
-          return log.error("outcome_not_stored", { reason: "unavailable", cause_kind: errorKind(error) });
+          return log.error("outcome_not_stored", {
+            reason: "unavailable",
+            cause_kind: errorKind(error),
+          });
         }
         await sleep(backoffMs({ attempt, baseMs: 100, capMs: 2000, random }));
       }
@@ -192,13 +212,28 @@ export function startRun(request: {
   }
 
   async function run(): Promise<void> {
-    const { requestId, principal, id: taskId, deadlineAtMs, answers, a2a, artifacts: made } = latest;
+    const {
+      requestId,
+      principal,
+      id: taskId,
+      deadlineAtMs,
+      answers,
+      a2a,
+      artifacts: made,
+    } = latest;
     const { signal } = abort;
     const readAttachment = createReadAttachment({ publicFetch, signal, log });
     const messageId = answers?.at(-1)?.id ?? String(requestId);
     const conversation = a2a?.contextId ?? params.session_id;
-    const contextId = conversation === undefined ? undefined : deriveConversationId({ principal, conversation });
-    const ids = { requestId: String(requestId), taskId, messageId, contextId, caller: deriveCallerId(principal) };
+    const contextId =
+      conversation === undefined ? undefined : deriveConversationId({ principal, conversation });
+    const ids = {
+      requestId: String(requestId),
+      taskId,
+      messageId,
+      contextId,
+      caller: deriveCallerId(principal),
+    };
     if (startedAtMs >= deadlineAtMs) stop("timeout");
     const task = createAgentTask({ params, answers });
     const work = async (span: OpenSpan) => {
@@ -245,7 +280,10 @@ export function startRun(request: {
     if (cause === "superseded") return;
     const failure = latest.outcome?.type === "failure" ? latest.outcome : undefined;
     const reason = failure?.lost ? "lost" : (failure?.reason ?? "none");
-    metrics.add("sekisho_executions_total", { state: cause === "canceled" ? "canceled" : latest.state, reason });
+    metrics.add("sekisho_executions_total", {
+      state: cause === "canceled" ? "canceled" : latest.state,
+      reason,
+    });
   }
 
   const ended = run();
@@ -262,13 +300,28 @@ function toStopOutcome(cause: StopCause): ExecutionOutcome | undefined {
 }
 
 /** The parts of a Slack message are its text and its attachments. The session id is not passed on, because a caller can send any value. */
-function createAgentTask(options: { params: RunInput; answers: ExecutionTask["answers"] }): AgentTask {
+function createAgentTask(options: {
+  params: RunInput;
+  answers: ExecutionTask["answers"];
+}): AgentTask {
   const { answers = [] } = options;
   const { parts, text, attachments = [], session_id: _callersWord, ...params } = options.params;
-  const files = attachments.map(({ url, name, mimetype }) => ({ url, filename: name, mediaType: mimetype }));
+  const files = attachments.map(({ url, name, mimetype }) => ({
+    url,
+    filename: name,
+    mediaType: mimetype,
+  }));
   const own: Part[] = [...(text === "" ? [] : [{ text }]), ...files];
-  const said = answers.map(({ id: _id, questionId: _questionId, fingerprint: _fingerprint, ...answer }) => answer);
-  return { ...params, text, ...(attachments.length > 0 && { attachments }), parts: parts ?? own, answers: said };
+  const said = answers.map(
+    ({ id: _id, questionId: _questionId, fingerprint: _fingerprint, ...answer }) => answer,
+  );
+  return {
+    ...params,
+    text,
+    ...(attachments.length > 0 && { attachments }),
+    parts: parts ?? own,
+    answers: said,
+  };
 }
 
 type LatestWriter<T> = {
@@ -325,11 +378,13 @@ export function createReadAttachment(options: {
   return async ({ attachment: { url, sha256 }, maxBytes = defaultMaxBytes }) => {
     try {
       const bytes = await runAsHost(() => publicFetch({ url, maxBytes, timeoutMs, signal }));
-      const isIntact = sha256 === undefined || createHash("sha256").update(bytes).digest("hex") === sha256;
+      const isIntact =
+        sha256 === undefined || createHash("sha256").update(bytes).digest("hex") === sha256;
       if (!isIntact) throw new SekishoError("invalid_response");
       return bytes;
     } catch (thrown) {
-      if (!signal.aborted) log.warn("attachment_not_read", { reason: SekishoError.from(thrown).reason });
+      if (!signal.aborted)
+        log.warn("attachment_not_read", { reason: SekishoError.from(thrown).reason });
       throw thrown;
     }
   };
@@ -349,12 +404,18 @@ export function createLocalAttachmentFetch(options: {
   const { verificationPort } = options;
   const elsewhere = createPublicFetch();
   const onLoopback = createPublicFetch({ allowLoopback: true });
-  return (request) => (isLocalFile(request.url, verificationPort()) ? onLoopback(request) : elsewhere(request));
+  return (request) =>
+    isLocalFile(request.url, verificationPort()) ? onLoopback(request) : elsewhere(request);
 }
 
 /** The URL parser has already resolved `..` in the path and normalized the address. */
 function isLocalFile(address: string, port: number | undefined): boolean {
   const url = parseUrl(address);
-  if (url?.protocol !== "http:" || !isLoopbackHost(url.hostname) || !url.pathname.startsWith(localPath)) return false;
+  if (
+    url?.protocol !== "http:" ||
+    !isLoopbackHost(url.hostname) ||
+    !url.pathname.startsWith(localPath)
+  )
+    return false;
   return Number(url.port || 80) === port;
 }

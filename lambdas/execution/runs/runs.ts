@@ -59,7 +59,16 @@ export function createRuns(
     slots?: RunSlots;
   },
 ): AgentRuns {
-  const { agentName, newId, metrics, log, changeTask, now, leaseMs, slots = unlimitedSlots } = settings;
+  const {
+    agentName,
+    newId,
+    metrics,
+    log,
+    changeTask,
+    now,
+    leaseMs,
+    slots = unlimitedSlots,
+  } = settings;
   /** Keeps only the latest run per task, because an answer can arrive before the run that asked has finished. */
   const runs = new Map<string, Run>();
   const underWay = new Set<Run>();
@@ -74,11 +83,15 @@ export function createRuns(
 
   async function startOne({ task, botToken }: Start): Promise<ExecutionTask | undefined> {
     const owner = newId();
-    const claim = () => changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
+    const claim = () =>
+      changeTask({ task, change: startChange({ owner, untilMs: now() + leaseMs }) });
     // Tried twice, because the store may have granted the lease although the call failed. No other process would then start the task.
     const won = await claim().catch(claim);
     if (!won.changed || won.task?.params === undefined) return won.task;
-    const params: RunInput = { ...won.task.params, ...(botToken !== undefined && { bot_token: botToken }) };
+    const params: RunInput = {
+      ...won.task.params,
+      ...(botToken !== undefined && { bot_token: botToken }),
+    };
     const ofTask = log.with({ ...createLogIds(task), agent: agentName });
     ofTask.info("task_started");
     const run = startRun({ settings, task: won.task, owner, params, log: ofTask });
@@ -146,7 +159,10 @@ export function createQueuedRuns(options: {
   async function enqueue(task: ExecutionTask): Promise<void> {
     try {
       await withinTime(
-        taskQueue.send({ body: encodeExecutionMessage({ taskId: task.id }), group: deriveCallerGroup(task) }),
+        taskQueue.send({
+          body: encodeExecutionMessage({ taskId: task.id }),
+          group: deriveCallerGroup(task),
+        }),
       );
     } catch (error) {
       const fields = { reason: "unavailable", cause_kind: errorKind(error) };
@@ -188,18 +204,34 @@ export function createAdvanceIfDue(options: {
   now: () => number;
   log: Log;
 }): AdvanceIfDue {
-  const { runs, changeTask, lifetime = endlessLifetime, lostAfterMs, retentionMs, metrics, now, log } = options;
+  const {
+    runs,
+    changeTask,
+    lifetime = endlessLifetime,
+    lostAfterMs,
+    retentionMs,
+    metrics,
+    now,
+    log,
+  } = options;
   return async (task) => {
     // The next read in another process starts it there.
     if (isUnstarted(task) && !lifetime.canFinish(task)) return task;
-    if (isUnstarted(task)) return (await runs.start({ task, isSubmission: false })) ?? throwTaskGone();
+    if (isUnstarted(task))
+      return (await runs.start({ task, isSubmission: false })) ?? throwTaskGone();
     const nowMs = now();
     const expiresAtMs = nowMs + retentionMs;
     if (isUnanswered({ task, nowMs })) {
-      return (await changeTask({ task, change: expiryChange({ nowMs, expiresAtMs }) })).task ?? throwTaskGone();
+      return (
+        (await changeTask({ task, change: expiryChange({ nowMs, expiresAtMs }) })).task ??
+        throwTaskGone()
+      );
     }
     if (runs.has(task.id) || !isLost({ task, nowMs, lostAfterMs })) return task;
-    const given = await changeTask({ task, change: lossChange({ nowMs, lostAfterMs, expiresAtMs }) });
+    const given = await changeTask({
+      task,
+      change: lossChange({ nowMs, lostAfterMs, expiresAtMs }),
+    });
     if (given.changed) {
       metrics.add("sekisho_executions_total", { state: "failed", reason: "lost" });
       log.error("task_lost", { ...createLogIds(task), reason: "execution_failed" });
@@ -231,7 +263,13 @@ const clockStepMs = 1000;
 export const leastUnnamedMs = 15 * 60_000;
 
 /** `processLeftMs` says how long the platform lets the process live from now on. */
-export function createLifetime({ processLeftMs, now }: { processLeftMs: () => number; now: () => number }): Lifetime {
+export function createLifetime({
+  processLeftMs,
+  now,
+}: {
+  processLeftMs: () => number;
+  now: () => number;
+}): Lifetime {
   const leftMs = () => Math.max(0, processLeftMs() - marginMs);
   return {
     leftMs,
@@ -244,7 +282,10 @@ export function createLifetime({ processLeftMs, now }: { processLeftMs: () => nu
 }
 
 /** The lifetime of a process that only its owner ends. */
-export const endlessLifetime: Lifetime = { leftMs: () => Number.POSITIVE_INFINITY, canFinish: () => true };
+export const endlessLifetime: Lifetime = {
+  leftMs: () => Number.POSITIVE_INFINITY,
+  canFinish: () => true,
+};
 
 /** Nothing was started or stored, so the caller may use another session. */
 export function createSessionEndingError(): SekishoError {

@@ -29,7 +29,10 @@ export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }):
 
   return <T>(work: Promise<T>, toError = (thrown: unknown) => thrown) =>
     new Promise<T>((resolve, reject) => {
-      const wait = { dueMs: performance.now() + ms, end: () => reject(toError(new SekishoError(reason))) };
+      const wait = {
+        dueMs: performance.now() + ms,
+        end: () => reject(toError(new SekishoError(reason))),
+      };
       waits.add(wait);
       if (timer === undefined) startTimer(ms);
       // Whatever work does after its time is over counts no more.

@@ -48,14 +48,20 @@ export function handleUncaughtErrors(options: {
     const kind = errorKind(error);
     const frame = agentFrame ?? frames[0];
     if (runLog === undefined && agentFrame === undefined) {
-      log.error("host_error_uncaught", { cause_kind: kind, source_line: frame && describePlace(frame) });
+      log.error("host_error_uncaught", {
+        cause_kind: kind,
+        source_line: frame && describePlace(frame),
+      });
       process.exit(1);
     }
     const agentLog = runLog ?? log;
     const isDue = limiters.get(agentLog) ?? createMinuteLimiter({ now });
     limiters.set(agentLog, isDue);
     if (!isDue(`${kind} ${frame && formatPlace(frame)}`)) return;
-    agentLog.error("agent_error_uncaught", { cause_kind: kind, source_line: frame && describePlace(frame) });
+    agentLog.error("agent_error_uncaught", {
+      cause_kind: kind,
+      source_line: frame && describePlace(frame),
+    });
     try {
       show?.(error);
     } catch {

@@ -43,18 +43,30 @@ export const updateSchema = z.discriminatedUnion("type", [
       type: z.literal("question"),
       prompt: visibleText(maxPromptLength),
       options: z
-        .array(questionOptionSchema.extend({ id: optionIdSchema, label: visibleText(maxLabelLength) }))
+        .array(
+          questionOptionSchema.extend({ id: optionIdSchema, label: visibleText(maxLabelLength) }),
+        )
         .min(1)
         .max(maxOptions)
-        .refine((options) => new Set(options.map(({ id }) => id)).size === options.length, "two options have one id")
+        .refine(
+          (options) => new Set(options.map(({ id }) => id)).size === options.length,
+          "two options have one id",
+        )
         .optional(),
       fields: questionFieldsSchema.optional(),
       kind: z.literal("auth").optional(),
     })
-    .refine(({ options, fields, kind }) => fields === undefined || (options === undefined && kind === undefined), {
-      path: ["fields"],
-      message: "cannot be used together with `options` or `kind`",
-    }),
-  z.object({ type: z.literal("failure"), reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]) }),
+    .refine(
+      ({ options, fields, kind }) =>
+        fields === undefined || (options === undefined && kind === undefined),
+      {
+        path: ["fields"],
+        message: "cannot be used together with `options` or `kind`",
+      },
+    ),
+  z.object({
+    type: z.literal("failure"),
+    reason: z.enum(["execution_failed", "plan_error", "budget_exceeded"]),
+  }),
 ]);
 export type Update = z.infer<typeof updateSchema>;

@@ -23,7 +23,9 @@ export type TaskChange = (task: ExecutionTask) => ExecutionTask | undefined;
  */
 export function startChange({ owner, untilMs }: { owner: string; untilMs: number }): TaskChange {
   return (task) =>
-    isUnstarted(task) || isHeldBy(task, owner) ? { ...task, state: "working", lease: { owner, untilMs } } : undefined;
+    isUnstarted(task) || isHeldBy(task, owner)
+      ? { ...task, state: "working", lease: { owner, untilMs } }
+      : undefined;
 }
 
 /** The longest time between two copies of a task's queue message. */
@@ -37,7 +39,9 @@ export function requeueChange({ nowMs, everyMs }: { nowMs: number; everyMs: numb
   return (task) => {
     const { queuedAtMs = task.changedAtMs } = task;
     const gapMs = Math.max(everyMs, Math.min(queuedAtMs - task.changedAtMs, longestGapMs));
-    return isUnstarted(task) && nowMs - queuedAtMs > gapMs ? { ...task, queuedAtMs: nowMs } : undefined;
+    return isUnstarted(task) && nowMs - queuedAtMs > gapMs
+      ? { ...task, queuedAtMs: nowMs }
+      : undefined;
   };
 }
 
@@ -87,14 +91,18 @@ export function answerChange(request: {
   return (task) => {
     if (task.state !== "input_required") return undefined;
     const { question: _question, ...rest } = task;
-    const said = [createQuestionMessage(task), message ?? createAnswerMessage({ task, answer })].filter(
-      (each) => each !== undefined,
-    );
+    const said = [
+      createQuestionMessage(task),
+      message ?? createAnswerMessage({ task, answer }),
+    ].filter((each) => each !== undefined);
     const answers = [...(task.answers ?? []), answer];
     // The question was asked when the task entered its state.
     const deadlineAtMs = task.deadlineAtMs + Math.max(0, nowMs - task.changedAtMs);
     const expiresAtMs = Math.max(task.expiresAtMs, deadlineAtMs + retentionMs);
-    return addMessages({ task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs }, messages: said });
+    return addMessages({
+      task: { ...rest, state: "working", answers, deadlineAtMs, expiresAtMs },
+      messages: said,
+    });
   };
 }
 
@@ -118,10 +126,18 @@ export function endChange(request: {
 }
 
 /** Ends a task whose question expired. */
-export function expiryChange({ nowMs, expiresAtMs }: { nowMs: number; expiresAtMs: number }): TaskChange {
+export function expiryChange({
+  nowMs,
+  expiresAtMs,
+}: {
+  nowMs: number;
+  expiresAtMs: number;
+}): TaskChange {
   const outcome: ExecutionOutcome = { type: "failure", reason: "timeout" };
   return (task) =>
-    isUnanswered({ task, nowMs }) ? endTask({ task, state: "failed", outcome, expiresAtMs }) : undefined;
+    isUnanswered({ task, nowMs })
+      ? endTask({ task, state: "failed", outcome, expiresAtMs })
+      : undefined;
 }
 
 export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: number }): boolean {
@@ -129,16 +145,25 @@ export function isUnanswered({ task, nowMs }: { task: ExecutionTask; nowMs: numb
 }
 
 /** When the question expires: at its own time, or else at the task's deadline. */
-export function questionEndsAtMs({ question, deadlineAtMs }: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
+export function questionEndsAtMs({
+  question,
+  deadlineAtMs,
+}: Pick<ExecutionTask, "question" | "deadlineAtMs">): number {
   return question?.expiresAtMs ?? deadlineAtMs;
 }
 
 /** Ends a task as lost: its lease expired and `lostAfterMs` passed without a renewal. The agent never runs again. */
-export function lossChange(request: { nowMs: number; lostAfterMs: number; expiresAtMs: number }): TaskChange {
+export function lossChange(request: {
+  nowMs: number;
+  lostAfterMs: number;
+  expiresAtMs: number;
+}): TaskChange {
   const outcome: ExecutionOutcome = { type: "failure", reason: "execution_failed", lost: true };
   const { expiresAtMs } = request;
   return (task) =>
-    isLost({ task, ...request }) ? endTask({ task, state: "failed", outcome, expiresAtMs }) : undefined;
+    isLost({ task, ...request })
+      ? endTask({ task, state: "failed", outcome, expiresAtMs })
+      : undefined;
 }
 
 export function cancelChange({ expiresAtMs }: { expiresAtMs: number }): TaskChange {
@@ -153,14 +178,23 @@ export function voteChange(given: NonNullable<ExecutionTask["votes"]>[number]): 
   return (task) => {
     const { votes = [], state } = task;
     const known = votes.find(({ voterId }) => voterId === given.voterId);
-    if (state !== "completed" || (known !== undefined && known.atMs >= given.atMs)) return undefined;
+    if (state !== "completed" || (known !== undefined && known.atMs >= given.atMs))
+      return undefined;
     return { ...task, votes: [...votes.filter((one) => one !== known), given].slice(-maxVoters) };
   };
 }
 
-export function isLost(request: { task: ExecutionTask; nowMs: number; lostAfterMs: number }): boolean {
+export function isLost(request: {
+  task: ExecutionTask;
+  nowMs: number;
+  lostAfterMs: number;
+}): boolean {
   const { task, nowMs, lostAfterMs } = request;
-  return task.state === "working" && task.lease !== undefined && nowMs >= task.lease.untilMs + lostAfterMs;
+  return (
+    task.state === "working" &&
+    task.lease !== undefined &&
+    nowMs >= task.lease.untilMs + lostAfterMs
+  );
 }
 
 /** True if the task waits for a run: it is new, or its question was answered. */
@@ -210,7 +244,14 @@ function endTask(request: {
   }));
   const asked = createQuestionMessage(task);
   const removed = { params: undefined, lease: undefined, progress: undefined, question: undefined };
-  const ended = { ...task, ...removed, state, expiresAtMs, ...(outcome && { outcome }), ...(answers && { answers }) };
+  const ended = {
+    ...task,
+    ...removed,
+    state,
+    expiresAtMs,
+    ...(outcome && { outcome }),
+    ...(answers && { answers }),
+  };
   return addMessages({ task: withoutUnknown(ended), messages: asked === undefined ? [] : [asked] });
 }
 
@@ -218,7 +259,11 @@ function endTask(request: {
 const maxPassed = 10;
 
 /** Sets the time of the change of state, to which a listed task also moves in the listing. An A2A task keeps the state that it left. */
-export function enterState(change: { from: ExecutionTask; task: ExecutionTask; nowMs: number }): ExecutionTask {
+export function enterState(change: {
+  from: ExecutionTask;
+  task: ExecutionTask;
+  nowMs: number;
+}): ExecutionTask {
   const { from, task, nowMs } = change;
   const { a2a, listedAtMs } = task;
   const passed = a2a && [...(a2a.passed ?? []), toPassedState(from)].slice(-maxPassed);
@@ -237,21 +282,36 @@ function toPassedState({ state, changedAtMs: atMs, question }: ExecutionTask): P
 }
 
 /** Rebuilds the records of the states between two records, and adds the later record. */
-export function listRecordsBetween(request: { previous: ExecutionTask; next: ExecutionTask }): ExecutionTask[] {
+export function listRecordsBetween(request: {
+  previous: ExecutionTask;
+  next: ExecutionTask;
+}): ExecutionTask[] {
   const { previous, next } = request;
   const passed = next.a2a?.passed ?? [];
-  const index = passed.findIndex(({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs);
-  const unseen = index < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(index + 1);
+  const index = passed.findIndex(
+    ({ state, atMs }) => state === previous.state && atMs === previous.changedAtMs,
+  );
+  const unseen =
+    index < 0 ? passed.filter(({ atMs }) => atMs > previous.changedAtMs) : passed.slice(index + 1);
   return [...unseen.map((state) => restorePassedState({ record: next, passed: state })), next];
 }
 
-function restorePassedState(request: { record: ExecutionTask; passed: PassedState }): ExecutionTask {
+function restorePassedState(request: {
+  record: ExecutionTask;
+  passed: PassedState;
+}): ExecutionTask {
   const { outcome: _outcome, progress: _progress, question: _question, ...record } = request.record;
   const { state, atMs, messageId, kind } = request.passed;
   const was = { ...record, state, changedAtMs: atMs };
   if (messageId === undefined) return was;
-  const { parts = [] } = record.a2a?.messages.find((message) => message.messageId === messageId) ?? {};
+  const { parts = [] } =
+    record.a2a?.messages.find((message) => message.messageId === messageId) ?? {};
   const fields = readQuestionFields(parts);
-  const question = { prompt: joinTextParts(parts), messageId, ...(fields && { fields }), ...(kind && { kind }) };
+  const question = {
+    prompt: joinTextParts(parts),
+    messageId,
+    ...(fields && { fields }),
+    ...(kind && { kind }),
+  };
   return { ...was, question };
 }

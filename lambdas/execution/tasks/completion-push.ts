@@ -42,7 +42,10 @@ export function createCompletionPush(options: {
   const gaps = new Map<string, { timer: NodeJS.Timeout; waiting?: ExecutionTask }>();
 
   async function push({ to, task }: { to: TaskQueue; task: ExecutionTask }): Promise<void> {
-    const completion: Completion = { request_id: String(task.requestId).toLowerCase(), task_id: task.id };
+    const completion: Completion = {
+      request_id: String(task.requestId).toLowerCase(),
+      task_id: task.id,
+    };
     try {
       await withinTime(to.send({ body: JSON.stringify(completion) }));
       log.debug("completion_pushed", createLogIds(task));
@@ -87,7 +90,8 @@ export function createCompletionPush(options: {
    * replies, because `answer_task` does not wait.
    */
   function isAnswered({ before, task }: { before: ExecutionTask; task: ExecutionTask }): boolean {
-    const isToldEarly = before.progress?.partial_text !== undefined && writingBudgetMs < syncBudgetMs;
+    const isToldEarly =
+      before.progress?.partial_text !== undefined && writingBudgetMs < syncBudgetMs;
     return isToldEarly || task.answers !== undefined || now() - task.createdAtMs >= syncBudgetMs;
   }
 
@@ -99,7 +103,8 @@ export function createCompletionPush(options: {
         const { task, changed } = result;
         const hasEnded = task === undefined || isTurnOver(task);
         if (hasEnded) dropProgress(request.task.id);
-        if (task === undefined || !changed || !isPushWanted({ before: request.task, task })) return result;
+        if (task === undefined || !changed || !isPushWanted({ before: request.task, task }))
+          return result;
         const change = { before: request.task, task };
         if (beginsAnswer(change)) dropProgress(task.id);
         if (hasEnded) pushNow({ to: queue, task });

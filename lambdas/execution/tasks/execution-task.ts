@@ -102,7 +102,11 @@ const outcomeSchema = z.discriminatedUnion("type", [
     /** An A2A client that still waits gets a message instead of a task. */
     direct: z.literal(true).optional(),
   }),
-  z.object({ type: z.literal("failure"), reason: failureReasonSchema, lost: z.literal(true).optional() }),
+  z.object({
+    type: z.literal("failure"),
+    reason: failureReasonSchema,
+    lost: z.literal(true).optional(),
+  }),
 ]);
 export type ExecutionOutcome = z.infer<typeof outcomeSchema>;
 
@@ -144,7 +148,9 @@ const executionTaskSchema = z.object({
   /** Present in the states `completed`, `failed` and `rejected`. */
   outcome: outcomeSchema.optional(),
   /** The votes on the answer: the latest one of each person, the newest last. */
-  votes: z.array(z.object({ voterId: z.string(), vote: z.enum(["up", "down"]), atMs: z.number() })).optional(),
+  votes: z
+    .array(z.object({ voterId: z.string(), vote: z.enum(["up", "down"]), atMs: z.number() }))
+    .optional(),
   a2a: a2aSchema.optional(),
 });
 export type ExecutionTask = z.infer<typeof executionTaskSchema>;
@@ -160,19 +166,40 @@ export function withoutUnknown(task: ExecutionTask): ExecutionTask {
 }
 
 /** Derives the task id from a request id that is a UUID in any letter case. Returns undefined for others, which are not deduplicated. */
-export function deriveTaskId(request: { principal: string; requestId: RequestId }): string | undefined {
+export function deriveTaskId(request: {
+  principal: string;
+  requestId: RequestId;
+}): string | undefined {
   const { principal, requestId } = request;
   return isDedupedId(requestId) ? deriveId([principal, requestId.toLowerCase()]) : undefined;
 }
 
 /** Derives the task id from any A2A message id, because A2A requires unique ones (section 4.1.4). */
-export function deriveMessageTaskId({ principal, messageId }: { principal: string; messageId: string }): string {
+export function deriveMessageTaskId({
+  principal,
+  messageId,
+}: {
+  principal: string;
+  messageId: string;
+}): string {
   return deriveId(["a2a", principal, messageId]);
 }
 
 /** Identifies what a request asks for. Leaves out what differs between repetitions: signed URLs, history and remaining time. */
-export function createFingerprint({ channel, text, thread_ts, user_id, attachments = [] }: ExecuteTaskParams): string {
-  return digest([channel, text, thread_ts ?? null, user_id ?? null, attachments.map(({ id }) => id)]);
+export function createFingerprint({
+  channel,
+  text,
+  thread_ts,
+  user_id,
+  attachments = [],
+}: ExecuteTaskParams): string {
+  return digest([
+    channel,
+    text,
+    thread_ts ?? null,
+    user_id ?? null,
+    attachments.map(({ id }) => id),
+  ]);
 }
 
 /** Hashes the JSON of `content`. Undefined members do not count. */
@@ -192,7 +219,8 @@ export function deriveId(names: readonly string[]): string {
  * the zone has no secret in most deployments. So someone who sees an id can confirm a guess of the principal. The id gives no access.
  */
 export function deriveCallerId(principal: string): string {
-  if (latestCaller?.principal !== principal) latestCaller = { principal, id: deriveId(["caller", principal]) };
+  if (latestCaller?.principal !== principal)
+    latestCaller = { principal, id: deriveId(["caller", principal]) };
   return latestCaller.id;
 }
 
@@ -203,7 +231,13 @@ let latestCaller: { principal: string; id: string } | undefined;
  * Derives the id of a conversation that an agent sees. `conversation` is the caller's own id for it. The principal goes into the hash, so
  * that no caller reaches what an agent remembers of another caller's conversation.
  */
-export function deriveConversationId({ principal, conversation }: { principal: string; conversation: string }): string {
+export function deriveConversationId({
+  principal,
+  conversation,
+}: {
+  principal: string;
+  conversation: string;
+}): string {
   return deriveId(["conversation", principal, conversation]);
 }
 
@@ -211,10 +245,17 @@ export function deriveConversationId({ principal, conversation }: { principal: s
 const maxMessagesBytes = 32 * 1024;
 
 /** Adds messages and keeps the newest that fit; one that is too large by itself loses its content. Only A2A tasks have messages. */
-export function addMessages({ task, messages }: { task: ExecutionTask; messages: readonly Message[] }): ExecutionTask {
+export function addMessages({
+  task,
+  messages,
+}: {
+  task: ExecutionTask;
+  messages: readonly Message[];
+}): ExecutionTask {
   if (task.a2a === undefined || messages.length === 0) return task;
   const all = [...task.a2a.messages, ...messages];
-  if (isJsonWithin({ value: all, maxBytes: maxMessagesBytes })) return { ...task, a2a: { ...task.a2a, messages: all } };
+  if (isJsonWithin({ value: all, maxBytes: maxMessagesBytes }))
+    return { ...task, a2a: { ...task.a2a, messages: all } };
   const kept: Message[] = [];
   let bytes = 0;
   for (const said of all.reverse()) {
@@ -236,7 +277,10 @@ export function createQuestionMessage({ id, a2a, question }: ExecutionTask): Mes
 }
 
 /** An answer that came over the zone contract, as an A2A message. */
-export function createAnswerMessage(options: { task: ExecutionTask; answer: PersonAnswer }): Message {
+export function createAnswerMessage(options: {
+  task: ExecutionTask;
+  answer: PersonAnswer;
+}): Message {
   const { answer } = options;
   const { id, a2a } = options.task;
   const { id: messageId, text, option_id = "", fields } = answer;
@@ -266,7 +310,12 @@ export function isPushed({ callback, requestId }: ExecutionTask): boolean {
 /** The log fields of a task, with the operation that began it. */
 export function createLogIds({ id, requestId, trace, a2a }: ExecutionTask): LogFields {
   const operation = a2a === undefined ? "execute_task" : "SendMessage";
-  return { task_id: id, request_id: toLoggableId(requestId), trace_id: readTraceId(trace), operation };
+  return {
+    task_id: id,
+    request_id: toLoggableId(requestId),
+    trace_id: readTraceId(trace),
+    operation,
+  };
 }
 
 /** Undefined for an id that is not a UUID: a caller chooses it freely, so it stays out of the log. */

@@ -20,7 +20,11 @@ export type ExecutionStore = Pick<TaskStore<ExecutionTask>, "get" | "create" | "
  * Limits the time of every call and maps failures to `unavailable`, except for the RangeError of an unknown cursor. After the deadline a
  * write may still happen; repeating it is harmless, because writes compare revisions.
  */
-export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: number; log: Log }): ExecutionStore {
+export function createGuardedStore(options: {
+  store: ExecutionStore;
+  timeoutMs: number;
+  log: Log;
+}): ExecutionStore {
   const { store, timeoutMs, log } = options;
   const withinTime = createTimeLimit({ ms: timeoutMs, reason: "timeout" });
   function guarded<T>(request: {
@@ -33,21 +37,31 @@ export function createGuardedStore(options: { store: ExecutionStore; timeoutMs: 
       // An unknown cursor is the caller's mistake.
       if (operation === "store_list" && error instanceof RangeError) return error;
       const ids = { task_id: item?.id, request_id: toLoggableId(item?.requestId) };
-      log.error("store_failed", { ...ids, operation, reason: "unavailable", cause_kind: errorKind(error) });
+      log.error("store_failed", {
+        ...ids,
+        operation,
+        reason: "unavailable",
+        cause_kind: errorKind(error),
+      });
       return new SekishoError("unavailable", { cause: error });
     });
   }
   return {
     get: (request) => guarded({ work: store.get(request), operation: "store_get", item: request }),
-    create: (request) => guarded({ work: store.create(request), operation: "store_create", item: request.item }),
-    replace: (request) => guarded({ work: store.replace(request), operation: "store_replace", item: request.item }),
+    create: (request) =>
+      guarded({ work: store.create(request), operation: "store_create", item: request.item }),
+    replace: (request) =>
+      guarded({ work: store.replace(request), operation: "store_replace", item: request.item }),
     list: (request) => guarded({ work: store.list(request), operation: "store_list" }),
   };
 }
 
 /** `task` is the current record, or undefined if it has expired. `changed` is false if its state forbids the change. */
 type ChangeResult = { task: ExecutionTask | undefined; changed: boolean };
-export type ChangeTask = (request: { task: ExecutionTask; change: TaskChange }) => Promise<ChangeResult>;
+export type ChangeTask = (request: {
+  task: ExecutionTask;
+  change: TaskChange;
+}) => Promise<ChangeResult>;
 
 /** The random delay of a writer that lost several times, so that one of many writers wins each round. */
 const pause = { baseMs: 1, capMs: 50 };
@@ -65,11 +79,13 @@ export function createChangeTask(options: {
     let known: ExecutionTask | undefined = task;
     return retryOnConflict<ChangeResult>({
       async attempt(count) {
-        if (count > attemptsAtOnce) await sleep(backoffMs({ ...pause, attempt: count - 1, random }));
+        if (count > attemptsAtOnce)
+          await sleep(backoffMs({ ...pause, attempt: count - 1, random }));
         if (count > 0) known = await store.get({ id: task.id });
         const next: ExecutionTask | undefined = known && change(known);
         if (known === undefined || next === undefined) return { task: known, changed: false };
-        const item = next.state === known.state ? next : enterState({ from: known, task: next, nowMs: now() });
+        const item =
+          next.state === known.state ? next : enterState({ from: known, task: next, nowMs: now() });
         const stored = await store.replace({ item });
         if (stored === undefined) return conflict;
         changeSignal.ring(stored);
@@ -216,7 +232,15 @@ export async function* watchTask(request: {
   until?: ((task: ExecutionTask) => boolean) | undefined;
   signal: AbortSignal;
 }): AsyncGenerator<ExecutionTask> {
-  const { task, changeSignal, isRunningHere, isStopped, reread, until = isTurnOver, signal } = request;
+  const {
+    task,
+    changeSignal,
+    isRunningHere,
+    isStopped,
+    reread,
+    until = isTurnOver,
+    signal,
+  } = request;
   let latest = task;
   let wake = () => {};
   const see = (seen: ExecutionTask) => {

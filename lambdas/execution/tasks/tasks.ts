@@ -8,7 +8,12 @@ import { transitionError } from "../../../contracts/methods.ts";
 import type { FieldValues } from "../../../contracts/question-fields.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import { isVisible } from "../../shared/visible-text.ts";
-import { type CallerLimits, createParamsError, createTooManyCallsError, unlimitedSlots } from "../http/exchange.ts";
+import {
+  type CallerLimits,
+  createParamsError,
+  createTooManyCallsError,
+  unlimitedSlots,
+} from "../http/exchange.ts";
 import type { Runs } from "../runs/runs.ts";
 import {
   type AdvanceIfDue,
@@ -18,7 +23,14 @@ import {
   leastUnnamedMs,
   throwTaskGone,
 } from "../runs/runs.ts";
-import { answerChange, cancelChange, isAsking, isOver, isUnstarted, type TaskChange } from "./changes.ts";
+import {
+  answerChange,
+  cancelChange,
+  isAsking,
+  isOver,
+  isUnstarted,
+  type TaskChange,
+} from "./changes.ts";
 import {
   addMessages,
   deriveTaskId,
@@ -100,23 +112,37 @@ type TaskSettings = {
   isStopped: () => boolean;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createTasks(settings: TaskSettings): Tasks {
-  const { store, runs, changeSignal, changeTask, advanceIfDue, lifetime = endlessLifetime, maxTaskMs } = settings;
+  const {
+    store,
+    runs,
+    changeSignal,
+    changeTask,
+    advanceIfDue,
+    lifetime = endlessLifetime,
+    maxTaskMs,
+  } = settings;
   const { retentionMs, now, newId, random = Math.random, isStopped } = settings;
-  const { callerLimits = { runs: unlimitedSlots, calls: unlimitedSlots }, mayWait = () => true } = settings;
+  const { callerLimits = { runs: unlimitedSlots, calls: unlimitedSlots }, mayWait = () => true } =
+    settings;
 
   /** Numbers the waits, each of which is an open call. */
   let waits = 0;
 
   async function read({ principal, taskId, requestId }: TaskName): Promise<ExecutionTask> {
-    const id = taskId ?? (requestId === undefined ? undefined : deriveTaskId({ principal, requestId }));
+    const id =
+      taskId ?? (requestId === undefined ? undefined : deriveTaskId({ principal, requestId }));
     const task = id === undefined ? undefined : await store.get({ id });
     if (task?.principal !== principal) throw new SekishoError("task_not_found");
     return task;
   }
 
   /** `refusal` says why a new task may not begin here; an earlier request's task is still found. */
-  async function createOrFind(wanted: ExecutionTask, refusal: SekishoError | undefined): Promise<ExecutionTask> {
+  async function createOrFind(
+    wanted: ExecutionTask,
+    refusal: SekishoError | undefined,
+  ): Promise<ExecutionTask> {
     const created = refusal === undefined ? await store.create({ item: wanted }) : undefined;
     const task = created ?? (await store.get({ id: wanted.id }));
     if (task !== undefined) return task;
@@ -133,11 +159,20 @@ export function createTasks(settings: TaskSettings): Tasks {
       throw new SekishoError("already_exists", { details: { task_id: task.id } });
     if (!isUnstarted(task)) return advanceIfDue(task);
     if (!lifetime.canFinish(task)) throw createSessionEndingError();
-    return (await runs.start({ task, isSubmission: true, botToken: submission.botToken })) ?? throwTaskGone();
+    return (
+      (await runs.start({ task, isSubmission: true, botToken: submission.botToken })) ??
+      throwTaskGone()
+    );
   }
 
   /** Why the task may not begin here now; undefined if it may. */
-  function refuseToBegin({ task, hasSlot }: { task: ExecutionTask; hasSlot: boolean }): SekishoError | undefined {
+  function refuseToBegin({
+    task,
+    hasSlot,
+  }: {
+    task: ExecutionTask;
+    hasSlot: boolean;
+  }): SekishoError | undefined {
     if (!lifetime.canFinish(task)) return createSessionEndingError();
     return hasSlot ? undefined : createTooManyCallsError({ random });
   }
@@ -150,7 +185,13 @@ export function createTasks(settings: TaskSettings): Tasks {
 
   return {
     async submit(submission) {
-      const wanted = createExecutionTask({ submission, maxTaskMs, leftMs: lifetime.leftMs(), retentionMs, newId });
+      const wanted = createExecutionTask({
+        submission,
+        maxTaskMs,
+        leftMs: lifetime.leftMs(),
+        retentionMs,
+        newId,
+      });
       // The run then holds the same slot.
       const release = callerLimits.runs.take(wanted);
       const refusal = refuseToBegin({ task: wanted, hasSlot: release !== undefined });
@@ -172,9 +213,18 @@ export function createTasks(settings: TaskSettings): Tasks {
       const isToBegin = isAsking(task) || isUnstarted(task);
       const release = callerLimits.runs.take(task);
       try {
-        const refusal = isToBegin ? refuseToBegin({ task, hasSlot: release !== undefined }) : undefined;
+        const refusal = isToBegin
+          ? refuseToBegin({ task, hasSlot: release !== undefined })
+          : undefined;
         if (refusal !== undefined) throw refusal;
-        const change = createAnswerChange({ answer, message, alongside, isNew, nowMs: now(), retentionMs });
+        const change = createAnswerChange({
+          answer,
+          message,
+          alongside,
+          isNew,
+          nowMs: now(),
+          retentionMs,
+        });
         const { task: current = throwTaskGone(), changed } = await changeTask({ task, change });
         if (!changed) checkRepetition({ task: current, answer, message, isNew });
         if (!isUnstarted(current)) return current;
@@ -200,7 +250,12 @@ export function createTasks(settings: TaskSettings): Tasks {
     },
     advanceIfDue,
     async list({ principal, cursor, limit }) {
-      return store.list({ index: "principal", key: principal, limit, ...(cursor !== undefined && { cursor }) });
+      return store.list({
+        index: "principal",
+        key: principal,
+        limit,
+        ...(cursor !== undefined && { cursor }),
+      });
     },
     watch: ({ task, ...rest }) => watchTask({ ...toWatchRequest(task), ...rest }),
     async wait({ task: asked, until, timeoutMs }) {
@@ -253,9 +308,11 @@ export function createExecutionTask(options: {
   retentionMs: number;
   newId: () => string;
 }): ExecutionTask {
-  const { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a } = options.submission;
+  const { principal, taskId, requestId, fingerprint, input, trace, receivedAtMs, a2a } =
+    options.submission;
   const { maxTaskMs, leftMs = Number.POSITIVE_INFINITY, retentionMs, newId } = options;
-  const deadlineAtMs = receivedAtMs + Math.min(input.timeout_ms ?? Math.max(leftMs, leastUnnamedMs), maxTaskMs);
+  const deadlineAtMs =
+    receivedAtMs + Math.min(input.timeout_ms ?? Math.max(leftMs, leastUnnamedMs), maxTaskMs);
   const id = taskId ?? newId();
   const requestName = String(requestId);
   const task: ExecutionTask = {
@@ -264,7 +321,8 @@ export function createExecutionTask(options: {
     state: "submitted",
     principal,
     requestId,
-    correlationId: input.correlation_id ?? (requestName.length > maxCorrelationIdLength ? id : requestName),
+    correlationId:
+      input.correlation_id ?? (requestName.length > maxCorrelationIdLength ? id : requestName),
     fingerprint,
     trace,
     createdAtMs: receivedAtMs,
@@ -277,7 +335,9 @@ export function createExecutionTask(options: {
   if (a2a === undefined) return task;
   const { contextId, message, pushConfigs } = a2a;
   const own = { contextId, messages: [], ...(pushConfigs && { pushConfigs }) };
-  return checkSize(addMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }));
+  return checkSize(
+    addMessages({ task: { ...task, listedAtMs: receivedAtMs, a2a: own }, messages: [message] }),
+  );
 }
 
 /**
@@ -352,22 +412,33 @@ function checkAnswer(request: {
       { path: isMessage ? ["message", "metadata"] : ["option_id"], message: "was not offered" },
     ]);
   }
-  const isBlank = !isVisible(text) && parts.every((part) => part.text !== undefined && !isVisible(part.text));
+  const isBlank =
+    !isVisible(text) && parts.every((part) => part.text !== undefined && !isVisible(part.text));
   const saysNothing = option_id === undefined && fields === undefined && isBlank;
   if (saysNothing) {
     throw createParamsError([
-      { path: isMessage ? ["message", "parts"] : ["text"], message: "must not be blank without an option" },
+      {
+        path: isMessage ? ["message", "parts"] : ["text"],
+        message: "must not be blank without an option",
+      },
     ]);
   }
   return fields === undefined ? undefined : checkFields({ values: fields, question, isMessage });
 }
 
-function checkFields(request: { values: FieldValues; question: OpenQuestion; isMessage: boolean }): FieldValues {
+function checkFields(request: {
+  values: FieldValues;
+  question: OpenQuestion;
+  isMessage: boolean;
+}): FieldValues {
   const { values, question, isMessage } = request;
   const checked = checkFieldValues({ fields: question.fields ?? [], values });
   if ("values" in checked) return checked.values;
   const path = isMessage ? ["message", "parts", "fields"] : ["fields"];
   throw createParamsError(
-    checked.problems.map(({ id, problem }) => ({ path: [...path, id], message: describeFieldProblem(problem) })),
+    checked.problems.map(({ id, problem }) => ({
+      path: [...path, id],
+      message: describeFieldProblem(problem),
+    })),
   );
 }

@@ -104,7 +104,9 @@ export function createCachedValue<T>({
     get({ refreshAfterMs } = {}) {
       const good = peek();
       if (!good) return loadOrStale();
-      const isDue = [refreshAfterMs, good.refreshAfterMs].some((ageMs) => ageMs !== undefined && !isYounger(ageMs));
+      const isDue = [refreshAfterMs, good.refreshAfterMs].some(
+        (ageMs) => ageMs !== undefined && !isYounger(ageMs),
+      );
       const hasFailed = startedAtMs !== cachedAtMs;
       const mayTry = !loading && (!hasFailed || isPast(retryAfterMs));
       return isDue && mayTry ? loadOrStale() : good.value;
@@ -139,7 +141,8 @@ export function pauseAfterFailure<T>({
 }): () => Promise<T> {
   let failure: { error: unknown; atMs: number; forMs: number } | undefined;
   return async () => {
-    if (failure !== undefined && elapsedMs(failure.atMs, now()) < failure.forMs) throw failure.error;
+    if (failure !== undefined && elapsedMs(failure.atMs, now()) < failure.forMs)
+      throw failure.error;
     try {
       return await load();
     } catch (error) {
@@ -222,7 +225,13 @@ export function createCachedValues<T>({
       return { staleMs, ...loaded };
     };
     const value = createCachedValue<T>({ load, now, retryAfterMs: refreshPauseMs });
-    const entry: Entry<T> = { value, isLoaded: false, read, waiting: 0, controller: new AbortController() };
+    const entry: Entry<T> = {
+      value,
+      isLoaded: false,
+      read,
+      waiting: 0,
+      controller: new AbortController(),
+    };
     return entry;
   }
 
@@ -241,7 +250,8 @@ export function createCachedValues<T>({
       const good = entry.value.peek();
       const found = entry.value.get({ refreshAfterMs });
       if (!(found instanceof Promise)) return found;
-      const waiting = good === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(refreshWaitMs)]);
+      const waiting =
+        good === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(refreshWaitMs)]);
       entry.waiting += 1;
       try {
         return await abortable({ promise: found, signal: waiting });

@@ -7,7 +7,11 @@ import { abortable } from "./waiting.ts";
 export type FreshCredential<T> = { credential: T; lifetimeMs: number; renewAfterMs?: number };
 
 /** Options for tests. `timeoutMs` limits one fetch. */
-export type CredentialCacheOptions = { timeoutMs?: number; now?: () => number; random?: () => number };
+export type CredentialCacheOptions = {
+  timeoutMs?: number;
+  now?: () => number;
+  random?: () => number;
+};
 
 export type CachedCredential<T> = {
   /** Returns at once if the cached credential is usable. Otherwise fetches one, and rejects as `fetch` does or with a time-out. */
@@ -28,12 +32,22 @@ export function createCachedCredential<T>(
     retryAfterMs?: number;
   },
 ): CachedCredential<T> {
-  const { fetch, timeoutMs = 5000, retryAfterMs = 10_000, now = Date.now, random = Math.random } = options;
+  const {
+    fetch,
+    timeoutMs = 5000,
+    retryAfterMs = 10_000,
+    now = Date.now,
+    random = Math.random,
+  } = options;
   async function load() {
     const signal = AbortSignal.timeout(timeoutMs);
     const fresh = await abortable({ promise: fetch({ signal }), signal });
     const { credential, lifetimeMs, renewAfterMs = lifetimeMs * 0.8 } = fresh;
-    return { value: credential, keepMs: lifetimeMs * 0.95, refreshAfterMs: renewAfterMs * (1 + random() / 8) };
+    return {
+      value: credential,
+      keepMs: lifetimeMs * 0.95,
+      refreshAfterMs: renewAfterMs * (1 + random() / 8),
+    };
   }
   const cached = createCachedValue({ load, now, retryAfterMs });
   return { current: cached.get, forget: cached.forget };

@@ -20,7 +20,12 @@ export function createCachedSecret(options: {
   keepMs?: number;
   rereadAfterMs?: number;
 }): CachedSecret {
-  const { readSecret, now = Date.now, readTimeoutMs = 1000, keepMs = Number.POSITIVE_INFINITY } = options;
+  const {
+    readSecret,
+    now = Date.now,
+    readTimeoutMs = 1000,
+    keepMs = Number.POSITIVE_INFINITY,
+  } = options;
   const { rereadAfterMs = 30_000 } = options;
   let last = "";
   async function load() {

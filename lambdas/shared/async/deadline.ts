@@ -1,9 +1,18 @@
 /** Limits on waiting. Work that cannot be stopped may continue, but its result is ignored. */
 
 /** Settles as `work` does, or rejects with a `TimeoutError` after `timeoutMs`, like `AbortSignal.timeout`. */
-export async function withinDeadline<T>({ work, timeoutMs }: { work: Promise<T>; timeoutMs: number }): Promise<T> {
+export async function withinDeadline<T>({
+  work,
+  timeoutMs,
+}: {
+  work: Promise<T>;
+  timeoutMs: number;
+}): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new DOMException("It took too long.", "TimeoutError")), timeoutMs);
+  const timer = setTimeout(
+    () => reject(new DOMException("It took too long.", "TimeoutError")),
+    timeoutMs,
+  );
   try {
     return await Promise.race([work, late]);
   } finally {
@@ -12,7 +21,10 @@ export async function withinDeadline<T>({ work, timeoutMs }: { work: Promise<T>;
 }
 
 /** Settles as `work` does, or resolves to undefined after `timeoutMs`. */
-export async function waitAtMost<T>(request: { work: Promise<T>; timeoutMs: number }): Promise<T | undefined> {
+export async function waitAtMost<T>(request: {
+  work: Promise<T>;
+  timeoutMs: number;
+}): Promise<T | undefined> {
   const { work, timeoutMs } = request;
   const { promise: late, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(resolve, timeoutMs, undefined);

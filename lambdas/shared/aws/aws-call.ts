@@ -46,7 +46,11 @@ export type AwsCall = <T>(request: {
  */
 export function createAwsCall(options: AwsCallOptions): AwsCall {
   const { service, region, credentials, endpointOf, timeoutMs, now = Date.now } = options;
-  const { attemptTimeoutMs = 3000, connectTimeoutMs = 1000, maxResponseBytes: maxBytes = 1024 * 1024 } = options;
+  const {
+    attemptTimeoutMs = 3000,
+    connectTimeoutMs = 1000,
+    maxResponseBytes: maxBytes = 1024 * 1024,
+  } = options;
   const { maxAttempts, retryBaseMs: baseMs, random } = options;
   const url = endpointOf(service);
   const sign = createSigner({ service, region, credentials });
@@ -77,9 +81,18 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
         work: sign({ method: "POST", url, headers, body, atMs: sent.atMs }),
         timeoutMs: limitMs(attemptTimeoutMs),
       });
-      const signed = await (signal === undefined ? signing : abortable({ promise: signing, signal }));
+      const signed = await (signal === undefined
+        ? signing
+        : abortable({ promise: signing, signal }));
       const timeoutMs = limitMs(attemptTimeoutMs + waitMs);
-      const answer = await send({ headers: signed, body, timeoutMs, connectTimeoutMs, maxBytes, signal });
+      const answer = await send({
+        headers: signed,
+        body,
+        timeoutMs,
+        connectTimeoutMs,
+        maxBytes,
+        signal,
+      });
       const { wasWrong } = sent.end(answer);
       const parsed = parse(answer);
       if (parsed !== undefined) return parsed.result;
@@ -127,6 +140,9 @@ function createServerClock({ now }: { now: () => number }) {
 
 function readRetryAfter({ headers }: Answer, nowMs: number): { retryAfterMs?: number } {
   const { "x-amz-retry-after": ms } = headers;
-  const retryAfterMs = typeof ms === "string" ? Number(ms) : parseRetryAfter({ header: headers["retry-after"], nowMs });
+  const retryAfterMs =
+    typeof ms === "string"
+      ? Number(ms)
+      : parseRetryAfter({ header: headers["retry-after"], nowMs });
   return retryAfterMs === undefined || Number.isNaN(retryAfterMs) ? {} : { retryAfterMs };
 }

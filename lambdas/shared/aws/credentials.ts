@@ -1,6 +1,11 @@
 /** AWS credentials as a function, so that rotated ones take effect. */
 
-export type AwsCredentials = { accessKeyId: string; secretAccessKey: string; sessionToken?: string; expiration?: Date };
+export type AwsCredentials = {
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string;
+  expiration?: Date;
+};
 export type AwsCredentialsProvider = () => Promise<AwsCredentials>;
 
 /** Region, credentials and endpoints, which every call to AWS needs. */

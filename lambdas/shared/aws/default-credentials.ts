@@ -5,7 +5,9 @@ import type { AwsCredentialsProvider } from "./credentials.ts";
 export function defaultAwsCredentials(): AwsCredentialsProvider {
   let provider: Promise<AwsCredentialsProvider> | undefined;
   return async () => {
-    provider ??= import("@aws-sdk/credential-provider-node").then(({ defaultProvider }) => defaultProvider());
+    provider ??= import("@aws-sdk/credential-provider-node").then(({ defaultProvider }) =>
+      defaultProvider(),
+    );
     return (await provider)();
   };
 }

@@ -62,7 +62,8 @@ function explainFailure({ headers, body }: Pick<Answer, "headers" | "body">): Fa
   if (!isJsonObject(answer)) return { name: "NoJsonAnswer" };
   const name = errorName({ answer, headers });
   const message = answer.message ?? answer.Message;
-  const isExpired = name === "InvalidSignatureException" && String(message).includes("Signature expired");
+  const isExpired =
+    name === "InvalidSignatureException" && String(message).includes("Signature expired");
   return { name, isTransient: isExpired, item: answer.Item };
 }
 
@@ -70,11 +71,19 @@ function explainFailure({ headers, body }: Pick<Answer, "headers" | "body">): Fa
  * An error that the service itself declares has its namespace, as in `com.amazonaws.sqs#QueueDoesNotExist`. Any other error of SQS has its
  * name in the header for old clients, which is what the SDK uses.
  */
-function errorName({ answer, headers }: { answer: Record<string, unknown>; headers: Answer["headers"] }): string {
+function errorName({
+  answer,
+  headers,
+}: {
+  answer: Record<string, unknown>;
+  headers: Answer["headers"];
+}): string {
   const type = answer.__type;
   const isDeclared = typeof type === "string" && type.startsWith("com.amazonaws.");
   const [oldCode] = String(headers["x-amzn-query-error"] ?? "").split(";");
-  const candidates = isDeclared ? [type] : [oldCode, type, answer.code, headers["x-amzn-errortype"]];
+  const candidates = isDeclared
+    ? [type]
+    : [oldCode, type, answer.code, headers["x-amzn-errortype"]];
   const found = candidates.find((candidate) => typeof candidate === "string" && candidate !== "");
   return toErrorName(String(found ?? ""));
 }

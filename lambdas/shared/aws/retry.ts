@@ -36,18 +36,43 @@ export class AwsCallError extends Error {
 }
 
 const throttlingNames: ReadonlySet<string> = new Set([
-  ...["BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete"],
+  ...[
+    "BandwidthLimitExceeded",
+    "EC2ThrottledException",
+    "LimitExceededException",
+    "PriorRequestNotComplete",
+  ],
   ...["ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled"],
-  ...["RequestThrottledException", "SlowDown", "ThrottledException", "Throttling", "ThrottlingException"],
+  ...[
+    "RequestThrottledException",
+    "SlowDown",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+  ],
   ...["TooManyRequestsException", "TransactionInProgressException"],
 ]);
 /** The last one has the trait `retryable` in the model of DynamoDB. */
 const transientNames: ReadonlySet<string> = new Set([
-  ...["TimeoutError", "RequestTimeout", "RequestTimeoutException", "ReplicatedWriteConflictException"],
+  ...[
+    "TimeoutError",
+    "RequestTimeout",
+    "RequestTimeoutException",
+    "ReplicatedWriteConflictException",
+  ],
 ]);
 const transientStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 const transientCodes: ReadonlySet<string> = new Set([
-  ...["ECONNRESET", "ECONNREFUSED", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH", "ENOTFOUND", "EAI_AGAIN"],
+  ...[
+    "ECONNRESET",
+    "ECONNREFUSED",
+    "EPIPE",
+    "ETIMEDOUT",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+  ],
 ]);
 
 type Kind = "throttling" | "transient";
@@ -57,10 +82,14 @@ function retryKind(thrown: unknown): Kind | undefined {
   if (thrown instanceof AwsCallError) {
     const { name, status, isTransient } = thrown;
     if (status === 429 || throttlingNames.has(name)) return "throttling";
-    return isTransient || transientStatuses.has(status) || transientNames.has(name) ? "transient" : undefined;
+    return isTransient || transientStatuses.has(status) || transientNames.has(name)
+      ? "transient"
+      : undefined;
   }
   const { name, code }: { name?: unknown; code?: unknown } = Object(thrown);
-  return transientNames.has(String(name)) || transientCodes.has(String(code)) ? "transient" : undefined;
+  return transientNames.has(String(name)) || transientCodes.has(String(code))
+    ? "transient"
+    : undefined;
 }
 
 /** The quota of one client, and what a retry takes from it. A call that succeeds gives back what its last retry took, or else 1. */
@@ -76,15 +105,29 @@ export type Retries = {
    * Rejects with the last failure. `leftMs` is the time that the call still has: a pause that is longer is not begun. A repeated call may
    * have had an effect before.
    */
-  run<T>(request: { attempt: () => Promise<T>; leftMs: () => number; signal?: AbortSignal | undefined }): Promise<T>;
+  run<T>(request: {
+    attempt: () => Promise<T>;
+    leftMs: () => number;
+    signal?: AbortSignal | undefined;
+  }): Promise<T>;
 };
 
 /** `baseMs` is the longest first pause after a failure other than throttling. */
-export function createRetries(options: { maxAttempts?: number; baseMs?: number; random?: () => number } = {}): Retries {
+export function createRetries(
+  options: { maxAttempts?: number; baseMs?: number; random?: () => number } = {},
+): Retries {
   const { maxAttempts = 3, baseMs = 50, random = Math.random } = options;
   let quota = fullQuota;
 
-  function pauseMs({ kind, attempt, error }: { kind: Kind; attempt: number; error: unknown }): number {
+  function pauseMs({
+    kind,
+    attempt,
+    error,
+  }: {
+    kind: Kind;
+    attempt: number;
+    error: unknown;
+  }): number {
     const ownMs = backoffMs({
       attempt,
       baseMs: kind === "throttling" ? throttlingBaseMs : baseMs,

@@ -13,12 +13,16 @@ export function createReadManagedSecret(aws: AwsDependencies): ReadManagedSecret
   return async ({ id }) => {
     const { SecretString: value } = await client.call("GetSecretValue", { SecretId: id });
     if (typeof value === "string" && value !== "") return value;
-    throw new Error(`The secret ${id} in Secrets Manager holds no text. Store its value as text (SecretString).`);
+    throw new Error(
+      `The secret ${id} in Secrets Manager holds no text. Store its value as text (SecretString).`,
+    );
   };
 }
 
 /** Reads the secrets of a stage. Rejects for a reference to an environment variable, which a stage does not have. */
-export function createReadStageSecret(dependencies: AwsDependencies): (reference: SecretReference) => Promise<string> {
+export function createReadStageSecret(
+  dependencies: AwsDependencies,
+): (reference: SecretReference) => Promise<string> {
   const readManagedSecret = createReadManagedSecret(dependencies);
   return async (reference) => {
     if ("secretsManager" in reference) return readManagedSecret({ id: reference.secretsManager });

@@ -34,7 +34,10 @@ export function createSend(url: URL): Send {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     if (signal?.aborted) return Promise.reject(signal.reason);
     const request = open(headers);
-    const timer = setTimeout(() => fail(new DOMException("The answer took too long.", "TimeoutError")), timeoutMs);
+    const timer = setTimeout(
+      () => fail(new DOMException("The answer took too long.", "TimeoutError")),
+      timeoutMs,
+    );
     const abort = () => fail(signal?.reason);
     signal?.addEventListener("abort", abort, { once: true });
 
@@ -51,7 +54,9 @@ export function createSend(url: URL): Send {
       if (!request.socket?.connecting) return;
       const late = () => fail(new DOMException("The connection took too long.", "TimeoutError"));
       const connecting = setTimeout(late, connectTimeoutMs);
-      request.socket.once("connect", () => clearTimeout(connecting)).once("close", () => clearTimeout(connecting));
+      request.socket
+        .once("connect", () => clearTimeout(connecting))
+        .once("close", () => clearTimeout(connecting));
     }
     async function read(response: IncomingMessage): Promise<void> {
       try {

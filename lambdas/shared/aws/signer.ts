@@ -22,7 +22,11 @@ type Scope = { service: string; region: string };
 
 /** `service` is the signing name, such as `sqs`, `lambda` or `bedrock-agentcore`. Proxies may rewrite `unsigned` headers. */
 export function createSigner(
-  options: Scope & { credentials: AwsCredentialsProvider; unsigned?: readonly string[]; now?: () => number },
+  options: Scope & {
+    credentials: AwsCredentialsProvider;
+    unsigned?: readonly string[];
+    now?: () => number;
+  },
 ): Signer {
   const { service, region, credentials, unsigned = [], now = Date.now } = options;
   const keyOf = createSigningKeys({ service, region });
@@ -38,10 +42,24 @@ export function createSigner(
       "x-amz-content-sha256": payloadHash,
     };
     if (sessionToken !== undefined) headers["x-amz-security-token"] = sessionToken;
-    const names = Object.keys(headers).filter((name) => !leftOut.has(name) && !/^(?:proxy|sec)-/.test(name));
+    const names = Object.keys(headers).filter(
+      (name) => !leftOut.has(name) && !/^(?:proxy|sec)-/.test(name),
+    );
     const { scope, key } = keyOf({ secretAccessKey, date });
-    const request = { method, path: canonicalPath({ url, service }), query: canonicalQuery(url.searchParams), headers };
-    const { signedHeaders, signature } = createSignature({ ...request, names, payloadHash, date, scope, key });
+    const request = {
+      method,
+      path: canonicalPath({ url, service }),
+      query: canonicalQuery(url.searchParams),
+      headers,
+    };
+    const { signedHeaders, signature } = createSignature({
+      ...request,
+      names,
+      payloadHash,
+      date,
+      scope,
+      key,
+    });
     headers.authorization = `${algorithm} Credential=${accessKeyId}/${scope}, SignedHeaders=${signedHeaders}, Signature=${signature}`;
     return headers;
   };
@@ -95,7 +113,16 @@ const algorithm = "AWS4-HMAC-SHA256";
 
 /** Headers that a proxy may change or that belong to one connection. The SDK leaves out the same ones. */
 const neverSigned = [
-  ...["authorization", "cache-control", "connection", "expect", "from", "keep-alive", "max-forwards", "pragma"],
+  ...[
+    "authorization",
+    "cache-control",
+    "connection",
+    "expect",
+    "from",
+    "keep-alive",
+    "max-forwards",
+    "pragma",
+  ],
   ...["referer", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id"],
 ];
 
@@ -123,12 +150,21 @@ function createSignature(request: {
 /** The key of a day is derived once. With a key of bytes, an HMAC takes Node 20 times as long as with a KeyObject. */
 function createSigningKeys({ service, region }: Scope) {
   let last: { day: string; secretAccessKey: string; scope: string; key: KeyObject } | undefined;
-  return ({ secretAccessKey, date }: { secretAccessKey: string; date: string }): { scope: string; key: KeyObject } => {
+  return ({
+    secretAccessKey,
+    date,
+  }: {
+    secretAccessKey: string;
+    date: string;
+  }): { scope: string; key: KeyObject } => {
     const day = date.slice(0, 8);
     if (last?.day !== day || last.secretAccessKey !== secretAccessKey) {
       const scope = `${day}/${region}/${service}/aws4_request`;
-      const derive = (key: KeyObject, part: string) => createSecretKey(createHmac("sha256", key).update(part).digest());
-      const key = scope.split("/").reduce(derive, createSecretKey(Buffer.from(`AWS4${secretAccessKey}`)));
+      const derive = (key: KeyObject, part: string) =>
+        createSecretKey(createHmac("sha256", key).update(part).digest());
+      const key = scope
+        .split("/")
+        .reduce(derive, createSecretKey(Buffer.from(`AWS4${secretAccessKey}`)));
       last = { day, secretAccessKey, scope, key };
     }
     return last;
@@ -153,9 +189,14 @@ function canonicalPath({ url: { pathname }, service }: { url: URL; service: stri
 
 function canonicalQuery(parameters: URLSearchParams): string {
   if (parameters.size === 0) return "";
-  const pairs = [...parameters].map(([name, value]) => ({ name: escapeUri(name), value: escapeUri(value) }));
+  const pairs = [...parameters].map(([name, value]) => ({
+    name: escapeUri(name),
+    value: escapeUri(value),
+  }));
   const order = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
-  const sorted = pairs.sort((one, other) => order(one.name, other.name) || order(one.value, other.value));
+  const sorted = pairs.sort(
+    (one, other) => order(one.name, other.name) || order(one.value, other.value),
+  );
   return sorted.map(({ name, value }) => `${name}=${value}`).join("&");
 }
 

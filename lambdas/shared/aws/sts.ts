@@ -45,7 +45,12 @@ export function createSts(options: {
   });
 
   /** Resolves to the values of the elements. */
-  function ask(request: { action: string; input: Record<string, string>; elements: string[]; signal: AbortSignal }) {
+  function ask(request: {
+    action: string;
+    input: Record<string, string>;
+    elements: string[];
+    signal: AbortSignal;
+  }) {
     const { action, input, elements, signal } = request;
     const fields = Object.entries({ Action: action, Version: "2011-06-15", ...input });
     return call({
@@ -58,13 +63,23 @@ export function createSts(options: {
   }
 
   return {
-    async getWebIdentityToken({ audience, signingAlgorithm = "RS256", durationSeconds = 300, signal }) {
+    async getWebIdentityToken({
+      audience,
+      signingAlgorithm = "RS256",
+      durationSeconds = 300,
+      signal,
+    }) {
       const input = {
         "Audience.member.1": audience,
         SigningAlgorithm: signingAlgorithm,
         DurationSeconds: String(durationSeconds),
       };
-      const request = { action: "GetWebIdentityToken", input, elements: ["WebIdentityToken"], signal };
+      const request = {
+        action: "GetWebIdentityToken",
+        input,
+        elements: ["WebIdentityToken"],
+        signal,
+      };
       const [token = ""] = await ask(request);
       return token || createMissingError("WebIdentityToken");
     },
@@ -79,7 +94,8 @@ export function createSts(options: {
       const elements = ["AccessKeyId", "SecretAccessKey", "SessionToken"];
       const given = await ask({ action: "AssumeRole", input, elements, signal });
       const [accessKeyId = "", secretAccessKey = "", sessionToken = ""] = given;
-      if (accessKeyId === "" || secretAccessKey === "" || sessionToken === "") return createMissingError("Credentials");
+      if (accessKeyId === "" || secretAccessKey === "" || sessionToken === "")
+        return createMissingError("Credentials");
       return { accessKeyId, secretAccessKey, sessionToken };
     },
   };
@@ -89,7 +105,10 @@ function createMissingError(what: string): never {
   throw new AwsCallError({ name: `No${what}`, status: 200 });
 }
 
-function parseResult({ status, body }: Answer, elements: string[]): { result: string[] } | undefined {
+function parseResult(
+  { status, body }: Answer,
+  elements: string[],
+): { result: string[] } | undefined {
   const xml = body.toString("utf8");
   return status === 200 ? { result: elements.map((name) => readElement(xml, name)) } : undefined;
 }
@@ -103,7 +122,9 @@ function explainFailure({ body }: Answer): Failure {
 /** Returns the text of the first element of that name, or "". The answers of STS have no attributes and no CDATA. */
 function readElement(xml: string, name: string): string {
   const [, text = ""] = new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml) ?? [];
-  return text.trim().replace(/&(lt|gt|amp|quot|apos);/g, (_, entity: keyof typeof entities) => entities[entity]);
+  return text
+    .trim()
+    .replace(/&(lt|gt|amp|quot|apos);/g, (_, entity: keyof typeof entities) => entities[entity]);
 }
 
 const entities = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };

@@ -14,7 +14,11 @@ const skillSchema = z.strictObject({
   id: cardText(256).describe("The id of the skill, which no other skill has."),
   name: cardText(256).describe("The name of the skill."),
   description: cardText(10_000).describe("What the skill does."),
-  tags: z.array(cardText(256)).min(1, "must have at least one tag").max(50).describe("Words by which it is found."),
+  tags: z
+    .array(cardText(256))
+    .min(1, "must have at least one tag")
+    .max(50)
+    .describe("Words by which it is found."),
   examples: z
     .array(cardText(10_000))
     .min(1, "must not be empty; add an example or leave it out")
@@ -31,7 +35,9 @@ const signatureSchema = z.strictObject({
     .enum(["ES256", "RS256", "EdDSA"])
     .default("ES256")
     .describe("The signature algorithm, which must fit the key."),
-  jku: httpUrl().optional().describe("The URL of the public keys, a JSON Web Key Set. Default: none."),
+  jku: httpUrl()
+    .optional()
+    .describe("The URL of the public keys, a JSON Web Key Set. Default: none."),
 });
 export type CardSignatureConfig = z.infer<typeof signatureSchema>;
 
@@ -51,13 +57,17 @@ export const a2aSchema = z
     description: cardText(10_000)
       .default("Runs tasks and answers with their results.")
       .describe("What the agent does, on its card."),
-    version: cardText(64).default("1.0.0").describe("The agent's own version on its card, not the version of A2A."),
+    version: cardText(64)
+      .default("1.0.0")
+      .describe("The agent's own version on its card, not the version of A2A."),
     skills: z
       .array(skillSchema)
       .min(1, "must not be empty; leave it out for one skill with the agent's name and description")
       .max(100)
       .optional()
-      .describe("The skills on the card. Default: one skill with the agent's name and description."),
+      .describe(
+        "The skills on the card. Default: one skill with the agent's name and description.",
+      ),
     extendedSkills: z
       .array(skillSchema)
       .min(1, "must not be empty; leave it out for no extended card")
@@ -66,10 +76,18 @@ export const a2aSchema = z
       .describe(
         "More skills, on the extended card that only authenticated callers can read. Default: no extended card.",
       ),
-    provider: providerSchema.optional().describe("The organization that provides the agent. Default: not on the card."),
-    documentationUrl: httpUrl().optional().describe("The URL of the agent's documentation. Default: not on the card."),
-    iconUrl: httpUrl().optional().describe("The URL of the agent's icon. Default: not on the card."),
-    tenant: cardText(256).optional().describe("The tenant that clients must send. Default: clients must send none."),
+    provider: providerSchema
+      .optional()
+      .describe("The organization that provides the agent. Default: not on the card."),
+    documentationUrl: httpUrl()
+      .optional()
+      .describe("The URL of the agent's documentation. Default: not on the card."),
+    iconUrl: httpUrl()
+      .optional()
+      .describe("The URL of the agent's icon. Default: not on the card."),
+    tenant: cardText(256)
+      .optional()
+      .describe("The tenant that clients must send. Default: clients must send none."),
     cardVersion: z
       .enum(["1.0", "0.3"])
       .default("0.3")
@@ -88,7 +106,9 @@ export const a2aSchema = z
       .describe(
         "On Lambda: ARNs of roles that may call the Function URL as A2A clients. The Verification zone may always call it.",
       ),
-    signature: signatureSchema.optional().describe("Signs the agent cards. Default: they are not signed."),
+    signature: signatureSchema
+      .optional()
+      .describe("Signs the agent cards. Default: they are not signed."),
     push: z
       .strictObject({
         allowLoopback: z
@@ -101,17 +121,25 @@ export const a2aSchema = z
   })
   .superRefine(({ skills = [], extendedSkills = [], url, callers }, context) => {
     if (url === undefined && callers.length > 0) {
-      const message = "have no effect without a url; set execution.a2a.url to the address of the Function URL";
+      const message =
+        "have no effect without a url; set execution.a2a.url to the address of the Function URL";
       context.addIssue({ code: "custom", path: ["callers"], message });
     }
     for (const { path, id } of repeatedIds({ skills, extendedSkills })) {
-      context.addIssue({ code: "custom", path, message: `another skill has the id "${id}" too; ids must be unique` });
+      context.addIssue({
+        code: "custom",
+        path,
+        message: `another skill has the id "${id}" too; ids must be unique`,
+      });
     }
   })
   .transform((a2a) => ({ ...a2a, skills: a2a.skills ?? [onlySkill(a2a)] }));
 export type A2aConfig = z.infer<typeof a2aSchema>;
 
-function repeatedIds(lists: { skills: Skill[]; extendedSkills: Skill[] }): { path: (string | number)[]; id: string }[] {
+function repeatedIds(lists: {
+  skills: Skill[];
+  extendedSkills: Skill[];
+}): { path: (string | number)[]; id: string }[] {
   const all = Object.entries(lists).flatMap(([name, skills]) =>
     skills.map(({ id }, index) => ({ path: [name, index, "id"], id })),
   );

@@ -4,16 +4,26 @@ import * as z from "zod";
 import { sekisho } from "../command-line.ts";
 import { httpUrl, integer, oneOf, roleArnSchema, secretSchema } from "./values.ts";
 
-const issuer = httpUrl().describe("The issuer of the tokens, compared exactly with their iss claim.");
-const audience = z.string().min(1).max(1000).describe("The audience that tokens must have in their aud claim.");
+const issuer = httpUrl().describe(
+  "The issuer of the tokens, compared exactly with their iss claim.",
+);
+const audience = z
+  .string()
+  .min(1)
+  .max(1000)
+  .describe("The audience that tokens must have in their aud claim.");
 
 const jwtIssuerSchema = z
   .strictObject({
     issuer,
     jwksUrl: httpUrl()
       .optional()
-      .describe("The URL of the issuer's public keys. Default: read from its OpenID discovery document."),
-    audience: audience.optional().describe(`${audience.description} Exactly one of audience and clients is needed.`),
+      .describe(
+        "The URL of the issuer's public keys. Default: read from its OpenID discovery document.",
+      ),
+    audience: audience
+      .optional()
+      .describe(`${audience.description} Exactly one of audience and clients is needed.`),
     clients: z
       .array(z.string().min(1).max(1000))
       .min(1)
@@ -26,7 +36,20 @@ const jwtIssuerSchema = z
       .min(1)
       .describe("The admitted callers, compared exactly with the sub claim of their tokens."),
     algorithms: z
-      .array(z.enum(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]))
+      .array(
+        z.enum([
+          "RS256",
+          "RS384",
+          "RS512",
+          "PS256",
+          "PS384",
+          "PS512",
+          "ES256",
+          "ES384",
+          "ES512",
+          "EdDSA",
+        ]),
+      )
       .min(1)
       .default(["RS256", "ES256"])
       .describe("The accepted signature algorithms."),
@@ -40,21 +63,26 @@ const jwtIssuerSchema = z
       ),
   })
   .refine(({ audience, clients }) => (audience === undefined) !== (clients === undefined), {
-    message: "needs either `audience` or, for tokens without an audience such as Amazon Cognito's, `clients`",
+    message:
+      "needs either `audience` or, for tokens without an audience such as Amazon Cognito's, `clients`",
   });
 export type JwtIssuerConfig = z.infer<typeof jwtIssuerSchema>;
 
 export const authenticatorSchema = z.discriminatedUnion(
   "type",
   [
-    z.strictObject({ type: z.literal("none") }).describe("Admits everyone who can connect. Allowed on loopback only."),
+    z
+      .strictObject({ type: z.literal("none") })
+      .describe("Admits everyone who can connect. Allowed on loopback only."),
     z
       .strictObject({
         type: z.literal("bearer"),
         tokens: z
           .array(secretSchema)
           .min(1)
-          .describe("The accepted tokens, at least 20 characters each. List two while you rotate one."),
+          .describe(
+            "The accepted tokens, at least 20 characters each. List two while you rotate one.",
+          ),
       })
       .describe("Admits callers that send one of the shared tokens."),
     z
@@ -73,11 +101,18 @@ export const authenticatorSchema = z.discriminatedUnion(
     z
       .strictObject({
         type: z.literal("web-identity"),
-        issuer: issuer.describe(`The issuer of the callers' AWS account. \`${sekisho} federation show\` prints it.`),
+        issuer: issuer.describe(
+          `The issuer of the callers' AWS account. \`${sekisho} federation show\` prints it.`,
+        ),
         audience,
-        roles: z.array(roleArnSchema).min(1).describe("ARNs of the admitted roles, such as the Verification zone's."),
+        roles: z
+          .array(roleArnSchema)
+          .min(1)
+          .describe("ARNs of the admitted roles, such as the Verification zone's."),
       })
-      .describe("Admits AWS roles by tokens of AWS STS, which callers with the authorizer web-identity send."),
+      .describe(
+        "Admits AWS roles by tokens of AWS STS, which callers with the authorizer web-identity send.",
+      ),
     z
       .strictObject({ type: z.literal("platform") })
       .describe(

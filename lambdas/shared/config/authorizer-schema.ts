@@ -1,31 +1,55 @@
 /** The authorizers of a destination: how calls over HTTP prove who makes them. */
 import * as z from "zod";
-import { httpUrl, integer, oneOf, regionSchema, roleArnSchema, type SecretReference, secretSchema } from "./values.ts";
+import {
+  httpUrl,
+  integer,
+  oneOf,
+  regionSchema,
+  roleArnSchema,
+  type SecretReference,
+  secretSchema,
+} from "./values.ts";
 
 const stsRegion = {
   region: regionSchema
     .optional()
-    .describe("The region of the AWS STS endpoint that issues the token. Default: the Verification zone's region."),
+    .describe(
+      "The region of the AWS STS endpoint that issues the token. Default: the Verification zone's region.",
+    ),
 };
 const audience = z.string().min(1).max(1000);
 
 /** RFC 6749, section 3.3. */
 const scope = z
   .string()
-  .regex(/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/, "must be scopes separated by single spaces");
+  .regex(
+    /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+    "must be scopes separated by single spaces",
+  );
 
 export const authorizerSchema = z.discriminatedUnion(
   "type",
   [
-    z.strictObject({ type: z.literal("none") }).describe("Sends no credentials. Allowed on loopback only."),
     z
-      .strictObject({ type: z.literal("bearer"), token: secretSchema.describe("The shared token.") })
+      .strictObject({ type: z.literal("none") })
+      .describe("Sends no credentials. Allowed on loopback only."),
+    z
+      .strictObject({
+        type: z.literal("bearer"),
+        token: secretSchema.describe("The shared token."),
+      })
       .describe("Sends a shared token in the Authorization header."),
     z
       .strictObject({
         type: z.literal("sigv4"),
-        service: z.string().min(1).describe("The signing name of the service, such as lambda or execute-api."),
-        region: z.string().min(1).describe("The region in the signature, which must be that of the service."),
+        service: z
+          .string()
+          .min(1)
+          .describe("The signing name of the service, such as lambda or execute-api."),
+        region: z
+          .string()
+          .min(1)
+          .describe("The region in the signature, which must be that of the service."),
         functionArn: z
           .string()
           .regex(
@@ -47,25 +71,37 @@ export const authorizerSchema = z.discriminatedUnion(
           .optional()
           .describe("The external id that the role's trust policy requires."),
       })
-      .refine(({ assumeRoleArn, externalId }) => externalId === undefined || assumeRoleArn !== undefined, {
-        path: ["externalId"],
-        message: "has no effect without assumeRoleArn; add that or remove externalId",
-      })
+      .refine(
+        ({ assumeRoleArn, externalId }) => externalId === undefined || assumeRoleArn !== undefined,
+        {
+          path: ["externalId"],
+          message: "has no effect without assumeRoleArn; add that or remove externalId",
+        },
+      )
       .refine(({ functionArn, service }) => functionArn === undefined || service === "lambda", {
         path: ["functionArn"],
         message: 'is for the service "lambda" only; remove it or change the service',
       })
-      .refine(({ functionArn, region }) => functionArn === undefined || functionArn.split(":")[3] === region, {
-        path: ["functionArn"],
-        message: "is in another region than authorizer.region; make them equal",
-      })
+      .refine(
+        ({ functionArn, region }) =>
+          functionArn === undefined || functionArn.split(":")[3] === region,
+        {
+          path: ["functionArn"],
+          message: "is in another region than authorizer.region; make them equal",
+        },
+      )
       .describe("Signs requests with AWS Signature Version 4. Stores no secret."),
     z
       .strictObject({
         type: z.literal("web-identity"),
         audience: audience.describe("The audience (aud claim) that the peer expects."),
-        signingAlgorithm: z.enum(["RS256", "ES384"]).default("RS256").describe("The signature algorithm of the token."),
-        durationSeconds: integer(60, 3600).default(300).describe("The lifetime of the token, in seconds."),
+        signingAlgorithm: z
+          .enum(["RS256", "ES384"])
+          .default("RS256")
+          .describe("The signature algorithm of the token."),
+        durationSeconds: integer(60, 3600)
+          .default(300)
+          .describe("The lifetime of the token, in seconds."),
         ...stsRegion,
       })
       .describe("Sends a token that AWS STS issues (GetWebIdentityToken). Stores no secret."),
@@ -81,7 +117,10 @@ export const authorizerSchema = z.discriminatedUnion(
           .describe("The provider that trusts the AWS account."),
         serviceAccount: z
           .string()
-          .regex(/^[a-z0-9.-]+@[a-z0-9.:-]+\.gserviceaccount\.com$/, "must be the e-mail address of a service account")
+          .regex(
+            /^[a-z0-9.-]+@[a-z0-9.:-]+\.gserviceaccount\.com$/,
+            "must be the e-mail address of a service account",
+          )
           .describe("The service account in whose name the peer is called."),
         audience: audience
           .optional()
@@ -90,36 +129,50 @@ export const authorizerSchema = z.discriminatedUnion(
           ),
         tokenAudience: audience
           .optional()
-          .describe("The audience of the AWS token. Default: https://iam.googleapis.com/PROVIDER, as Google expects."),
+          .describe(
+            "The audience of the AWS token. Default: https://iam.googleapis.com/PROVIDER, as Google expects.",
+          ),
         ...stsRegion,
       })
-      .describe("Exchanges a token of AWS STS for a Google ID token (workload identity federation). Stores no secret."),
+      .describe(
+        "Exchanges a token of AWS STS for a Google ID token (workload identity federation). Stores no secret.",
+      ),
     z
       .strictObject({
         type: z.literal("azure"),
         tenantId: z.uuid("must be the UUID of the tenant").describe("The id of the Entra tenant."),
         clientId: z
           .uuid("must be the UUID of the app registration or managed identity")
-          .describe("The id of the app registration or managed identity that trusts the AWS account."),
+          .describe(
+            "The id of the app registration or managed identity that trusts the AWS account.",
+          ),
         scope: scope.describe("The scope of the token, such as api://APPLICATION/.default."),
-        tokenAudience: audience.default("api://AzureADTokenExchange").describe("The audience of the AWS token."),
+        tokenAudience: audience
+          .default("api://AzureADTokenExchange")
+          .describe("The audience of the AWS token."),
         ...stsRegion,
       })
-      .describe("Exchanges a token of AWS STS for a token of Entra ID (federated credentials). Stores no secret."),
+      .describe(
+        "Exchanges a token of AWS STS for a token of Entra ID (federated credentials). Stores no secret.",
+      ),
     z
       .strictObject({
         type: z.literal("oauth-client-credentials"),
         tokenUrl: httpUrl().describe("The token endpoint of the OAuth 2 server."),
         clientId: z.string().min(1).max(1000).describe("The client id."),
         clientSecret: secretSchema.describe("The client secret."),
-        scope: scope.optional().describe("The scopes of the token, separated by spaces. Default: none are requested."),
+        scope: scope
+          .optional()
+          .describe("The scopes of the token, separated by spaces. Default: none are requested."),
         audience: audience
           .optional()
           .describe("The audience of the token, for servers that require one. Default: none."),
         clientAuthentication: z
           .enum(["basic", "post"])
           .default("basic")
-          .describe("How the client secret is sent: in the Authorization header (basic) or in the form (post)."),
+          .describe(
+            "How the client secret is sent: in the Authorization header (basic) or in the form (post).",
+          ),
       })
       .describe("Sends a token of an OAuth 2 server (client credentials grant)."),
     z
@@ -127,15 +180,31 @@ export const authorizerSchema = z.discriminatedUnion(
         type: z.literal("mtls"),
         certificate: secretSchema.describe("The client certificate followed by its chain, as PEM."),
         key: secretSchema.describe("The private key of the certificate, as unencrypted PEM."),
-        ca: secretSchema.optional().describe("The CA of the server's certificate, as PEM. Default: the public CAs."),
+        ca: secretSchema
+          .optional()
+          .describe("The CA of the server's certificate, as PEM. Default: the public CAs."),
       })
       .describe("Presents a client certificate (mutual TLS)."),
   ],
-  oneOf("none", "bearer", "sigv4", "web-identity", "google", "azure", "oauth-client-credentials", "mtls"),
+  oneOf(
+    "none",
+    "bearer",
+    "sigv4",
+    "web-identity",
+    "google",
+    "azure",
+    "oauth-client-credentials",
+    "mtls",
+  ),
 );
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
 
-export type AuthorizerSecretUse = "token" | "client secret" | "certificate" | "private key" | "CA certificate";
+export type AuthorizerSecretUse =
+  | "token"
+  | "client secret"
+  | "certificate"
+  | "private key"
+  | "CA certificate";
 
 export type AuthorizerSecret = { use: AuthorizerSecretUse; reference: SecretReference };
 
@@ -179,7 +248,8 @@ export function toWebIdentityRequest(authorizer: AuthorizerConfig): WebIdentityR
     }
     case "google": {
       const { workloadIdentityProvider, region } = authorizer;
-      const { tokenAudience: audience = `https://iam.googleapis.com/${workloadIdentityProvider}` } = authorizer;
+      const { tokenAudience: audience = `https://iam.googleapis.com/${workloadIdentityProvider}` } =
+        authorizer;
       return { audience, ...toExchange, region };
     }
     case "azure":

@@ -15,7 +15,11 @@ export function readAwsEnvironment(variables: NodeJS.ProcessEnv = process.env): 
     ...(variables.AWS_SESSION_TOKEN ? { sessionToken: variables.AWS_SESSION_TOKEN } : {}),
   };
   const region = requireVariable(variables, "AWS_REGION");
-  return { region, credentials: async () => credentials, endpointOf: createEndpointResolver({ region, variables }) };
+  return {
+    region,
+    credentials: async () => credentials,
+    endpointOf: createEndpointResolver({ region, variables }),
+  };
 }
 
 /**
@@ -48,15 +52,25 @@ function parseEndpoint(name: string, text: string): URL {
 }
 
 /** The same for another region. */
-export function inRegion({ aws, region }: { aws: AwsDependencies; region: string }): AwsDependencies {
-  return region === aws.region ? aws : { ...aws, region, endpointOf: createEndpointResolver({ region }) };
+export function inRegion({
+  aws,
+  region,
+}: {
+  aws: AwsDependencies;
+  region: string;
+}): AwsDependencies {
+  return region === aws.region
+    ? aws
+    : { ...aws, region, endpointOf: createEndpointResolver({ region }) };
 }
 
 /**
  * Returns the headers by which AWS connects a call with the invocation that makes it, as the SDK does. Without them Lambda does not notice
  * a loop of functions. The runtime sets the variable for each invocation; where invocations share a process, its store has the value.
  */
-export function readTraceHeaders(variables: NodeJS.ProcessEnv = process.env): Record<string, string> {
+export function readTraceHeaders(
+  variables: NodeJS.ProcessEnv = process.env,
+): Record<string, string> {
   const { awslambda } = globalThis as { awslambda?: { InvokeStore?: InvokeStore } };
   const store = awslambda?.InvokeStore;
   const traceId = store?.getXRayTraceId?.() ?? variables._X_AMZN_TRACE_ID;
@@ -65,7 +79,11 @@ export function readTraceHeaders(variables: NodeJS.ProcessEnv = process.env): Re
   const baggage = store?.getBaggage?.();
   return {
     ...(variables.AWS_LAMBDA_FUNCTION_NAME && traceId && { "x-amzn-trace-id": traceId }),
-    ...(traceparent && { traceparent, ...(tracestate && { tracestate }), ...(baggage && { baggage }) }),
+    ...(traceparent && {
+      traceparent,
+      ...(tracestate && { tracestate }),
+      ...(baggage && { baggage }),
+    }),
   };
 }
 
@@ -88,7 +106,9 @@ export function readUserAgent(variables: NodeJS.ProcessEnv = process.env): strin
   const { AWS_SDK_UA_APP_ID: id = "" } = variables;
   if (id === "") return `sekisho/${version}`;
   if (id.length > maxAppIdLength) {
-    process.emitWarning(`AWS_SDK_UA_APP_ID has more than ${maxAppIdLength} characters. Set a shorter one.`);
+    process.emitWarning(
+      `AWS_SDK_UA_APP_ID has more than ${maxAppIdLength} characters. Set a shorter one.`,
+    );
   }
   return `sekisho/${version} app/${id.replace(/[^!$%&'*+\-.^_`|~\w#]/g, "-")}`;
 }
@@ -101,7 +121,9 @@ export function requireVariable(variables: NodeJS.ProcessEnv, name: string): str
 }
 
 /** The stage's namespace in CloudWatch, `Sekisho/STAGE`; undefined if metrics are off. */
-export function readMetricsNamespace(variables: NodeJS.ProcessEnv = process.env): string | undefined {
+export function readMetricsNamespace(
+  variables: NodeJS.ProcessEnv = process.env,
+): string | undefined {
   return variables.SEKISHO_METRICS_NAMESPACE || undefined;
 }
 
@@ -130,7 +152,8 @@ export function readBundledConfig(directory: string): unknown {
     return JSON.parse(readFileSync(file, "utf8"));
   } catch (thrown) {
     // The message of JSON.parse quotes the file's text, which belongs in no log.
-    const problem = thrown instanceof SyntaxError ? "is not JSON" : `cannot be read (${errorKind(thrown)})`;
+    const problem =
+      thrown instanceof SyntaxError ? "is not JSON" : `cannot be read (${errorKind(thrown)})`;
     throw new Error(`${file} ${problem}. Bundle it again.`);
   }
 }

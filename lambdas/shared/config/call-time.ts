@@ -41,12 +41,16 @@ export function resolveLongPollMs(destination: Destination, limits: Limits): num
  * `HealthyBusy` as AgentCore wants it. Infinite for other destinations.
  */
 export function resolveMaxPollGapMs(destination: Destination): number {
-  return destination.transport === "agentcore" ? (destination.idleSeconds * 1000) / 2 : Number.POSITIVE_INFINITY;
+  return destination.transport === "agentcore"
+    ? (destination.idleSeconds * 1000) / 2
+    : Number.POSITIVE_INFINITY;
 }
 
 /** By how much the longest call exceeds `limits.callTimeoutMs`. A step may last longer by that. */
 export function longestExtraMs({ destinations, limits }: Limits & Destinations): number {
-  const longest = Object.values(destinations).map((destination) => callTimes(destination, { limits }).sendTimeoutMs);
+  const longest = Object.values(destinations).map(
+    (destination) => callTimes(destination, { limits }).sendTimeoutMs,
+  );
   return Math.max(0, ...longest.map((ms) => ms - limits.callTimeoutMs));
 }
 
@@ -68,5 +72,7 @@ const maxFunctionSeconds = 900;
 /** The longest call in a stage. Lambda refuses a function whose time is longer than the visibility timeout of its queue. */
 export function maxStageCallMs(config: Limits): number {
   const base = baseWorkerSeconds(config);
-  return config.limits.callTimeoutMs + 1000 * Math.max(0, Math.min(5 * base, maxFunctionSeconds - base));
+  return (
+    config.limits.callTimeoutMs + 1000 * Math.max(0, Math.min(5 * base, maxFunctionSeconds - base))
+  );
 }

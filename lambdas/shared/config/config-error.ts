@@ -8,14 +8,25 @@ export class ConfigError extends Error {
   readonly problems: string[];
 
   constructor(file: string, problems: string[], options?: ErrorOptions) {
-    super(`${file} cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`, options);
+    super(
+      `${file} cannot be used:\n${problems.map((problem) => `  - ${problem}`).join("\n")}`,
+      options,
+    );
     this.name = "ConfigError";
     this.problems = problems;
   }
 }
 
 /** Throws a ConfigError with all problems. */
-export function parseWith<T>({ schema, json, name }: { schema: z.ZodType<T>; json: unknown; name: string }): T {
+export function parseWith<T>({
+  schema,
+  json,
+  name,
+}: {
+  schema: z.ZodType<T>;
+  json: unknown;
+  name: string;
+}): T {
   const parsed = schema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw new ConfigError(name, describeIssues(parsed.error.issues));
@@ -31,14 +42,19 @@ export function describeIssues(
 type ExplainKey = (path: PropertyKey[], key: string) => string;
 
 /** A union's own message is vague, so this reports the issues of the member that matches best. */
-function describe(issue: z.core.$ZodIssue, explainKey: ExplainKey, parent: PropertyKey[] = []): string[] {
+function describe(
+  issue: z.core.$ZodIssue,
+  explainKey: ExplainKey,
+  parent: PropertyKey[] = [],
+): string[] {
   const path = [...parent, ...issue.path];
   if (issue.code === "invalid_union") {
     const meant = issue.errors.filter((issues) => !issues.some(isOtherType));
     const [best] = meant.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length);
     if (best !== undefined) return best.flatMap((inner) => describe(inner, explainKey, path));
   }
-  if (issue.code === "invalid_key") return issue.issues.flatMap((inner) => describe(inner, explainKey, path));
+  if (issue.code === "invalid_key")
+    return issue.issues.flatMap((inner) => describe(inner, explainKey, path));
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((key) => `${formatPath([...path, key])}: ${explainKey(path, key)}`);
   }

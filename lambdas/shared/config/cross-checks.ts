@@ -15,7 +15,8 @@ export type Problem = { path: (string | number)[]; message: string };
 
 /** Leaves out the checks that need an invalid section. */
 export function crossCheck({ config, destinationNames, invalidSections }: ValidParts): Problem[] {
-  const areValid = (...sections: (keyof Config)[]) => !sections.some((section) => invalidSections.has(section));
+  const areValid = (...sections: (keyof Config)[]) =>
+    !sections.some((section) => invalidSections.has(section));
   return [
     ...routeProblems(config, destinationNames),
     ...workspaceProblems(config),
@@ -38,7 +39,10 @@ function routeProblems({ routes }: Config, known: readonly string[] | undefined)
     }
     const path = ["routes", index, "destination"];
     for (const name of names.filter((each) => known?.includes(each) === false)) {
-      problems.push({ path, message: `there is no destination "${name}"; ${destinationHint(name, known)}` });
+      problems.push({
+        path,
+        message: `there is no destination "${name}"; ${destinationHint(name, known)}`,
+      });
     }
     for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
       problems.push({ path, message: `"${name}" appears more than once; keep one` });
@@ -62,7 +66,9 @@ function workspaceProblems({ slack, allowlist, destinations }: Config): Problem[
     ...slack.admins.map((entry, index) => ({ path: ["slack", "admins", index], entry })),
     ...answerBy,
   ];
-  return entries.flatMap(({ path, entry }) => (entry.team === undefined ? [{ path: [...path, "team"], message }] : []));
+  return entries.flatMap(({ path, entry }) =>
+    entry.team === undefined ? [{ path: [...path, "team"], message }] : [],
+  );
 }
 
 type NamedEntry = { path: Problem["path"]; entry: { team?: string | undefined } };
@@ -81,7 +87,8 @@ function destinationProblems({ destinations }: Config): Problem[] {
       const message = "must be an https URL, because the authorizer is a client certificate (mtls)";
       return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
     }
-    if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address))) return [];
+    if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address)))
+      return [];
     const message = 'must not be "none" for an address beyond loopback; choose another authorizer';
     return [{ path: [...path, "authorizer"], message }];
   });
@@ -90,7 +97,9 @@ function destinationProblems({ destinations }: Config): Problem[] {
 /** The Execution host of the local run has no TLS either. */
 function fieldsWithoutTls(destination: Destination): string[] {
   if (isOwnExecution(destination)) return [destination.transport === "a2a" ? "card" : "url"];
-  const without = listAddresses(destination).filter(({ address }) => URL.parse(address)?.protocol !== "https:");
+  const without = listAddresses(destination).filter(
+    ({ address }) => URL.parse(address)?.protocol !== "https:",
+  );
   return without.map(({ field }) => field);
 }
 
@@ -112,10 +121,13 @@ function callTimeProblems({ destinations }: Config): Problem[] {
 function budgetProblems({ destinations, execution, limits }: Config): Problem[] {
   const { syncBudgetMs = localSyncBudgetMs } = execution;
   const local = Object.values(destinations).filter(isLocalHost);
-  const shortestMs = Math.min(...local.map((destination) => callTimes(destination, { limits }).sendTimeoutMs));
+  const shortestMs = Math.min(
+    ...local.map((destination) => callTimes(destination, { limits }).sendTimeoutMs),
+  );
   if (syncBudgetMs < shortestMs * 0.9) return [];
   const most = Math.ceil(shortestMs * 0.9) - 1;
-  const name = shortestMs < limits.callTimeoutMs ? "the destination's callTimeoutMs" : "limits.callTimeoutMs";
+  const name =
+    shortestMs < limits.callTimeoutMs ? "the destination's callTimeoutMs" : "limits.callTimeoutMs";
   const message = `must be less than 0.9 times ${name}, so that the host answers before the call ends; lower it to ${most} or less, or raise ${name}`;
   return [{ path: ["execution", "syncBudgetMs"], message }];
 }
@@ -164,7 +176,9 @@ function stageProblems(config: Config): Problem[] {
   return [
     ...limitProblems(config),
     ...stageCallProblems(config),
-    ...Object.entries(config.destinations).flatMap(([name, destination]) => signingProblems(name, destination)),
+    ...Object.entries(config.destinations).flatMap(([name, destination]) =>
+      signingProblems(name, destination),
+    ),
     ...names.flatMap((name) => kindProblems(config, name)),
   ];
 }
@@ -176,7 +190,8 @@ function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Proble
     problems.push({ path: ["limits", "leaseMs"], message });
   }
   if (maxReceiveCount < 2) {
-    const message = "must be at least 2 if there are stages, so that a task survives a worker that ends in the middle";
+    const message =
+      "must be at least 2 if there are stages, so that a task survives a worker that ends in the middle";
     problems.push({ path: ["limits", "maxReceiveCount"], message });
   }
   return problems;
@@ -201,7 +216,9 @@ function signingProblems(name: string, destination: Destination): Problem[] {
   if (service === "lambda") {
     const message =
       "is missing; set it, because the address of a Function URL does not show which function the stage must be allowed to invoke";
-    return functionArn === undefined ? [{ path: ["destinations", name, "authorizer", "functionArn"], message }] : [];
+    return functionArn === undefined
+      ? [{ path: ["destinations", name, "authorizer", "functionArn"], message }]
+      : [];
   }
   if (service !== "execute-api") {
     const message =
@@ -219,7 +236,11 @@ function signingProblems(name: string, destination: Destination): Problem[] {
 
 function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
   if (typeof agent === "string") return [];
-  if (agent.type !== "openai-compatible" || !isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")) return [];
+  if (
+    agent.type !== "openai-compatible" ||
+    !isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")
+  )
+    return [];
   const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
   return [{ path: ["execution", "agent", "baseUrl"], message }];
 }
@@ -231,10 +252,15 @@ function lifetimeProblems({ stages, destinations, execution }: Config, name: str
   const mostMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
   const message = `must be at most ${mostMs} for the stage ${name}: its maxLifetimeSeconds (${stage.maxLifetimeSeconds}) minus two minutes for the start and end of a session`;
   const tooLong = Object.entries(destinations).filter(
-    ([, destination]) => isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > mostMs,
+    ([, destination]) =>
+      isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > mostMs,
   );
-  const problems: Problem[] = tooLong.map(([own]) => ({ path: ["destinations", own, "deadlineMs"], message }));
-  if ((execution.maxTaskMs ?? 0) > mostMs) problems.push({ path: ["execution", "maxTaskMs"], message });
+  const problems: Problem[] = tooLong.map(([own]) => ({
+    path: ["destinations", own, "deadlineMs"],
+    message,
+  }));
+  if ((execution.maxTaskMs ?? 0) > mostMs)
+    problems.push({ path: ["execution", "maxTaskMs"], message });
   return problems;
 }
 
@@ -252,7 +278,9 @@ function kindProblems(config: Config, name: string): Problem[] {
     problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
   }
   if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
-  const used = routes.flatMap((route, index) => route.destination.map((routed) => ({ routed, index })));
+  const used = routes.flatMap((route, index) =>
+    route.destination.map((routed) => ({ routed, index })),
+  );
   for (const { routed, index } of used) {
     const destination = destinations[routed];
     if (destination === undefined) continue;

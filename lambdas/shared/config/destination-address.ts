@@ -22,7 +22,9 @@ export function listAddresses(destination: Destination): ConfiguredAddress[] {
 
 /** True if the destination is the Execution zone of this configuration, because it has no address of its own. */
 export function isOwnExecution(destination: Destination): boolean {
-  return resolveAuthorizerConfig(destination) !== undefined && listAddresses(destination).length === 0;
+  return (
+    resolveAuthorizerConfig(destination) !== undefined && listAddresses(destination).length === 0
+  );
 }
 
 /** Undefined if the destination is the Execution zone of this configuration, whose address depends on where it runs. */
@@ -39,10 +41,14 @@ export function toAddress(destination: Destination): string | undefined {
 }
 
 export function authorizerOf(destination: Destination): string {
-  return destination.transport === "agentcore" ? "sigv4" : (resolveAuthorizerConfig(destination)?.type ?? "none");
+  return destination.transport === "agentcore"
+    ? "sigv4"
+    : (resolveAuthorizerConfig(destination)?.type ?? "none");
 }
 
 export function listDestinationSecrets(destination: Destination): SecretReference[] {
   const authorizer = resolveAuthorizerConfig(destination);
-  return authorizer === undefined ? [] : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
+  return authorizer === undefined
+    ? []
+    : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
 }

@@ -24,7 +24,10 @@ const anyDestination = {
       "thread: runs the tasks of one thread one at a time, in the order of their messages. parallel: runs all at once.",
     ),
   longPollMs: z
-    .union([z.literal("auto"), integer(0, 25_000)], 'must be "auto" or a whole number from 0 to 25000')
+    .union(
+      [z.literal("auto"), integer(0, 25_000)],
+      'must be "auto" or a whole number from 0 to 25000',
+    )
     .default("auto")
     .describe(
       "How long a poll waits at the peer for a change, in milliseconds. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
@@ -43,7 +46,9 @@ const anyDestination = {
   omitFields: z
     .array(omittableFieldSchema)
     .default([])
-    .describe("Fields of execute_task that this destination does not get, such as channel. The text is always sent."),
+    .describe(
+      "Fields of execute_task that this destination does not get, such as channel. The text is always sent.",
+    ),
   forwardBotToken: z
     .boolean()
     .default(false)
@@ -57,7 +62,10 @@ const anyDestination = {
         .union(
           [
             z.enum(["asker", "anyone"]),
-            z.strictObject({ team: teamSchema, group: slackIdSchema.describe("The id of the user group (S…).") }),
+            z.strictObject({
+              team: teamSchema,
+              group: slackIdSchema.describe("The id of the user group (S…)."),
+            }),
           ],
           'must be "asker", "anyone" or { "group": "S…" }, with "team": "T…" if there is slack.install',
         )
@@ -85,8 +93,12 @@ export const destinationSchema = z.discriminatedUnion("transport", [
     .strictObject({
       transport: z.literal("https"),
       ...anyDestination,
-      url: httpUrl().optional().describe("The URL of the peer. Default: the Execution zone of this configuration."),
-      authorizer: authorizerSchema.default({ type: "none" }).describe("How calls prove who makes them."),
+      url: httpUrl()
+        .optional()
+        .describe("The URL of the peer. Default: the Execution zone of this configuration."),
+      authorizer: authorizerSchema
+        .default({ type: "none" })
+        .describe("How calls prove who makes them."),
       idempotent: anyDestination.idempotent
         .optional()
         .describe(
@@ -111,8 +123,12 @@ export const destinationSchema = z.discriminatedUnion("transport", [
       version: z
         .enum(["highest", "1.0", "0.3"])
         .default("highest")
-        .describe("The version of A2A. highest: the highest one that both the card and Sekisho support."),
-      authorizer: authorizerSchema.default({ type: "none" }).describe("How calls prove who makes them."),
+        .describe(
+          "The version of A2A. highest: the highest one that both the card and Sekisho support.",
+        ),
+      authorizer: authorizerSchema
+        .default({ type: "none" })
+        .describe("How calls prove who makes them."),
       dialect: dialectSchema.default("a2a").describe("The dialect of the peer's error codes."),
       idempotent: anyDestination.idempotent
         .optional()
@@ -148,8 +164,15 @@ export const destinationSchema = z.discriminatedUnion("transport", [
           "must be the ARN of an AgentCore runtime",
         )
         .describe("The ARN of the runtime."),
-      qualifier: z.string().min(1).max(48).default("DEFAULT").describe("The name of the runtime's endpoint."),
-      endpoint: httpUrl().optional().describe("The URL of the AgentCore API. Default: that of the runtime's region."),
+      qualifier: z
+        .string()
+        .min(1)
+        .max(48)
+        .default("DEFAULT")
+        .describe("The name of the runtime's endpoint."),
+      endpoint: httpUrl()
+        .optional()
+        .describe("The URL of the AgentCore API. Default: that of the runtime's region."),
       stopAfterResult: z
         .boolean()
         .default(false)

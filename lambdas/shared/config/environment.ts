@@ -14,20 +14,30 @@ export const logVariables = {
   SEKISHO_LOG_LEVEL: z
     .enum(["debug", "info", "warn", "error"])
     .optional()
-    .describe("The lowest level of log lines: debug, info, warn or error. Default: telemetry.logs.level."),
+    .describe(
+      "The lowest level of log lines: debug, info, warn or error. Default: telemetry.logs.level.",
+    ),
   SEKISHO_LOG_DEBUG_RATIO: z
     .string()
     .transform(Number)
     .refine((ratio) => ratio >= 0 && ratio <= 1, "must be a number from 0 to 1")
     .optional()
-    .describe("The share of tasks, from 0 to 1, that are logged at all levels. Default: telemetry.logs.debugRatio."),
+    .describe(
+      "The share of tasks, from 0 to 1, that are logged at all levels. Default: telemetry.logs.debugRatio.",
+    ),
 };
 
 /** The variables of the local commands, with their meaning. */
 export const environmentVariables = {
-  SEKISHO_PORT: portSchema.prefault("3000").describe("The port of the Verification zone on this machine."),
-  SEKISHO_EXECUTION_PORT: portSchema.prefault("8080").describe("The port of the Execution zone on this machine."),
-  SEKISHO_METRICS_PORT: portSchema.optional().describe("The port of the Verification zone's metrics. Default: none."),
+  SEKISHO_PORT: portSchema
+    .prefault("3000")
+    .describe("The port of the Verification zone on this machine."),
+  SEKISHO_EXECUTION_PORT: portSchema
+    .prefault("8080")
+    .describe("The port of the Execution zone on this machine."),
+  SEKISHO_METRICS_PORT: portSchema
+    .optional()
+    .describe("The port of the Verification zone's metrics. Default: none."),
   SEKISHO_SHOW_AGENT_ERRORS: z
     .enum(["0", "1"])
     .default("1")
@@ -36,12 +46,16 @@ export const environmentVariables = {
   AWS_REGION: z
     .string()
     .optional()
-    .describe("The AWS region of secrets, models and tokens whose region the configuration does not name."),
+    .describe(
+      "The AWS region of secrets, models and tokens whose region the configuration does not name.",
+    ),
   AWS_DEFAULT_REGION: z.string().optional().describe("The same, if AWS_REGION is not set."),
   AWS_SDK_UA_APP_ID: z
     .string()
     .optional()
-    .describe("An ID of up to 50 characters by which CloudTrail shows the calls, beside sekisho/VERSION."),
+    .describe(
+      "An ID of up to 50 characters by which CloudTrail shows the calls, beside sekisho/VERSION.",
+    ),
   ...proxyVariables,
 };
 
@@ -66,7 +80,10 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env) {
 }
 
 /** An empty variable counts as unset. Throws a ConfigError that lists all problems. */
-export function parseVariables<T extends z.ZodType>(schema: T, variables: NodeJS.ProcessEnv): z.infer<T> {
+export function parseVariables<T extends z.ZodType>(
+  schema: T,
+  variables: NodeJS.ProcessEnv,
+): z.infer<T> {
   const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ""));
   const { success, data, error } = schema.safeParse(set);
   if (success) return data;
@@ -79,5 +96,8 @@ export function readCdkEnvironment(variables: NodeJS.ProcessEnv = process.env): 
   context: Record<string, unknown>;
   outdir: string;
 } {
-  return { context: JSON.parse(variables.CDK_CONTEXT_JSON || "{}"), outdir: variables.CDK_OUTDIR || "cdk.out" };
+  return {
+    context: JSON.parse(variables.CDK_CONTEXT_JSON || "{}"),
+    outdir: variables.CDK_OUTDIR || "cdk.out",
+  };
 }

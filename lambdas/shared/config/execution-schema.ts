@@ -28,17 +28,27 @@ const agentSchema = z.union(
             type: z.literal("openai-compatible"),
             baseUrl: httpUrl().describe("The URL of the API, up to and including /v1."),
             model: z.string().min(1).describe("The name of the model."),
-            apiKey: secretSchema.optional().describe("The API key, sent as a bearer token. Default: none is sent."),
+            apiKey: secretSchema
+              .optional()
+              .describe("The API key, sent as a bearer token. Default: none is sent."),
             system: z.string().optional().describe("The system prompt. Default: none."),
           })
           .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
         z
           .strictObject({
             type: z.literal("bedrock"),
-            modelId: z.string().min(1).max(2048).describe("The id or ARN of a model or of an inference profile."),
-            region: regionSchema.optional().describe("The region of Bedrock. Default: the Execution zone's region."),
+            modelId: z
+              .string()
+              .min(1)
+              .max(2048)
+              .describe("The id or ARN of a model or of an inference profile."),
+            region: regionSchema
+              .optional()
+              .describe("The region of Bedrock. Default: the Execution zone's region."),
             system: z.string().optional().describe("The system prompt. Default: none."),
-            maxTokens: integer(1).optional().describe("The most tokens of an answer. Default: the model's own."),
+            maxTokens: integer(1)
+              .optional()
+              .describe("The most tokens of an answer. Default: the model's own."),
             guardrail: z
               .strictObject({
                 id: z.string().min(1).describe("The id of the guardrail."),
@@ -68,7 +78,10 @@ const pathSchema = z
     /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$|^\/$/,
     'must be a path such as "/vapora": letters, digits and . _ ~ - after each slash, and no slash at the end',
   )
-  .refine((path) => !servedPaths.includes(path), "is a path that the host already serves; choose another");
+  .refine(
+    (path) => !servedPaths.includes(path),
+    "is a path that the host already serves; choose another",
+  );
 
 /** Further paths, each with its own error dialect. */
 const dialectPathsSchema = z.record(pathSchema, dialectSchema);
@@ -78,7 +91,9 @@ export const executionSchema = z
     agent: agentSchema
       .default("echo")
       .describe("The agent that runs tasks. echo repeats the message, for first tests."),
-    authenticator: authenticatorSchema.default({ type: "none" }).describe("How the host authenticates its callers."),
+    authenticator: authenticatorSchema
+      .default({ type: "none" })
+      .describe("How the host authenticates its callers."),
     syncBudgetMs: integer(0, 60_000)
       .optional()
       .describe(
@@ -96,12 +111,16 @@ export const executionSchema = z
       ),
     lostAfterMs: integer(0)
       .default(30_000)
-      .describe("How long after the end of its lease a running task counts as lost, in milliseconds."),
+      .describe(
+        "How long after the end of its lease a running task counts as lost, in milliseconds.",
+      ),
     limits: z
       .strictObject({
         runsPerCaller: integer(1, 100_000)
           .default(1000)
-          .describe("The most concurrent agent runs of one caller in one process. More are refused with rate_limited."),
+          .describe(
+            "The most concurrent agent runs of one caller in one process. More are refused with rate_limited.",
+          ),
         openCallsPerCaller: integer(1, 100_000)
           .default(1000)
           .describe(
@@ -109,7 +128,9 @@ export const executionSchema = z
           ),
       })
       .prefault({})
-      .describe("The limits for each caller. The Verification zone counts as one caller, however many people use it."),
+      .describe(
+        "The limits for each caller. The Verification zone counts as one caller, however many people use it.",
+      ),
     a2a: a2aSchema.prefault({}).describe("Serves the Execution host as an A2A agent."),
     dialects: dialectPathsSchema
       .default({})
@@ -117,10 +138,14 @@ export const executionSchema = z
         "More paths that take requests, each with the dialect of its error codes: zone, zone-strict, a2a, a2a-0.3, cleveragents or vapora.",
       ),
   })
-  .refine(({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined, {
-    path: ["a2a", "extendedSkills"],
-    message: 'could be read by anyone, because execution.authenticator is "none"; choose another authenticator',
-  })
+  .refine(
+    ({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined,
+    {
+      path: ["a2a", "extendedSkills"],
+      message:
+        'could be read by anyone, because execution.authenticator is "none"; choose another authenticator',
+    },
+  )
   .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, {
     path: ["lostAfterMs"],
     message: "plus execution.leaseMs must be at most 300000 (5 minutes); lower one of them",

@@ -26,11 +26,20 @@ const liveFields = [
 /** These are live only if the stage's permission does not depend on the address. */
 const addressFields = ["card", "url"];
 /** Fields that belong to one peer or transport. The other live fields suit any peer. */
-const peerFields = [...addressFields, "dialect", "idempotent", "idleSeconds", "longPollMs", "version"];
+const peerFields = [
+  ...addressFields,
+  "dialect",
+  "idempotent",
+  "idleSeconds",
+  "longPollMs",
+  "version",
+];
 const anyValue = z.unknown().optional();
 /** An unknown field is ignored, because a newer version may have pushed it before a rollback. */
 const liveFieldsSchema = z.object(
-  Object.fromEntries([...liveFields, ...addressFields, "fingerprint"].map((field) => [field, anyValue])),
+  Object.fromEntries(
+    [...liveFields, ...addressFields, "fingerprint"].map((field) => [field, anyValue]),
+  ),
 );
 type LiveFields = z.infer<typeof liveFieldsSchema>;
 
@@ -48,7 +57,8 @@ export type Fingerprints = Record<string, string>;
 export function toLiveSettings({ routes, destinations }: Config): LiveSettings {
   const fingerprints = createFingerprints({ destinations });
   const fields = Object.entries(destinations).map(
-    ([name, destination]) => [name, { fingerprint: fingerprints[name], ...split(destination).live }] as const,
+    ([name, destination]) =>
+      [name, { fingerprint: fingerprints[name], ...split(destination).live }] as const,
   );
   return { routes, destinations: Object.fromEntries(fields) };
 }
@@ -58,7 +68,11 @@ export function toLiveSettings({ routes, destinations }: Config): LiveSettings {
  * a rollback; a route to it is refused. An address that was pushed for other credentials is ignored, because the deployed credentials must
  * not be sent there. Throws a ConfigError if the result is invalid.
  */
-export function withLiveSettings(request: { config: Config; json: unknown; deployed?: Fingerprints }): Config {
+export function withLiveSettings(request: {
+  config: Config;
+  json: unknown;
+  deployed?: Fingerprints;
+}): Config {
   const { config, json, deployed = createFingerprints(config) } = request;
   const { routes = config.routes, destinations: pushed = {} } = parseLiveSettings(json);
   const outdated = outdatedNames({ pushed, deployed });
@@ -71,18 +85,32 @@ export function withLiveSettings(request: { config: Config; json: unknown; deplo
     );
     return [name, { ...fixed, ...live, ...Object.fromEntries(fields) }] as const;
   });
-  return parseConfig({ json: { ...config, routes, destinations: Object.fromEntries(destinations) } });
+  return parseConfig({
+    json: { ...config, routes, destinations: Object.fromEntries(destinations) },
+  });
 }
 
 /**
  * Lists the deployed destinations whose settings were pushed for another peer, credential or permission, so that their deployed addresses
  * are in effect. Throws a ConfigError if the settings cannot be read.
  */
-export function outdatedSettings({ json, deployed }: { json: unknown; deployed: Fingerprints }): string[] {
+export function outdatedSettings({
+  json,
+  deployed,
+}: {
+  json: unknown;
+  deployed: Fingerprints;
+}): string[] {
   return outdatedNames({ pushed: parseLiveSettings(json).destinations ?? {}, deployed });
 }
 
-function outdatedNames({ pushed, deployed }: { pushed: Record<string, LiveFields>; deployed: Fingerprints }): string[] {
+function outdatedNames({
+  pushed,
+  deployed,
+}: {
+  pushed: Record<string, LiveFields>;
+  deployed: Fingerprints;
+}): string[] {
   return Object.entries(pushed).flatMap(([name, { fingerprint }]) =>
     Object.hasOwn(deployed, name) && deployed[name] !== fingerprint ? [name] : [],
   );
@@ -105,13 +133,23 @@ export function createFingerprints({ destinations }: Pick<Config, "destinations"
 }
 
 /** Lists the destinations that need a deploy before their settings can be pushed. */
-export function listUndeployedChanges({ config, deployed }: { config: Config; deployed: Fingerprints }): string[] {
+export function listUndeployedChanges({
+  config,
+  deployed,
+}: {
+  config: Config;
+  deployed: Fingerprints;
+}): string[] {
   const wanted = Object.entries(createFingerprints(config));
-  return wanted.filter(([name, fingerprint]) => deployed[name] !== fingerprint).map(([name]) => name);
+  return wanted
+    .filter(([name, fingerprint]) => deployed[name] !== fingerprint)
+    .map(([name]) => name);
 }
 
 function split(destination: Destination): { live: LiveFields; fixed: Record<string, unknown> } {
-  const addresses = hasLiveAddress(destination) ? listAddresses(destination).map(({ field }) => field) : [];
+  const addresses = hasLiveAddress(destination)
+    ? listAddresses(destination).map(({ field }) => field)
+    : [];
   const isLive = (field: string) => [...liveFields, ...addresses].includes(field);
   const fields = Object.entries(destination);
   return {

@@ -30,7 +30,10 @@ export function loadConfig(location: ConfigLocation): Config {
 /** For the Execution zone alone. Ignores `destinations` and `routes`, so that its file need not have them. */
 export function loadExecutionConfig(location: ConfigLocation): Config {
   const { json, ...file } = readConfig(location);
-  return parseConfig({ json: isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json, ...file });
+  return parseConfig({
+    json: isJsonObject(json) ? { ...json, destinations: {}, routes: [] } : json,
+    ...file,
+  });
 }
 
 type ConfigFile = { json: unknown; name: string; problems?: string[] };
@@ -41,22 +44,36 @@ function readConfig(location: ConfigLocation): ConfigFile {
   try {
     text = readTextFile(name);
   } catch (cause) {
-    if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT") return { json: {}, name };
-    throw new ConfigError(name, [`the file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`]);
+    if (location.file === undefined && (cause as NodeJS.ErrnoException).code === "ENOENT")
+      return { json: {}, name };
+    throw new ConfigError(name, [
+      `the file cannot be read (${(cause as NodeJS.ErrnoException).code ?? "unknown"})`,
+    ]);
   }
   return { ...parseJson({ text, path: name }), name };
 }
 
 /** Reports repeated keys, because JSON.parse silently takes the last one. */
-function parseJson({ text, path }: { text: string; path: string }): Pick<ConfigFile, "json" | "problems"> {
+function parseJson({
+  text,
+  path,
+}: {
+  text: string;
+  path: string;
+}): Pick<ConfigFile, "json" | "problems"> {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new ConfigError(path, [`the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`]);
+    throw new ConfigError(path, [
+      `the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`,
+    ]);
   }
   const repeated = [...findRepeatedKeys(text)];
-  return { json, problems: repeated.map((key) => `${formatPath(key)}: appears more than once; keep one`) };
+  return {
+    json,
+    problems: repeated.map((key) => `${formatPath(key)}: appears more than once; keep one`),
+  };
 }
 
 type GivenConfig = { json: unknown; name?: string; problems?: string[] };
@@ -79,9 +96,19 @@ export function parseConfig({ json, name = configFileName, problems = [] }: Give
 /** More keys would not help to find the right one. */
 const maxKeysListed = 12;
 
-function explainKey({ json, path, key }: { json: unknown; path: PropertyKey[]; key: string }): string {
+function explainKey({
+  json,
+  path,
+  key,
+}: {
+  json: unknown;
+  path: PropertyKey[];
+  key: string;
+}): string {
   const known = knownKeys({ schema: configFields, json, path });
   const closest = findClosest(key, known);
   if (closest !== undefined) return `unknown key; did you mean "${closest}"?`;
-  return known.length <= maxKeysListed ? `unknown key; choose from: ${known.join(", ")}` : "unknown key";
+  return known.length <= maxKeysListed
+    ? `unknown key; choose from: ${known.join(", ")}`
+    : "unknown key";
 }

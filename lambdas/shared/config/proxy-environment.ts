@@ -6,7 +6,11 @@ import { ConfigError } from "./config-error.ts";
 export type ProxyServer = { url: URL; variable: string; authorization: string | undefined };
 
 /** The proxy for https and the one for http, and the hosts that are reached without them. */
-export type Proxies = { https: ProxyServer | undefined; http: ProxyServer | undefined; noProxy: readonly string[] };
+export type Proxies = {
+  https: ProxyServer | undefined;
+  http: ProxyServer | undefined;
+  noProxy: readonly string[];
+};
 
 const isAlsoLowerCase = "The name in lower case takes precedence.";
 
@@ -15,15 +19,23 @@ export const proxyVariables = {
   HTTPS_PROXY: z
     .string()
     .optional()
-    .describe(`The proxy for https, as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. ${isAlsoLowerCase}`),
-  HTTP_PROXY: z.string().optional().describe(`The same for http. Never used for this machine. ${isAlsoLowerCase}`),
+    .describe(
+      `The proxy for https, as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT. ${isAlsoLowerCase}`,
+    ),
+  HTTP_PROXY: z
+    .string()
+    .optional()
+    .describe(`The same for http. Never used for this machine. ${isAlsoLowerCase}`),
   NO_PROXY: z
     .string()
     .optional()
     .describe(
       `Hosts without a proxy, separated by commas: example.com with its subdomains, example.com:8443, 10.0.0.0/8, or * for all. ${isAlsoLowerCase}`,
     ),
-  NODE_USE_ENV_PROXY: z.string().optional().describe("0 ignores the proxies. They are used without 1, too."),
+  NODE_USE_ENV_PROXY: z
+    .string()
+    .optional()
+    .describe("0 ignores the proxies. They are used without 1, too."),
 };
 
 /** Undefined if there is no proxy. Throws a ConfigError, which never shows the value, because that may have a password. */
@@ -36,8 +48,10 @@ export function readProxies(variables: NodeJS.ProcessEnv = process.env): Proxies
     const variable = nameOf(name);
     if (variable === undefined) return undefined;
     const proxy = parseProxy({ variable, text: variables[variable] ?? "" });
-    const form = "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with special characters of both percent-encoded";
-    if (proxy === undefined) problems.push(`${variable} must be the address of an HTTP proxy: ${form}`);
+    const form =
+      "http://HOST:PORT or http://USER:PASSWORD@HOST:PORT, with special characters of both percent-encoded";
+    if (proxy === undefined)
+      problems.push(`${variable} must be the address of an HTTP proxy: ${form}`);
     return proxy;
   }
   const proxies = { https: read("HTTPS_PROXY"), http: read("HTTP_PROXY") };
@@ -51,14 +65,21 @@ export function readProxies(variables: NodeJS.ProcessEnv = process.env): Proxies
  * Like curl, takes an address without a scheme for http. Refuses one with a path: a password with a slash makes the user the host, and messages
  * would then show the rest.
  */
-function parseProxy({ variable, text }: { variable: string; text: string }): ProxyServer | undefined {
+function parseProxy({
+  variable,
+  text,
+}: {
+  variable: string;
+  text: string;
+}): ProxyServer | undefined {
   const url = URL.parse(text.includes("://") ? text : `http://${text}`);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
   const { username, password, pathname, search, hash } = url;
   if (`${pathname}${search}${hash}` !== "/") return undefined;
   try {
     const user = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    const authorization = user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
+    const authorization =
+      user === ":" ? undefined : `Basic ${Buffer.from(user).toString("base64")}`;
     return { url: new URL(url.origin), variable, authorization };
   } catch {
     return undefined;

@@ -8,7 +8,9 @@ import { stageNameSchema, stageSchema } from "./stage-schema.ts";
 import { telemetrySchema } from "./telemetry-schema.ts";
 import { integer } from "./values.ts";
 
-const nameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-case letters, digits and hyphens");
+const nameSchema = z
+  .string()
+  .regex(/^[a-z][a-z0-9-]{0,62}$/, "must be lower-case letters, digits and hyphens");
 
 /** A message is allowed if it matches every field of at least one rule. */
 export const allowlistRuleSchema = z
@@ -20,7 +22,9 @@ export const allowlistRuleSchema = z
       ),
     channel: slackIdSchema.optional().describe("Matches messages in this channel (C…)."),
     user: slackIdSchema.optional().describe("Matches messages of this user (U…)."),
-    group: slackIdSchema.optional().describe("Matches messages of the current members of this user group (S…)."),
+    group: slackIdSchema
+      .optional()
+      .describe("Matches messages of the current members of this user group (S…)."),
     bot: botIdSchema
       .optional()
       .describe(
@@ -32,7 +36,12 @@ export const allowlistRuleSchema = z
       .describe(
         "Also matches in channels that are shared with other organizations (Slack Connect). channels: messages of your own people there; people: those of the other organizations, too. Default: neither.",
       ),
-    label: z.string().min(1).max(80).optional().describe("A note that says what the rule is for. Matches nothing."),
+    label: z
+      .string()
+      .min(1)
+      .max(80)
+      .optional()
+      .describe("A note that says what the rule is for. Matches nothing."),
   })
   .refine(
     ({ team, channel, user, group, bot }) => team ?? channel ?? user ?? group ?? bot,
@@ -51,10 +60,18 @@ export const routeSchema = z.strictObject({
     .string()
     .regex(/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u, "must be one word without the colon")
     .optional()
-    .describe("Matches messages that begin with this word and a colon. The agent gets the message without them."),
-  keepsWord: z.boolean().optional().describe("The agent gets the message with the word and the colon. Default: false."),
+    .describe(
+      "Matches messages that begin with this word and a colon. The agent gets the message without them.",
+    ),
+  keepsWord: z
+    .boolean()
+    .optional()
+    .describe("The agent gets the message with the word and the colon. Default: false."),
   destination: z
-    .union([nameSchema, z.array(nameSchema).min(1).max(8)], "must be the name of a destination, or a list of names")
+    .union(
+      [nameSchema, z.array(nameSchema).min(1).max(8)],
+      "must be the name of a destination, or a list of names",
+    )
     .transform((names) => (typeof names === "string" ? [names] : names))
     .describe(
       "The name of a destination, or up to 8 names in order of preference. A task fails over to the next one only if it certainly never arrived.",
@@ -70,9 +87,15 @@ export type Route = z.infer<typeof routeSchema>;
 
 const quotaSchema = z
   .strictObject({
-    tasks: integer(1, 1000).optional().describe("The most tasks within perSeconds. Default: no limit."),
-    perSeconds: integer(1, 86_400).default(3600).describe("The period for which tasks counts, in seconds."),
-    atOnce: integer(1, 1000).optional().describe("The most tasks at the same time. Default: no limit."),
+    tasks: integer(1, 1000)
+      .optional()
+      .describe("The most tasks within perSeconds. Default: no limit."),
+    perSeconds: integer(1, 86_400)
+      .default(3600)
+      .describe("The period for which tasks counts, in seconds."),
+    atOnce: integer(1, 1000)
+      .optional()
+      .describe("The most tasks at the same time. Default: no limit."),
   })
   .refine(({ tasks, atOnce }) => tasks ?? atOnce, "must have at least one of tasks and atOnce");
 export type Quota = z.infer<typeof quotaSchema>;
@@ -83,7 +106,9 @@ const filesSchema = z.strictObject({
     .describe("The largest file of a message or an answer, in bytes."),
   maxCount: integer(0, 20)
     .default(10)
-    .describe("The most files of one message that the agent gets. 0: files are not sent to the agent."),
+    .describe(
+      "The most files of one message that the agent gets. 0: files are not sent to the agent.",
+    ),
   canvases: z
     .boolean()
     .default(false)
@@ -133,7 +158,8 @@ const limitsSchema = z
   })
   .refine(({ sendsPerDestination = 1, concurrency }) => sendsPerDestination <= concurrency, {
     path: ["sendsPerDestination"],
-    message: "must be at most limits.concurrency; a lower value leaves slots for other destinations",
+    message:
+      "must be at most limits.concurrency; a lower value leaves slots for other destinations",
   })
   .refine(({ leaseMs, visibilityTimeoutMs }) => leaseMs < visibilityTimeoutMs, {
     path: ["visibilityTimeoutMs"],
@@ -141,14 +167,18 @@ const limitsSchema = z
   });
 
 const usageHistorySchema = z.strictObject({
-  retentionDays: integer(0, 3650).default(30).describe("How long the history is kept, in days. 0: no history."),
+  retentionDays: integer(0, 3650)
+    .default(30)
+    .describe("How long the history is kept, in days. 0: no history."),
   texts: z.boolean().default(false).describe("Also keeps the texts of messages and answers."),
 });
 
 const operatorsSchema = z.strictObject({
   authenticator: authenticatorSchema
     .default({ type: "none" })
-    .describe("How the operators' page authenticates its users. Needed if it does not listen on loopback."),
+    .describe(
+      "How the operators' page authenticates its users. Needed if it does not listen on loopback.",
+    ),
 });
 
 /** Checks each field alone. `parseConfig` also checks the fields against each other. */
@@ -169,11 +199,17 @@ export const configFields = z.strictObject({
   routes: z
     .array(routeSchema)
     .prefault([{ destination: "local" }])
-    .describe("The rules that choose the destination of a message. The first route that matches decides."),
+    .describe(
+      "The rules that choose the destination of a message. The first route that matches decides.",
+    ),
   execution: executionSchema
     .prefault({})
-    .describe("Sekisho's own Execution host and its agent. These keys have no effect on agents elsewhere."),
-  limits: limitsSchema.prefault({}).describe("The limits and time limits of the Verification zone."),
+    .describe(
+      "Sekisho's own Execution host and its agent. These keys have no effect on agents elsewhere.",
+    ),
+  limits: limitsSchema
+    .prefault({})
+    .describe("The limits and time limits of the Verification zone."),
   telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans of both zones."),
   usageHistory: usageHistorySchema
     .prefault({})

@@ -9,18 +9,26 @@ export async function readSecret(reference: SecretReference): Promise<string> {
   if ("secretsManager" in reference) return readManaged({ id: reference.secretsManager });
   const value = process.env[reference.env];
   if (!value)
-    throw new Error(`The environment variable ${reference.env} is not set, but the configuration refers to it.`);
+    throw new Error(
+      `The environment variable ${reference.env} is not set, but the configuration refers to it.`,
+    );
   return value;
 }
 
 /** An ARN includes the region; a name needs the environment's. */
 async function readManaged({ id }: { id: string }): Promise<string> {
-  const region = id.startsWith("arn:") ? id.split(":")[3] : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);
+  const region = id.startsWith("arn:")
+    ? id.split(":")[3]
+    : (process.env.AWS_REGION ?? process.env.AWS_DEFAULT_REGION);
   if (!region)
     throw new Error(
       `The region of the secret ${id} is unknown. Set AWS_REGION, or configure the ARN instead of the name.`,
     );
-  const dependencies = { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
+  const dependencies = {
+    region,
+    credentials: defaultAwsCredentials(),
+    endpointOf: createEndpointResolver({ region }),
+  };
   return createReadManagedSecret(dependencies)({ id });
 }
 
@@ -43,7 +51,11 @@ export function formatSecretName(reference: SecretReference): string {
 export const leastTokenLength = 20;
 
 /** Lists a problem for each environment variable with a short token. Never repeats the token. */
-export function shortTokenProblems({ references }: { references: readonly SecretReference[] }): string[] {
+export function shortTokenProblems({
+  references,
+}: {
+  references: readonly SecretReference[];
+}): string[] {
   return references.flatMap((reference) => {
     const name = "env" in reference ? reference.env : "";
     const token = process.env[name];

@@ -2,7 +2,9 @@
 import * as z from "zod";
 import { httpUrl, integer, secretSchema } from "./values.ts";
 
-export const slackIdSchema = z.string().regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id such as T012AB3CD");
+export const slackIdSchema = z
+  .string()
+  .regex(/^[A-Z0-9]{1,64}$/, "must be a Slack id such as T012AB3CD");
 /** The `team` of an entry that names people. */
 export const teamSchema = slackIdSchema
   .optional()
@@ -11,8 +13,13 @@ export const teamSchema = slackIdSchema
   );
 export const botIdSchema = z
   .string()
-  .regex(/^([AB][A-Z0-9]{1,63}|Wf[A-Z0-9]{1,62})$/, "must be the id of a bot (B…), an app (A…) or a workflow (Wf…)");
-const emojiSchema = z.string().regex(/^[a-z0-9_+'-]{1,100}$/, "must be the name of an emoji without colons");
+  .regex(
+    /^([AB][A-Z0-9]{1,63}|Wf[A-Z0-9]{1,62})$/,
+    "must be the id of a bot (B…), an app (A…) or a workflow (Wf…)",
+  );
+const emojiSchema = z
+  .string()
+  .regex(/^[a-z0-9_+'-]{1,100}$/, "must be the name of an emoji without colons");
 
 export const slackSchema = z.strictObject({
   signingSecret: secretSchema
@@ -23,7 +30,9 @@ export const slackSchema = z.strictObject({
     .describe("The bot token (xoxb-…), which calls the Slack Web API."),
   appToken: secretSchema
     .default({ env: "SLACK_APP_TOKEN" })
-    .describe("The app-level token (xapp-…) for Socket Mode on one machine, which needs no public address."),
+    .describe(
+      "The app-level token (xapp-…) for Socket Mode on one machine, which needs no public address.",
+    ),
   apiUrl: httpUrl().default("https://slack.com/api/").describe("The URL of the Slack Web API."),
   locale: z
     .enum(["en", "ja", "user"])
@@ -62,7 +71,8 @@ export const slackSchema = z.strictObject({
           ),
       },
       {
-        error: ({ code }) => (code === "invalid_type" ? 'must be an object such as { "name": "/sekisho" }' : undefined),
+        error: ({ code }) =>
+          code === "invalid_type" ? 'must be an object such as { "name": "/sekisho" }' : undefined,
       },
     )
     .optional()
@@ -102,7 +112,11 @@ export const slackSchema = z.strictObject({
         .array(
           z.strictObject({
             title: z.string().min(1).max(75).describe("What the suggestion says."),
-            message: z.string().min(1).max(3000).describe("The message that a person sends by choosing it."),
+            message: z
+              .string()
+              .min(1)
+              .max(3000)
+              .describe("The message that a person sends by choosing it."),
           }),
         )
         .max(4)
@@ -119,18 +133,24 @@ export const slackSchema = z.strictObject({
         z.literal(false),
         z.strictObject({
           received: emojiSchema.default("eyes").describe("The emoji of a message whose task runs."),
-          done: emojiSchema.default("white_check_mark").describe("The emoji of a message that was answered."),
+          done: emojiSchema
+            .default("white_check_mark")
+            .describe("The emoji of a message that was answered."),
           failed: emojiSchema.default("x").describe("The emoji of a message whose task failed."),
         }),
       ],
       'must be false, or an object such as { "received": "eyes" }',
     )
     .prefault({})
-    .describe("The emoji reactions that mark a message while its task runs and when it is over. false: no reactions."),
+    .describe(
+      "The emoji reactions that mark a message while its task runs and when it is over. false: no reactions.",
+    ),
   status: z
     .boolean()
     .default(true)
-    .describe("Shows in the thread what the bot does while a task runs, as Slack shows that a person is typing."),
+    .describe(
+      "Shows in the thread what the bot does while a task runs, as Slack shows that a person is typing.",
+    ),
   streaming: z
     .boolean()
     .default(true)
@@ -167,7 +187,9 @@ export const slackSchema = z.strictObject({
   feedback: z
     .boolean()
     .default(true)
-    .describe("Shows 👍 and 👎 under each answer. Votes go into the usage history and to the Execution zone."),
+    .describe(
+      "Shows 👍 and 👎 under each answer. Votes go into the usage history and to the Execution zone.",
+    ),
   contact: z
     .string()
     .min(1)
@@ -180,7 +202,10 @@ export const slackSchema = z.strictObject({
     .array(
       z.union(
         [
-          z.strictObject({ team: teamSchema, user: slackIdSchema.describe("The id of a user (U…).") }),
+          z.strictObject({
+            team: teamSchema,
+            user: slackIdSchema.describe("The id of a user (U…)."),
+          }),
           z.strictObject({
             team: teamSchema,
             group: slackIdSchema.describe("The id of a user group (S…), instead of a user."),
@@ -199,14 +224,25 @@ export const slackSchema = z.strictObject({
         .describe("The app's client id."),
       clientSecret: secretSchema.describe("The app's client secret."),
       teams: z
-        .array(z.string().regex(/^[TE][A-Z0-9]{1,63}$/, "must be the id of a workspace (T…) or an organization (E…)"))
+        .array(
+          z
+            .string()
+            .regex(
+              /^[TE][A-Z0-9]{1,63}$/,
+              "must be the id of a workspace (T…) or an organization (E…)",
+            ),
+        )
         .min(1)
         .optional()
-        .describe("The workspaces (T…) and organizations (E…) that may install the app. Default: all."),
+        .describe(
+          "The workspaces (T…) and organizations (E…) that may install the app. Default: all.",
+        ),
       maxPerDay: integer(1, 10_000)
         .default(50)
         .describe("The most installations per day (UTC). Repeated installations count too."),
     })
     .optional()
-    .describe("Lets several workspaces install the app through Slack's OAuth flow, at /slack/install. Default: off."),
+    .describe(
+      "Lets several workspaces install the app through Slack's OAuth flow, at /slack/install. Default: off.",
+    ),
 });

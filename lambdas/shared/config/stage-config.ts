@@ -13,7 +13,13 @@ const lifetimeMarginMs = 120_000;
 
 /** The address of a stage's Execution zone, which is known only when it is deployed. */
 export type ExecutionAddress =
-  | { transport: "agentcore"; runtimeArn: string; qualifier: string; stopAfterResult: boolean; idleSeconds: number }
+  | {
+      transport: "agentcore";
+      runtimeArn: string;
+      qualifier: string;
+      stopAfterResult: boolean;
+      idleSeconds: number;
+    }
   | {
       transport: "https";
       url: string;
@@ -24,7 +30,10 @@ export type ExecutionAddress =
     };
 
 /** The longest time for a task on this platform. `kind` is absent on one machine. */
-export function resolveMaxTaskMs(request: { config: Pick<Config, "execution">; kind?: ExecutionKind }): number {
+export function resolveMaxTaskMs(request: {
+  config: Pick<Config, "execution">;
+  kind?: ExecutionKind;
+}): number {
   const { config, kind } = request;
   return config.execution.maxTaskMs ?? (kind === "lambda" ? maxLambdaTaskMs : defaultTaskMs);
 }
@@ -35,56 +44,114 @@ export function longestTaskMs(maxLifetimeMs: number): number {
 }
 
 /** True if a stage's Execution zone serves A2A. It must know its address, and AgentCore forwards only calls to its own path. */
-export function isA2aEndpoint({ config, kind }: { config: Pick<Config, "execution">; kind: ExecutionKind }): boolean {
+export function isA2aEndpoint({
+  config,
+  kind,
+}: {
+  config: Pick<Config, "execution">;
+  kind: ExecutionKind;
+}): boolean {
   return kind === "lambda" && config.execution.a2a.url !== undefined;
 }
 
 /** True if the destination is the host of the local run and has no counterpart in a stage. */
 export function isLocalOnly(destination: Destination): boolean {
-  return destination.transport === "in-process" || (destination.transport === "a2a" && isOwnExecution(destination));
+  return (
+    destination.transport === "in-process" ||
+    (destination.transport === "a2a" && isOwnExecution(destination))
+  );
 }
 
 /** The configuration for the functions of a stage. Each `{ env }` becomes the secret `sekisho/STAGE/NAME`; the stages are left out. */
-export function createStageConfig({ config, stageName }: { config: Config; stageName: string }): Config {
+export function createStageConfig({
+  config,
+  stageName,
+}: {
+  config: Config;
+  stageName: string;
+}): Config {
   const { stages: _stages, $schema: _schema, ...rest } = config;
-  const destinations = Object.entries(config.destinations).filter(([, destination]) => !isLocalOnly(destination));
-  return withManagedSecrets({ ...rest, destinations: Object.fromEntries(destinations), stages: {} }, stageName);
+  const destinations = Object.entries(config.destinations).filter(
+    ([, destination]) => !isLocalOnly(destination),
+  );
+  return withManagedSecrets(
+    { ...rest, destinations: Object.fromEntries(destinations), stages: {} },
+    stageName,
+  );
 }
 
-export function formatManagedSecretName({ stageName, env }: { stageName: string; env: string }): string {
+export function formatManagedSecretName({
+  stageName,
+  env,
+}: {
+  stageName: string;
+  env: string;
+}): string {
   return `sekisho/${stageName}/${env}`;
 }
 
 /** Fills in the address of the deployed Execution zone. */
-export function withExecutionAddress(request: { config: Config; address: ExecutionAddress | undefined }): Config {
+export function withExecutionAddress(request: {
+  config: Config;
+  address: ExecutionAddress | undefined;
+}): Config {
   const { config, address } = request;
   if (address === undefined) return config;
   const destinations = Object.entries(config.destinations).map(
     ([name, destination]) =>
-      [name, isOwnExecution(destination) ? applyAddress(destination, address) : destination] as const,
+      [
+        name,
+        isOwnExecution(destination) ? applyAddress(destination, address) : destination,
+      ] as const,
   );
   return { ...config, destinations: Object.fromEntries(destinations) };
 }
 
 function applyAddress(destination: Destination, address: ExecutionAddress): Destination {
-  const { deadlineMs, concurrency, longPollMs, dialect, omitFields, forwardBotToken, maxResponseBytes, questions } =
-    destination;
-  const { callTimeoutMs, sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined } = destination;
+  const {
+    deadlineMs,
+    concurrency,
+    longPollMs,
+    dialect,
+    omitFields,
+    forwardBotToken,
+    maxResponseBytes,
+    questions,
+  } = destination;
+  const {
+    callTimeoutMs,
+    sendsAtOnce = address.transport === "https" ? address.sendsAtOnce : undefined,
+  } = destination;
   const common = {
     ...(callTimeoutMs !== undefined && { callTimeoutMs }),
     ...(sendsAtOnce !== undefined && { sendsAtOnce }),
-    ...{ deadlineMs, concurrency, longPollMs, dialect, omitFields, forwardBotToken, maxResponseBytes, questions },
+    ...{
+      deadlineMs,
+      concurrency,
+      longPollMs,
+      dialect,
+      omitFields,
+      forwardBotToken,
+      maxResponseBytes,
+      questions,
+    },
     idempotent: true,
   };
   if (address.transport === "agentcore") return { ...common, ...address };
   const { url, region, functionArn } = address;
-  return { ...common, transport: "https", url, authorizer: { type: "sigv4", service: "lambda", region, functionArn } };
+  return {
+    ...common,
+    transport: "https",
+    url,
+    authorizer: { type: "sigv4", service: "lambda", region, functionArn },
+  };
 }
 
 function withManagedSecrets<T>(value: T, stageName: string): T {
   if (Array.isArray(value)) return value.map((entry) => withManagedSecrets(entry, stageName)) as T;
   if (typeof value !== "object" || value === null) return value;
-  if (isEnvReference(value)) return { secretsManager: formatManagedSecretName({ stageName, env: value.env }) } as T;
+  if (isEnvReference(value))
+    return { secretsManager: formatManagedSecretName({ stageName, env: value.env }) } as T;
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => [key, withManagedSecrets(entry, stageName)]),
   ) as T;
@@ -97,6 +164,7 @@ function isEnvReference(value: object): value is Extract<SecretReference, { env:
 /** The account and region of a stage's Execution zone; undefined if none is deployed. */
 export function findExecutionTarget(stage: Stage): { account: string; region: string } | undefined {
   if (stage.execution.kind === "external") return undefined;
-  const { account = stage.verification.account, region = stage.verification.region } = stage.execution;
+  const { account = stage.verification.account, region = stage.verification.region } =
+    stage.execution;
   return { account, region };
 }

@@ -2,7 +2,9 @@
 import * as z from "zod";
 import { idleSecondsSchema, integer, oneOf, regionSchema } from "./values.ts";
 
-const accountSchema = z.string().regex(/^\d{12}$/, "must be an AWS account id: 12 digits, as a string");
+const accountSchema = z
+  .string()
+  .regex(/^\d{12}$/, "must be an AWS account id: 12 digits, as a string");
 /** Short, because AWS limits the length of the names that include it. */
 export const stageNameSchema = z
   .string()
@@ -11,7 +13,10 @@ export const stageNameSchema = z
 /** A layer belongs to one region, so each zone names its own. */
 const layerSchema = z
   .string()
-  .regex(/^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[A-Za-z0-9_-]+:\d+$/, "must be the ARN of a layer version")
+  .regex(
+    /^arn:aws[a-z-]*:lambda:[a-z0-9-]+:\d{12}:layer:[A-Za-z0-9_-]+:\d+$/,
+    "must be the ARN of a layer version",
+  )
   .optional()
   .describe(
     "The ARN of a Lambda layer with a telemetry collector, such as AWS Distro for OpenTelemetry, for arm64 and in the zone's region. Default: none.",
@@ -21,7 +26,9 @@ const executionPlace = {
   account: accountSchema
     .optional()
     .describe("The AWS account of the Execution zone. Default: the Verification zone's."),
-  region: regionSchema.optional().describe("The region of the Execution zone. Default: the Verification zone's."),
+  region: regionSchema
+    .optional()
+    .describe("The region of the Execution zone. Default: the Verification zone's."),
 };
 
 /** The platform's limit for runtimes on microVMs. */
@@ -97,7 +104,9 @@ const scaleSchema = z
       ),
     agentConcurrency: atOnce
       .optional()
-      .describe("For the kind lambda: how many tasks run at once, each in an invocation of its own. Default: 2."),
+      .describe(
+        "For the kind lambda: how many tasks run at once, each in an invocation of its own. Default: 2.",
+      ),
     eventsPerSecond: integer(1, 10_000)
       .default(50)
       .describe(
@@ -134,7 +143,9 @@ export const stageSchema = z.strictObject({
   production: z
     .boolean()
     .default(false)
-    .describe("Keeps data and keys when a stack is deleted. If false, they are deleted with their stack."),
+    .describe(
+      "Keeps data and keys when a stack is deleted. If false, they are deleted with their stack.",
+    ),
   alarmEmail: z
     .email()
     .optional()

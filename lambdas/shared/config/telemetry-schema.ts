@@ -9,7 +9,9 @@ const exporterSchema = z
   .discriminatedUnion(
     "type",
     [
-      z.strictObject({ type: z.literal("none") }).describe("Sends no spans. Tasks still carry their trace ids."),
+      z
+        .strictObject({ type: z.literal("none") })
+        .describe("Sends no spans. Tasks still carry their trace ids."),
       z
         .strictObject({
           type: z.literal("otlp"),
@@ -17,7 +19,10 @@ const exporterSchema = z
             .default("http://127.0.0.1:4318/v1/traces")
             .describe("The URL of the collector, with its path."),
           headers: z
-            .record(z.string().regex(/^[A-Za-z0-9-]+$/, "must be the name of a header"), secretSchema)
+            .record(
+              z.string().regex(/^[A-Za-z0-9-]+$/, "must be the name of a header"),
+              secretSchema,
+            )
             .default({})
             .describe("Headers that authenticate the sender, by name."),
         })
@@ -26,7 +31,9 @@ const exporterSchema = z
         ),
       z
         .strictObject({ type: z.literal("xray") })
-        .describe("Sends spans to the OTLP endpoint of AWS X-Ray with the credentials of the role."),
+        .describe(
+          "Sends spans to the OTLP endpoint of AWS X-Ray with the credentials of the role.",
+        ),
     ],
     oneOf("none", "otlp", "xray"),
   )
@@ -52,7 +59,9 @@ export const telemetrySchema = z.strictObject({
   metrics: z
     .boolean()
     .default(true)
-    .describe("Collects metrics: at GET /metrics in a long-running process, and in CloudWatch on Lambda."),
+    .describe(
+      "Collects metrics: at GET /metrics in a long-running process, and in CloudWatch on Lambda.",
+    ),
   traces: z
     .strictObject({
       sampleRatio: ratioSchema
@@ -78,5 +87,8 @@ export function toLogSettings(request: {
 }): LogSettings {
   const { config, level = "info" } = request;
   const { logLevel, debugRatio } = request.environment;
-  return { level: logLevel ?? config?.level ?? level, debugRatio: debugRatio ?? config?.debugRatio ?? 0 };
+  return {
+    level: logLevel ?? config?.level ?? level,
+    debugRatio: debugRatio ?? config?.debugRatio ?? 0,
+  };
 }

@@ -3,20 +3,37 @@ import type * as z from "zod";
 import { isJsonObject } from "../untrusted-input.ts";
 
 /** The keys that the object at `path` may have, so that a wrong one can be explained. Empty for a place without fixed keys. */
-export function knownKeys({ schema, json, path }: { schema: z.core.$ZodType; json: unknown; path: PropertyKey[] }) {
+export function knownKeys({
+  schema,
+  json,
+  path,
+}: {
+  schema: z.core.$ZodType;
+  json: unknown;
+  path: PropertyKey[];
+}) {
   let places: Place[] = open({ schema, json });
   for (const step of path) {
-    const inner = isJsonObject(json) || Array.isArray(json) ? (json as Record<PropertyKey, unknown>)[step] : undefined;
+    const inner =
+      isJsonObject(json) || Array.isArray(json)
+        ? (json as Record<PropertyKey, unknown>)[step]
+        : undefined;
     json = inner;
     places = places.flatMap((place) => {
       const next = place.type === "object" ? place.shape[String(step)] : place.element;
       return next === undefined ? [] : open({ schema: next, json });
     });
   }
-  return [...new Set(places.flatMap((place) => (place.type === "object" ? Object.keys(place.shape) : [])))];
+  return [
+    ...new Set(
+      places.flatMap((place) => (place.type === "object" ? Object.keys(place.shape) : [])),
+    ),
+  ];
 }
 
-type Place = { type: "object"; shape: Record<string, z.core.$ZodType> } | { type: "each"; element: z.core.$ZodType };
+type Place =
+  | { type: "object"; shape: Record<string, z.core.$ZodType> }
+  | { type: "each"; element: z.core.$ZodType };
 
 /** The objects and lists behind defaults, transformations and unions. Of a union with a discriminator only the one that is meant. */
 function open({ schema, json }: { schema: z.core.$ZodType; json: unknown }): Place[] {
@@ -35,7 +52,9 @@ function open({ schema, json }: { schema: z.core.$ZodType; json: unknown }): Pla
     case "pipe":
       return open({ schema: def.in, json });
     case "union":
-      return def.options.flatMap((option) => open({ schema: option, json }).filter((place) => isMeant(place, json)));
+      return def.options.flatMap((option) =>
+        open({ schema: option, json }).filter((place) => isMeant(place, json)),
+      );
     default:
       return [];
   }
@@ -56,7 +75,10 @@ export function findClosest(given: string, names: readonly string[]): string | u
   const wanted = plain(given).slice(0, 100);
   const ranked = names
     .map((name) => ({ name, distance: editDistance(wanted, plain(name)) }))
-    .filter(({ name, distance }) => distance <= Math.max(1, Math.floor(name.length / 3)) && distance < wanted.length)
+    .filter(
+      ({ name, distance }) =>
+        distance <= Math.max(1, Math.floor(name.length / 3)) && distance < wanted.length,
+    )
     .toSorted((a, b) => a.distance - b.distance);
   return ranked[0]?.name;
 }
@@ -70,7 +92,8 @@ function editDistance(a: string, b: string): number {
     for (let j = 1; j <= b.length; j++) {
       const same = a[i - 1] === b[j - 1] ? 0 : 1;
       const steps = [(last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + same];
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) steps.push((beforeLast[j - 2] ?? 0) + 1);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        steps.push((beforeLast[j - 2] ?? 0) + 1);
       row.push(Math.min(...steps));
     }
     beforeLast = last;

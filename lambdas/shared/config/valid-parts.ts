@@ -26,15 +26,23 @@ export function takeValidParts(json: unknown): ValidParts {
   const sections = Object.entries(configFields.shape).map(
     ([name, schema]) => [name as keyof Config, schema.safeParse(given[name])] as const,
   );
-  const valid = sections.flatMap(([name, parsed]) => (parsed.success ? [[name, parsed.data] as const] : []));
+  const valid = sections.flatMap(([name, parsed]) =>
+    parsed.success ? [[name, parsed.data] as const] : [],
+  );
   const config: Config = { ...configFields.parse({}), ...Object.fromEntries(valid) };
-  const invalidSections = new Set(sections.flatMap(([name, { success }]) => (success ? [] : [name])));
+  const invalidSections = new Set(
+    sections.flatMap(([name, { success }]) => (success ? [] : [name])),
+  );
   const { destinations, stages, routes } = given;
-  if (invalidSections.has("destinations")) config.destinations = takeValid(destinationSchema, destinations);
+  if (invalidSections.has("destinations"))
+    config.destinations = takeValid(destinationSchema, destinations);
   if (invalidSections.has("stages")) config.stages = takeValid(stageSchema, stages);
-  if (invalidSections.has("routes")) config.routes = Array.isArray(routes) ? routes.map(toRoute) : [];
+  if (invalidSections.has("routes"))
+    config.routes = Array.isArray(routes) ? routes.map(toRoute) : [];
   const isUnreadable = destinations !== undefined && !isJsonObject(destinations);
-  const names = Object.keys(destinations === undefined ? config.destinations : (destinations as object));
+  const names = Object.keys(
+    destinations === undefined ? config.destinations : (destinations as object),
+  );
   return { config, destinationNames: isUnreadable ? undefined : names, invalidSections };
 }
 
@@ -52,6 +60,8 @@ function takeValid<T>(schema: z.ZodType<T>, entries: unknown): Record<string, T>
 function toRoute(json: unknown): Route {
   const parsed = routeSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  const { data = [] } = routeSchema.shape.destination.safeParse(isJsonObject(json) ? json.destination : undefined);
+  const { data = [] } = routeSchema.shape.destination.safeParse(
+    isJsonObject(json) ? json.destination : undefined,
+  );
   return { word: "unknown", destination: data };
 }

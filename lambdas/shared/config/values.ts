@@ -6,7 +6,9 @@ export const secretSchema = z
   .union(
     [
       z.strictObject({
-        env: z.string().regex(/^[A-Z][A-Z0-9_]*$/, "must be the name of an environment variable, not its value"),
+        env: z
+          .string()
+          .regex(/^[A-Z][A-Z0-9_]*$/, "must be the name of an environment variable, not its value"),
       }),
       z.strictObject({
         secretsManager: z
@@ -49,7 +51,9 @@ export function httpUrl() {
 }
 
 /** The error message of a discriminated union whose discriminator is missing or unknown. */
-export function oneOf(...names: string[]): { error: (issue: { code?: string }) => string | undefined } {
+export function oneOf(...names: string[]): {
+  error: (issue: { code?: string }) => string | undefined;
+} {
   const message = `must be one of ${names.map((name) => `"${name}"`).join(", ")}`;
   return { error: ({ code }) => (code === "invalid_union" ? message : undefined) };
 }

@@ -37,9 +37,18 @@ export async function runQueueLoop(options: {
   sleep?: Sleep;
   random?: () => number;
 }): Promise<void> {
-  const { consumer, handle, concurrency, visibilityTimeoutMs, signal, log, graceMs = 10_000 } = options;
+  const {
+    consumer,
+    handle,
+    concurrency,
+    visibilityTimeoutMs,
+    signal,
+    log,
+    graceMs = 10_000,
+  } = options;
   const { handleTimeoutMs = visibilityTimeoutMs } = options;
-  const { sleep = async ({ ms, signal }) => wait(ms, undefined, { signal }).catch(() => {}) } = options;
+  const { sleep = async ({ ms, signal }) => wait(ms, undefined, { signal }).catch(() => {}) } =
+    options;
   const { random = Math.random } = options;
   const running = new Set<Promise<void>>();
   const overdue = new AbortController();
@@ -60,7 +69,11 @@ export async function runQueueLoop(options: {
     try {
       await handle(message, limit.signal);
     } catch (error) {
-      log.warn("queue_message_failed", { ...readQueuedIds(message.body), cause_kind: errorKind(error), attempt });
+      log.warn("queue_message_failed", {
+        ...readQueuedIds(message.body),
+        cause_kind: errorKind(error),
+        attempt,
+      });
       return;
     } finally {
       clearTimeout(timer);
@@ -69,16 +82,24 @@ export async function runQueueLoop(options: {
     try {
       const isFinished = await consumer.finish({ receipt: message.receipt });
       const isExpected = handleTimeoutMs > visibilityTimeoutMs && !limit.signal.aborted;
-      if (!isFinished && !isExpected) log.warn("queue_receipt_void", { ...readQueuedIds(message.body), attempt });
+      if (!isFinished && !isExpected)
+        log.warn("queue_receipt_void", { ...readQueuedIds(message.body), attempt });
     } catch (error) {
-      log.error("queue_finish_failed", { ...readQueuedIds(message.body), cause_kind: errorKind(error), attempt });
+      log.error("queue_finish_failed", {
+        ...readQueuedIds(message.body),
+        cause_kind: errorKind(error),
+        attempt,
+      });
     }
   }
 
   /** Resolves when all handlers are done or after `ms`. */
   async function waitForHandlers(ms: number): Promise<void> {
     const done = new AbortController();
-    await Promise.race([Promise.all(running).then(() => done.abort()), sleep({ ms, signal: done.signal })]);
+    await Promise.race([
+      Promise.all(running).then(() => done.abort()),
+      sleep({ ms, signal: done.signal }),
+    ]);
   }
 
   while (!signal.aborted) {
@@ -97,9 +118,14 @@ export async function runQueueLoop(options: {
       }
     } catch (error) {
       if (signal.aborted) break;
-      const delayMs = failureBackoff.baseMs + backoffMs({ ...failureBackoff, attempt: failures, random });
+      const delayMs =
+        failureBackoff.baseMs + backoffMs({ ...failureBackoff, attempt: failures, random });
       failures += 1;
-      log.error("queue_receive_failed", { cause_kind: errorKind(error), attempt: failures, delay_ms: delayMs });
+      log.error("queue_receive_failed", {
+        cause_kind: errorKind(error),
+        attempt: failures,
+        delay_ms: delayMs,
+      });
       await sleep({ ms: delayMs, signal });
     }
   }

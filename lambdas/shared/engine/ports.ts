@@ -64,7 +64,9 @@ export type ErasableStore<T extends TaskItem> = TaskStore<T> & {
  * A message is durable when `send` resolves, and does not arrive before `delayMs` (default 0). `body` is text of at most 256 KiB. `group`
  * names the tenant, so that a fair engine lets no group delay the others.
  */
-export type TaskQueue = { send(request: { body: string; delayMs?: number; group?: string }): Promise<void> };
+export type TaskQueue = {
+  send(request: { body: string; delayMs?: number; group?: string }): Promise<void>;
+};
 
 export type ReceivedMessage = {
   body: string;

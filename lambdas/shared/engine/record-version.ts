@@ -43,7 +43,13 @@ function numbersIn(version: unknown): number[] {
  * Checks the JSON and returns it as it is. Members that this version does not know stay, at every depth, so that they survive when this
  * version writes the record again.
  */
-export function checkRecord<T>({ schema, json }: { schema: { parse(json: unknown): T }; json: unknown }): T {
+export function checkRecord<T>({
+  schema,
+  json,
+}: {
+  schema: { parse(json: unknown): T };
+  json: unknown;
+}): T {
   schema.parse(json);
   return json as T;
 }

@@ -22,7 +22,8 @@ export function changeRecord<Item extends TaskItem, Result>(request: {
   return retryOnConflict({
     async attempt(count) {
       const guessed = count === 0 ? guess : undefined;
-      const known = guessed === undefined ? await store.get({ id }) : guessed === absent ? undefined : guessed;
+      const known =
+        guessed === undefined ? await store.get({ id }) : guessed === absent ? undefined : guessed;
       const before = known ?? none();
       const { item, result } = await decide(before);
       if (item === before) return guessed === undefined ? result : conflict;
@@ -49,7 +50,8 @@ export async function retryOnConflict<Result>(request: {
 }): Promise<Result> {
   const {
     attempt,
-    exhausted = () => new Error(`Other writers changed the record at each of ${maxAttempts} attempts.`),
+    exhausted = () =>
+      new Error(`Other writers changed the record at each of ${maxAttempts} attempts.`),
   } = request;
   for (let count = 0; count < maxAttempts; count++) {
     const result = await attempt(count);

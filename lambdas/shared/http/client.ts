@@ -54,7 +54,9 @@ export class HttpError extends Error {
 }
 
 /** `connectTimeoutMs` limits DNS, the connection and TLS together. */
-export function createHttpClient(options: { connectTimeoutMs?: number | undefined } = {}): HttpClient {
+export function createHttpClient(
+  options: { connectTimeoutMs?: number | undefined } = {},
+): HttpClient {
   const { connectTimeoutMs = 5000 } = options;
   const connections = createConnections({ connectTimeoutMs });
   return {
@@ -67,7 +69,10 @@ export function createHttpClient(options: { connectTimeoutMs?: number | undefine
   };
 }
 
-function exchange<Body>(connection: Connection, request: HttpRequest<Body>): Promise<HttpHead & { body: Body }> {
+function exchange<Body>(
+  connection: Connection,
+  request: HttpRequest<Body>,
+): Promise<HttpHead & { body: Body }> {
   const { method, url, headers, body, signal, collect } = request;
   const { promise, resolve, reject } = Promise.withResolvers<HttpHead & { body: Body }>();
   /** Set when the request is about to be written into an open connection. */
@@ -91,7 +96,9 @@ function exchange<Body>(connection: Connection, request: HttpRequest<Body>): Pro
   }
 
   function abort(): void {
-    fail(new HttpError(controller === undefined ? "unsent" : "ambiguous", { cause: signal.reason }));
+    fail(
+      new HttpError(controller === undefined ? "unsent" : "ambiguous", { cause: signal.reason }),
+    );
   }
 
   signal.addEventListener("abort", abort);
@@ -122,7 +129,8 @@ function exchange<Body>(connection: Connection, request: HttpRequest<Body>): Pro
       onResponseEnd() {
         signal.removeEventListener("abort", abort);
         connection.release();
-        if (head !== undefined && collector !== undefined) resolve({ ...head, body: collector.end() });
+        if (head !== undefined && collector !== undefined)
+          resolve({ ...head, body: collector.end() });
       },
       onResponseError(_controller, error) {
         if (controller === undefined) fail(new HttpError("unsent", { cause: error }));
@@ -136,7 +144,8 @@ function exchange<Body>(connection: Connection, request: HttpRequest<Body>): Pro
 /** Collects a body of at most `maxBytes`. Throws an HttpError `too_large`, also for a body that is announced as larger. */
 export function upTo(maxBytes: number): (head: HttpHead) => Collector<Buffer<ArrayBuffer>> {
   return ({ headers }) => {
-    if (isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes })) throw new HttpError("too_large");
+    if (isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }))
+      throw new HttpError("too_large");
     const collector = createBodyCollector({ maxBytes });
     return {
       add(chunk) {
@@ -150,7 +159,8 @@ export function upTo(maxBytes: number): (head: HttpHead) => Collector<Buffer<Arr
 /** The error of a request that may have been written. */
 function toHttpError(cause: Error): HttpError {
   if (isCertificateRefused(cause)) return new HttpError("unsent", { cause });
-  const isNotHttp = cause.name === "HTTPParserError" || codeOf(cause) === "UND_ERR_HEADERS_OVERFLOW";
+  const isNotHttp =
+    cause.name === "HTTPParserError" || codeOf(cause) === "UND_ERR_HEADERS_OVERFLOW";
   return new HttpError(isNotHttp ? "not_http" : "ambiguous", { cause });
 }
 
@@ -166,13 +176,17 @@ export function isCertificateRefused(thrown: unknown): boolean {
 }
 
 function codeOf(thrown: unknown): string {
-  return typeof thrown === "object" && thrown !== null && "code" in thrown ? String(thrown.code) : "";
+  return typeof thrown === "object" && thrown !== null && "code" in thrown
+    ? String(thrown.code)
+    : "";
 }
 
 /** Fields with a single value by their definition. Like node:http, this takes the first value of a repeated one. */
 const singleValued: ReadonlySet<string> = new Set(["content-type", "location", "retry-after"]);
 
-function joinRepeated(headers: Readonly<Record<string, string | string[] | undefined>>): HttpHeaders {
+function joinRepeated(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+): HttpHeaders {
   const joined: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(headers)) {
     if (!Array.isArray(value)) joined[name] = value;

@@ -6,7 +6,11 @@ import { type Connector, createConnector } from "./connector.ts";
 import { createInterimFilter } from "./interim-responses.ts";
 
 /** A client certificate in PEM. `ca` replaces the default certificate authorities. */
-export type ClientCertificate = { readonly cert?: string; readonly key?: string; readonly ca?: string };
+export type ClientCertificate = {
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+};
 
 export type Connection = {
   /** Sends one request. */
@@ -42,7 +46,11 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
     const known = peers.get(origin);
     if (known !== undefined && isSameCertificate(known.certificate, certificate)) return known;
     // All connections to the peer share it, because it keeps the TLS sessions.
-    const connector = createConnector({ allowH2: false, timeout: connectTimeoutMs, ...certificate });
+    const connector = createConnector({
+      allowH2: false,
+      timeout: connectTimeoutMs,
+      ...certificate,
+    });
     const peer = { certificate, connector, idle: [] };
     peers.set(origin, peer);
     for (const connection of known?.idle ?? []) connection.destroy();
@@ -112,6 +120,9 @@ const clientOptions: Client.Options = {
   bodyTimeout: 0,
 };
 
-function isSameCertificate(a: ClientCertificate | undefined, b: ClientCertificate | undefined): boolean {
+function isSameCertificate(
+  a: ClientCertificate | undefined,
+  b: ClientCertificate | undefined,
+): boolean {
   return a === b || (a?.cert === b?.cert && a?.key === b?.key && a?.ca === b?.ca);
 }

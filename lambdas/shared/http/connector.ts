@@ -21,7 +21,8 @@ export function createConnector(options: Undici.BuildOptions): Connector {
     if (tunnel === undefined) return onSocket(connect(target, callback));
     tunnel({ timeoutMs: options.timeout ?? defaultTimeoutMs }).then(
       (httpSocket) => {
-        if (target.protocol === "https:") return onSocket(connect({ ...target, httpSocket }, callback));
+        if (target.protocol === "https:")
+          return onSocket(connect({ ...target, httpSocket }, callback));
         onSocket(httpSocket);
         callback(null, httpSocket);
       },

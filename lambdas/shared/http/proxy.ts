@@ -71,7 +71,15 @@ function plainHost(hostname: string): string {
  * As with curl, `example.com` and `.example.com` include the subdomains, and `10.0.0.0/8` the addresses of the network. `*.example.com` means
  * the same as `.example.com`. `*` is every host.
  */
-function matchesEntry({ entry, host, port }: { entry: string; host: string; port: number }): boolean {
+function matchesEntry({
+  entry,
+  host,
+  port,
+}: {
+  entry: string;
+  host: string;
+  port: number;
+}): boolean {
   const [range, network = "", bits] = /^([^/]+)\/(\d+)$/.exec(entry) ?? [];
   if (range !== undefined) return includesHost(createNetwork(network, Number(bits)), host);
   const [, name = entry, ownPort] = /^(\[.+\]|[^:]+):(\d+)$/.exec(entry) ?? [];
@@ -96,7 +104,10 @@ function openTunnel({ proxy, target, timeoutMs }: Tunneling): Promise<Socket> {
   const { url, authorization } = proxy;
   const authority = formatAuthority(target);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const peer = { host: plainHost(url.hostname), port: Number(url.port || (url.protocol === "https:" ? 443 : 80)) };
+  const peer = {
+    host: plainHost(url.hostname),
+    port: Number(url.port || (url.protocol === "https:" ? 443 : 80)),
+  };
   const request = http.request({
     method: "CONNECT",
     path: authority,
@@ -123,7 +134,9 @@ function openTunnel({ proxy, target, timeoutMs }: Tunneling): Promise<Socket> {
     clearTimeout(timer);
     const code = String(Object(cause).code ?? "it closed the connection");
     const remedy = `Check ${proxy.variable}, or unset it if this network needs no proxy.`;
-    reject(new ProxyError(`${formatProxy(proxy)} cannot be reached (${code}). ${remedy}`, { cause }));
+    reject(
+      new ProxyError(`${formatProxy(proxy)} cannot be reached (${code}). ${remedy}`, { cause }),
+    );
   });
   request.end();
   return promise;
@@ -135,13 +148,22 @@ function formatAuthority({ protocol, hostname, port }: Target): string {
   return `${host.includes(":") ? `[${host}]` : host}:${port || (isSecure ? 443 : 80)}`;
 }
 
-function refusalText({ proxy, authority, status }: { proxy: ProxyServer; authority: string; status: number }): string {
+function refusalText({
+  proxy,
+  authority,
+  status,
+}: {
+  proxy: ProxyServer;
+  authority: string;
+  status: number;
+}): string {
   const { variable } = proxy;
   if (status === 407) {
     const remedy = `Set ${variable}=http://USER:PASSWORD@HOST:PORT, with special characters of both percent-encoded.`;
     return `${formatProxy(proxy)} does not accept the user and password, or has got none (HTTP 407). ${remedy}`;
   }
-  const remedy = "Have that host allowed there, or add it to NO_PROXY if it is reached without the proxy.";
+  const remedy =
+    "Have that host allowed there, or add it to NO_PROXY if it is reached without the proxy.";
   return `${formatProxy(proxy)} refuses a connection to ${authority} (HTTP ${status}). ${remedy}`;
 }
 
@@ -157,11 +179,17 @@ function tunneled(createDirect: CreateConnection): CreateConnection {
   return function createConnection(this: http.Agent & { protocol?: string }, options, callback) {
     const { host, port, socketPath, timeout } = options;
     const protocol = this.protocol ?? "http:";
-    const tunnel = socketPath ? undefined : findTunnel({ protocol, hostname: host ?? "localhost", port });
+    const tunnel = socketPath
+      ? undefined
+      : findTunnel({ protocol, hostname: host ?? "localhost", port });
     if (tunnel === undefined) return createDirect.call(this, options, callback);
     // For Node, a timeout of 0 is none.
     tunnel({ timeoutMs: timeout || 10_000 }).then(
-      (socket) => callback?.(null, protocol === "https:" ? connectTls({ ...(options as TlsOptions), socket }) : socket),
+      (socket) =>
+        callback?.(
+          null,
+          protocol === "https:" ? connectTls({ ...(options as TlsOptions), socket }) : socket,
+        ),
       (error) => callback?.(error, undefined as never),
     );
     return undefined;

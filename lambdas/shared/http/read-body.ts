@@ -43,7 +43,8 @@ export async function readRequestBody(input: {
   reserve?: (bytes: number) => boolean;
 }): Promise<Buffer<ArrayBuffer> | BodyRefusal> {
   const { request, maxBytes, reserve = () => true } = input;
-  if (isAnnouncedLarger({ contentLength: request.headers["content-length"], maxBytes })) return "too_large";
+  if (isAnnouncedLarger({ contentLength: request.headers["content-length"], maxBytes }))
+    return "too_large";
   const collector = createBodyCollector({ maxBytes });
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     if (!collector.add(chunk)) return "too_large";
@@ -123,7 +124,11 @@ export async function readWebBody(request: {
       const { done, value } = await reader.read();
       if (isCutOff) return "busy";
       if (done) return collector.bytes();
-      const refusal = !collector.add(value) ? "too_large" : share.reserve(value.byteLength) ? undefined : "busy";
+      const refusal = !collector.add(value)
+        ? "too_large"
+        : share.reserve(value.byteLength)
+          ? undefined
+          : "busy";
       if (refusal === undefined) continue;
       cancel();
       return refusal;
@@ -134,7 +139,10 @@ export async function readWebBody(request: {
 }
 
 /** Checks the Content-Length header. A missing or malformed one announces nothing. */
-export function isAnnouncedLarger(request: { contentLength: string | null | undefined; maxBytes: number }): boolean {
+export function isAnnouncedLarger(request: {
+  contentLength: string | null | undefined;
+  maxBytes: number;
+}): boolean {
   const { contentLength, maxBytes } = request;
   return Number(contentLength ?? 0) > maxBytes;
 }
@@ -162,7 +170,8 @@ export function createBodyCollector({ maxBytes }: { maxBytes: number }): BodyCol
       if (usedBytes === 0) {
         buffer = Buffer.from(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.byteLength);
       } else {
-        if (needed > buffer.byteLength) buffer = grow({ buffer, bytes: Math.min(maxBytes, needed * 2) });
+        if (needed > buffer.byteLength)
+          buffer = grow({ buffer, bytes: Math.min(maxBytes, needed * 2) });
         buffer.set(chunk, usedBytes);
       }
       usedBytes = needed;

@@ -35,7 +35,15 @@ export function createBodyBudget({ maxBytes }: { maxBytes: number }): BodyBudget
   const owners = new Map<string, OwnerBodies>();
 
   /** Makes room at the cost of an owner that would hold at least as much as `wanting`. Returns false if there is none. */
-  function makeRoom({ wanting, own, bytes }: { wanting: OwnerBodies; own: () => void; bytes: number }): boolean {
+  function makeRoom({
+    wanting,
+    own,
+    bytes,
+  }: {
+    wanting: OwnerBodies;
+    own: () => void;
+    bytes: number;
+  }): boolean {
     let largest: { bytes: number; cutOff: () => void } | undefined;
     for (const owner of owners.values()) {
       const ownerBytes = owner === wanting ? owner.bytes + bytes : owner.bytes;
@@ -101,7 +109,13 @@ export function createBodyBudget({ maxBytes }: { maxBytes: number }): BodyBudget
  * Bounds the connections: at most `max`, and at most `maxWaiting` of those that have no protected request. At a limit, a new connection
  * closes the one that has waited longest, or is closed itself if none waits.
  */
-export function createConnectionLimit({ max, maxWaiting = max }: { max: number; maxWaiting?: number }): {
+export function createConnectionLimit({
+  max,
+  maxWaiting = max,
+}: {
+  max: number;
+  maxWaiting?: number;
+}): {
   add(socket: Socket): void;
   /** Keeps the connection open until the returned function is called. */
   protect(socket: Socket): () => void;
@@ -125,7 +139,8 @@ export function createConnectionLimit({ max, maxWaiting = max }: { max: number; 
         waiting.delete(socket);
         requests.delete(socket);
       });
-      while (waiting.size > maxWaiting || (waiting.size > 0 && waiting.size + requests.size > max)) closeOldest();
+      while (waiting.size > maxWaiting || (waiting.size > 0 && waiting.size + requests.size > max))
+        closeOldest();
     },
     protect(socket) {
       if (socket.destroyed) return () => {};

@@ -5,7 +5,11 @@
 import type { Socket } from "node:net";
 
 /** `port` is empty or missing for the default port of the protocol. A URL is a target. */
-export type Target = { protocol: string; hostname: string; port?: string | number | null | undefined };
+export type Target = {
+  protocol: string;
+  hostname: string;
+  port?: string | number | null | undefined;
+};
 
 /** Opens a connection to the target, without TLS of its own. Rejects with a ProxyError. */
 export type Tunnel = (limits: { timeoutMs: number }) => Promise<Socket>;

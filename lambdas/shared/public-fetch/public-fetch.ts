@@ -1,6 +1,11 @@
 /** GET and POST of a URL that somebody else chose: only to public addresses, and with a limit for the answer. */
 import type { LookupAddress } from "node:dns";
-import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders, type RequestOptions } from "node:http";
+import {
+  request as httpRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type RequestOptions,
+} from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { LookupFunction } from "node:net";
 import { SekishoError } from "../../../contracts/errors.ts";
@@ -22,11 +27,15 @@ export type PublicFetch = (request: {
  */
 export function createPublicFetch(options: ReachOptions = {}): PublicFetch {
   const reach = createReach(options);
-  return ({ maxBytes, ...request }) => reach({ ...request, work: (target) => get({ ...target, maxBytes }) });
+  return ({ maxBytes, ...request }) =>
+    reach({ ...request, work: (target) => get({ ...target, maxBytes }) });
 }
 
 /** Rejects with a SekishoError. */
-async function get({ maxBytes, ...target }: PublicTarget & { maxBytes: number }): Promise<Uint8Array> {
+async function get({
+  maxBytes,
+  ...target
+}: PublicTarget & { maxBytes: number }): Promise<Uint8Array> {
   return requestOnce({
     ...target,
     method: "GET",
@@ -42,12 +51,16 @@ async function get({ maxBytes, ...target }: PublicTarget & { maxBytes: number })
 }
 
 /** Checks status and headers before the body is read. */
-function checkPublicResponse(request: { response: IncomingMessage; maxBytes: number }): SekishoError | undefined {
+function checkPublicResponse(request: {
+  response: IncomingMessage;
+  maxBytes: number;
+}): SekishoError | undefined {
   const { response, maxBytes } = request;
   const { statusCode: status = 0, headers } = response;
   if (status === 429 || status >= 500) return new SekishoError("unavailable");
   const encoding = headers["content-encoding"] ?? "identity";
-  if (status !== 200 || encoding.toLowerCase() !== "identity") return new SekishoError("invalid_response");
+  if (status !== 200 || encoding.toLowerCase() !== "identity")
+    return new SekishoError("invalid_response");
   const isTooLarge = isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes });
   return isTooLarge ? new SekishoError("payload_too_large") : undefined;
 }
@@ -66,8 +79,15 @@ async function requestOnce<T>(
   },
 ): Promise<T> {
   const { url, addresses, signal, method, headers, body, read } = input;
-  const options: RequestOptions = { agent: false, lookup: lookupIn(addresses), method, headers, signal };
-  const request = url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
+  const options: RequestOptions = {
+    agent: false,
+    lookup: lookupIn(addresses),
+    method,
+    headers,
+    signal,
+  };
+  const request =
+    url.protocol === "https:" ? httpsRequest(url, options) : httpRequest(url, options);
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   request.once("response", resolve);
   request.on("error", reject);
@@ -78,7 +98,9 @@ async function requestOnce<T>(
     return await read(await promise);
   } catch (thrown) {
     if (thrown instanceof SekishoError) throw thrown;
-    throw new SekishoError(isNoHttp(thrown) ? "invalid_response" : "unavailable", { cause: thrown });
+    throw new SekishoError(isNoHttp(thrown) ? "invalid_response" : "unavailable", {
+      cause: thrown,
+    });
   } finally {
     request.destroy();
   }
@@ -94,7 +116,12 @@ function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
 }
 
 function isNoHttp(thrown: unknown): boolean {
-  return typeof thrown === "object" && thrown !== null && "code" in thrown && String(thrown.code).startsWith("HPE_");
+  return (
+    typeof thrown === "object" &&
+    thrown !== null &&
+    "code" in thrown &&
+    String(thrown.code).startsWith("HPE_")
+  );
 }
 
 /** `retryAfter` is the value of the header. */
@@ -124,7 +151,10 @@ export function createPublicPost(options: ReachOptions = {}): PublicPost {
           method: "POST",
           headers: { ...headers, "content-length": Buffer.byteLength(body) },
           body,
-          read: ({ statusCode: status = 0, headers: { "retry-after": retryAfter } }) => ({ status, retryAfter }),
+          read: ({ statusCode: status = 0, headers: { "retry-after": retryAfter } }) => ({
+            status,
+            retryAfter,
+          }),
         }),
     });
 }

@@ -68,7 +68,11 @@ async function untilStopped<T>(request: {
   const { timeoutMs, signal, work } = request;
   signal.throwIfAborted();
   const cause = new DOMException("It took too long.", "TimeoutError");
-  const deadline = createDeadline({ timeoutMs, signal, reason: new SekishoError("unavailable", { cause }) });
+  const deadline = createDeadline({
+    timeoutMs,
+    signal,
+    reason: new SekishoError("unavailable", { cause }),
+  });
   try {
     return await abortable({ promise: work(deadline.signal), signal: deadline.signal });
   } finally {
@@ -93,14 +97,19 @@ async function resolveHost(request: {
   const { hostname } = url;
   const bare = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   const family = isIP(bare);
-  const addresses = family === 0 ? await lookUp({ name: bare, resolve, url }) : [{ address: bare, family }];
+  const addresses =
+    family === 0 ? await lookUp({ name: bare, resolve, url }) : [{ address: bare, family }];
   const isAllowed = ({ address }: LookupAddress) =>
     isPublicAddress(address) || (allowLoopback && isLoopbackAddress(address));
   if (!addresses.every(isAllowed)) throw new SekishoError("permission_denied");
   return addresses;
 }
 
-async function lookUp(request: { name: string; resolve: Resolve; url: URL }): Promise<readonly LookupAddress[]> {
+async function lookUp(request: {
+  name: string;
+  resolve: Resolve;
+  url: URL;
+}): Promise<readonly LookupAddress[]> {
   const { name, resolve, url } = request;
   let failure: { cause?: unknown } = {};
   const addresses = await resolve(name).catch((cause: unknown) => {

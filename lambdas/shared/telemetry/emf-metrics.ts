@@ -47,7 +47,11 @@ export function createEmfMetrics({
     if (dimensions === undefined) return [];
     // CloudWatch drops a dimension set without a name.
     const sets = dimensions.map((set) => [...new Set(["zone", ...set])]);
-    const directive = { Namespace: namespace, Dimensions: sets, Metrics: [{ Name: name, Unit: selectUnit(name) }] };
+    const directive = {
+      Namespace: namespace,
+      Dimensions: sets,
+      Metrics: [{ Name: name, Unit: selectUnit(name) }],
+    };
     const metadata = { Timestamp: now(), CloudWatchMetrics: [directive] };
     return splitChunks(values).map((chunk) => {
       const target = chunk.length === 1 ? chunk[0] : chunk;

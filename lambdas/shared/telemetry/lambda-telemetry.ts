@@ -23,10 +23,20 @@ export function openLambdaTelemetry(options: {
   const { config, service, readSecret, aws, log } = options;
   const namespace = readMetricsNamespace();
   const measured =
-    namespace === undefined ? undefined : createEmfMetrics({ table: metricTable, namespace, zone: service });
+    namespace === undefined
+      ? undefined
+      : createEmfMetrics({ table: metricTable, namespace, zone: service });
   const resource = functionResource({ region: aws.region });
   const xray = createXrayTarget(aws);
-  const tracing = openTracing({ config: config.traces, service, resource, readSecret, xray, flushMs, log });
+  const tracing = openTracing({
+    config: config.traces,
+    service,
+    resource,
+    readSecret,
+    xray,
+    flushMs,
+    log,
+  });
   return {
     metrics: measured?.metrics ?? noMetrics,
     spans: tracing.spans,

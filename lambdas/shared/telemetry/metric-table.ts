@@ -126,7 +126,11 @@ export const metricTable = {
     help: "How long the agent worked in one run.",
     buckets: taskBuckets,
   },
-  sekisho_runs_under_way: { kind: "gauge", labels: [], help: "Agent runs in progress in this process." },
+  sekisho_runs_under_way: {
+    kind: "gauge",
+    labels: [],
+    help: "Agent runs in progress in this process.",
+  },
 } as const satisfies Record<string, Metric>;
 
 type Table = typeof metricTable;

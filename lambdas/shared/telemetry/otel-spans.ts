@@ -25,7 +25,12 @@ import {
 } from "./telemetry.ts";
 
 /** Starts a span with the given ids, which needs our own SDK instance (tracing.ts). */
-export type StartRoot = (request: { name: string; kind: SpanKind; ids: SpanContext; startTime: Date }) => Span;
+export type StartRoot = (request: {
+  name: string;
+  kind: SpanKind;
+  ids: SpanContext;
+  startTime: Date;
+}) => Span;
 
 const kinds: Record<SpanStart["kind"], SpanKind> = {
   internal: SpanKind.INTERNAL,
@@ -39,26 +44,38 @@ const kinds: Record<SpanStart["kind"], SpanKind> = {
  * Work runs in the span's context, so that spans of an agent or a library become its children. If a root span cannot have its own ids, it
  * is recorded as a child of them. `sampleRatio` is for traces that begin here.
  */
-export function createOtelSpans(options: { tracer?: Tracer; startRoot?: StartRoot; sampleRatio?: number } = {}): Spans {
+export function createOtelSpans(
+  options: { tracer?: Tracer; startRoot?: StartRoot; sampleRatio?: number } = {},
+): Spans {
   const { tracer = api.getTracer("sekisho"), startRoot, sampleRatio = 1 } = options;
   return {
     async within({ name, kind, trace, attributes }, work) {
       const parent = toParentContext(trace);
       // A call outside of every trace, such as a read of a group's members, starts no trace.
-      if (parent === undefined && kind !== "server") return work(createUnrecordedSpan(createTrace({ sampleRatio })));
-      const span = tracer.startSpan(name, { kind: kinds[kind], ...(attributes && { attributes }) }, runAround(parent));
+      if (parent === undefined && kind !== "server")
+        return work(createUnrecordedSpan(createTrace({ sampleRatio })));
+      const span = tracer.startSpan(
+        name,
+        { kind: kinds[kind], ...(attributes && { attributes }) },
+        runAround(parent),
+      );
       const ids = span.spanContext();
       // Without an SDK the API returns the parent's ids.
       const isMade = isSpanContextValid(ids) && ids.spanId !== parent?.spanId;
       if (!isMade)
-        return work(createUnrecordedSpan(trace === undefined ? createTrace({ sampleRatio }) : createChildTrace(trace)));
+        return work(
+          createUnrecordedSpan(
+            trace === undefined ? createTrace({ sampleRatio }) : createChildTrace(trace),
+          ),
+        );
       return runWithin({ span, inside: api.setSpan(context.active(), span), work });
     },
     root({ name, kind, trace, attributes, startMs, endMs, failed }) {
       const ids = spanContextOf(trace);
       if (ids === undefined) return;
       const start = { kind: kinds[kind], startTime: new Date(startMs) };
-      const span = startRoot?.({ name, ids, ...start }) ?? tracer.startSpan(name, start, runAround(ids));
+      const span =
+        startRoot?.({ name, ids, ...start }) ?? tracer.startSpan(name, start, runAround(ids));
       span.setAttributes(attributes ?? {});
       if (failed !== undefined) markFailed(span, failed);
       span.end(new Date(endMs));
@@ -70,7 +87,9 @@ export function createOtelSpans(options: { tracer?: Tracer; startRoot?: StartRoo
 function toParentContext(trace: Trace | undefined): SpanContext | undefined {
   const active = api.getSpanContext(context.active());
   const given = spanContextOf(trace);
-  return active !== undefined && (trace === undefined || active.traceId === given?.traceId) ? active : given;
+  return active !== undefined && (trace === undefined || active.traceId === given?.traceId)
+    ? active
+    : given;
 }
 
 function runAround(parent: SpanContext | undefined): Context {

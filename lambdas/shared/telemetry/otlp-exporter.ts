@@ -62,7 +62,10 @@ export function createOtlpExporter(options: {
     }
     const body = JsonTraceSerializer.serializeRequest(spans);
     if (body === undefined) return true;
-    return handlePostResult(await post({ body, signal: AbortSignal.timeout(timeoutMs) }), spans.length);
+    return handlePostResult(
+      await post({ body, signal: AbortSignal.timeout(timeoutMs) }),
+      spans.length,
+    );
   }
 
   async function settled(): Promise<void> {
@@ -99,12 +102,24 @@ const maxAnswerBytes = 64 * 1024;
  * frozen. Follows no redirect, because the headers are only for this target.
  */
 export function createOtlpPost({ target }: { target: OtlpTarget }): OtlpPost {
-  async function once({ body, signal }: { body: Uint8Array; signal: AbortSignal }): Promise<OtlpAnswer> {
+  async function once({
+    body,
+    signal,
+  }: {
+    body: Uint8Array;
+    signal: AbortSignal;
+  }): Promise<OtlpAnswer> {
     // Reading a secret does not support the signal.
     const headers = await abortable({ promise: target.headersOf(body), signal });
     // fetch sets Host itself.
     const { host: _host, ...sent } = headers;
-    const response = await fetch(target.url, { method: "POST", headers: sent, body, signal, redirect: "manual" });
+    const response = await fetch(target.url, {
+      method: "POST",
+      headers: sent,
+      body,
+      signal,
+      redirect: "manual",
+    });
     const answer = await readResponseBody({ response, maxBytes: maxAnswerBytes });
     const header = response.headers.get("retry-after") ?? undefined;
     if (response.status === 401 || response.status === 403) target.forget();
@@ -122,7 +137,8 @@ export function createOtlpPost({ target }: { target: OtlpTarget }): OtlpPost {
         const { status, rejected, retryAfterMs = defaultDelayMs } = await once(request);
         last = { status, rejected };
         if (!repeatableStatuses.includes(status) || retryAfterMs > maxDelayMs) return last;
-        if (attempt === 0) await wait(retryAfterMs, undefined, { signal: request.signal }).catch(() => {});
+        if (attempt === 0)
+          await wait(retryAfterMs, undefined, { signal: request.signal }).catch(() => {});
       } catch (thrown) {
         // The cause of fetch's TypeError says more.
         const cause = Object(thrown).cause ?? thrown;

@@ -38,7 +38,9 @@ function createCollectorTarget(options: {
   const { readSecret } = options;
   const { url, headers } = options.exporter;
   const read = async () => {
-    const entries = Object.entries(headers).map(async ([name, secret]) => [name, await readSecret(secret)] as const);
+    const entries = Object.entries(headers).map(
+      async ([name, secret]) => [name, await readSecret(secret)] as const,
+    );
     return Object.fromEntries(await Promise.all(entries));
   };
   const cached = createCachedValue({

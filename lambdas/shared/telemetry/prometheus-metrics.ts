@@ -62,9 +62,19 @@ function registerProcessMetrics(registry: Registry): () => void {
     new Counter({ name, help, registers: [registry], collect: counterReader(read) });
   };
   const startedAtSeconds = Math.floor(Date.now() / 1000 - process.uptime());
-  add("process_start_time_seconds", "When the process started, in seconds since the epoch.", () => startedAtSeconds);
-  add("process_resident_memory_bytes", "Memory that the process holds.", () => process.memoryUsage.rss());
-  add("nodejs_heap_size_used_bytes", "Memory of JavaScript's objects.", () => process.memoryUsage().heapUsed);
+  add(
+    "process_start_time_seconds",
+    "When the process started, in seconds since the epoch.",
+    () => startedAtSeconds,
+  );
+  add("process_resident_memory_bytes", "Memory that the process holds.", () =>
+    process.memoryUsage.rss(),
+  );
+  add(
+    "nodejs_heap_size_used_bytes",
+    "Memory of JavaScript's objects.",
+    () => process.memoryUsage().heapUsed,
+  );
   addTotal(
     "process_cpu_user_seconds_total",
     "CPU time in user mode.",
@@ -80,11 +90,15 @@ function registerProcessMetrics(registry: Registry): () => void {
     "Resources that keep the event loop alive.",
     () => process.getActiveResourcesInfo().length,
   );
-  add("nodejs_eventloop_lag_p99_seconds", "The 99th percentile of the event loop's delay since the last read.", () => {
-    const seconds = delay.percentile(99) / nanosecondsPerSecond;
-    delay.reset();
-    return seconds;
-  });
+  add(
+    "nodejs_eventloop_lag_p99_seconds",
+    "The 99th percentile of the event loop's delay since the last read.",
+    () => {
+      const seconds = delay.percentile(99) / nanosecondsPerSecond;
+      delay.reset();
+      return seconds;
+    },
+  );
   return () => void delay.disable();
 }
 

@@ -40,13 +40,19 @@ export type Spans = {
   /** The span lasts as long as the work and fails if the work rejects. */
   within<T>(span: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T>;
   /** Records the root of a trace when it is over, with the ids of `trace` itself. */
-  root(span: SpanStart & { trace: Trace; startMs: number; endMs: number; failed?: string | undefined }): void;
+  root(
+    span: SpanStart & { trace: Trace; startMs: number; endMs: number; failed?: string | undefined },
+  ): void;
 };
 
 /** Sends nothing, but gives each span an id, so that callees see one trace. */
 export const noSpans: Spans = {
   within: ({ trace }, work) =>
-    work({ trace: trace === undefined ? createTrace() : createChildTrace(trace), set() {}, fail() {} }),
+    work({
+      trace: trace === undefined ? createTrace() : createChildTrace(trace),
+      set() {},
+      fail() {},
+    }),
   root() {},
 };
 
@@ -110,19 +116,30 @@ export function createTrace({
   random?: (digits: number) => string;
 } = {}): Trace {
   const traceId = random(32);
-  return { traceparent: `00-${traceId}-${random(16)}-${isTraceSampled({ traceId, sampleRatio }) ? "01" : "00"}` };
+  return {
+    traceparent: `00-${traceId}-${random(16)}-${isTraceSampled({ traceId, sampleRatio }) ? "01" : "00"}`,
+  };
 }
 
 /**
  * Decides by the trace id like OpenTelemetry (specification, "Probability sampling"), using the first 52 of its 56 random bits. So a larger
  * ratio keeps every trace that a smaller one keeps.
  */
-export function isTraceSampled({ traceId, sampleRatio }: { traceId: string; sampleRatio: number }): boolean {
+export function isTraceSampled({
+  traceId,
+  sampleRatio,
+}: {
+  traceId: string;
+  sampleRatio: number;
+}): boolean {
   return Number.parseInt(traceId.slice(18, 31), 16) >= (1 - sampleRatio) * 2 ** 52;
 }
 
 /** The same trace with a new span id. */
-export function createChildTrace(trace: Trace, random: (digits: number) => string = drawDigits): Trace {
+export function createChildTrace(
+  trace: Trace,
+  random: (digits: number) => string = drawDigits,
+): Trace {
   const { traceparent } = trace;
   if (!pattern.test(traceparent)) return createTrace({ random });
   const [start, end] = [traceparent.slice(0, 36), traceparent.slice(52)];

@@ -52,7 +52,11 @@ export function openTracing(options: {
   const { service, resource = {}, readSecret, xray, flushMs, log } = options;
   const { exporter, sampleRatio } = options.config;
   if (exporter.type === "none") {
-    return { spans: createOtelSpans({ sampleRatio }), flush: async () => {}, close: async () => {} };
+    return {
+      spans: createOtelSpans({ sampleRatio }),
+      flush: async () => {},
+      close: async () => {},
+    };
   }
   const post = createOtlpPost({ target: createOtlpTarget({ exporter, readSecret, xray }) });
   const spanExporter = createOtlpExporter({ post, timeoutMs: exportTimeoutMs, log });
@@ -110,7 +114,8 @@ export function createTracerProvider(options: {
   const sampler: Sampler = {
     shouldSample(parent, traceId) {
       const flagged = root ?? api.getSpanContext(parent);
-      const keeps = flagged === undefined ? isTraceSampled({ traceId, sampleRatio }) : isSampled(flagged);
+      const keeps =
+        flagged === undefined ? isTraceSampled({ traceId, sampleRatio }) : isSampled(flagged);
       return {
         decision: keeps ? SamplingDecision.RECORD_AND_SAMPLED : SamplingDecision.NOT_RECORD,
         ...(flagged?.traceState && { traceState: flagged.traceState }),

@@ -15,7 +15,10 @@ import { createRedaction, type Redaction, redactTransport } from "./redaction.ts
 
 export type OperatorDependencies = {
   /** Never rejects. */
-  readEffectiveConfig: () => Promise<{ config: Config; liveSettings: WorkerAnswer["liveSettings"] }>;
+  readEffectiveConfig: () => Promise<{
+    config: Config;
+    liveSettings: WorkerAnswer["liveSettings"];
+  }>;
   readSecret: (reference: SecretReference) => Promise<string>;
   slackApiUrl: string;
   aws: Pick<AwsDependencies, "credentials" | "region">;
@@ -42,8 +45,10 @@ export type OperatorHandler = (request: {
 }) => Promise<DestinationsAnswer | WorkerAnswer>;
 
 /** A failed check is part of the answer and never makes the handler reject. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createOperatorHandler(options: OperatorDependencies): OperatorHandler {
-  const { readEffectiveConfig, readSecret, slackApiUrl, aws, probeStore, probeQueue, log } = options;
+  const { readEffectiveConfig, readSecret, slackApiUrl, aws, probeStore, probeQueue, log } =
+    options;
   const { newId = randomUUID } = options;
   async function checkDestinations(request: {
     names: readonly string[] | undefined;
@@ -57,18 +62,37 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
     // Some destinations get the bot token and may repeat it in their answers.
     await readAndRedact(config.slack.botToken).catch(() => {});
     const wanted = [...new Set(names ?? Object.keys(config.destinations))];
-    const timeoutMs = Math.max(1, Math.min(config.limits.callTimeoutMs, Math.floor(remainingMs * callTimeShare)));
+    const timeoutMs = Math.max(
+      1,
+      Math.min(config.limits.callTimeoutMs, Math.floor(remainingMs * callTimeShare)),
+    );
     const checked = await Promise.all(
       wanted.flatMap((name) => {
-        const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
+        const destination = Object.hasOwn(config.destinations, name)
+          ? config.destinations[name]
+          : undefined;
         if (destination === undefined) return [];
         const address = toAddress(destination);
-        const open = async () => openDestination({ config, name, destination, redaction, readSecret: readAndRedact });
-        return [checkDestination({ name, destination, address, timeoutMs, readSecret: readAndRedact, open, signal })];
+        const open = async () =>
+          openDestination({ config, name, destination, redaction, readSecret: readAndRedact });
+        return [
+          checkDestination({
+            name,
+            destination,
+            address,
+            timeoutMs,
+            readSecret: readAndRedact,
+            open,
+            signal,
+          }),
+        ];
       }),
     );
     const unknown = wanted.filter((name) => !Object.hasOwn(config.destinations, name));
-    return { checked: limitAnswer(checked.map((each) => redactCheck({ checked: each, redaction }))), unknown };
+    return {
+      checked: limitAnswer(checked.map((each) => redactCheck({ checked: each, redaction }))),
+      unknown,
+    };
   }
 
   /** Uses new connections instead of the worker's own, so that the check also covers connecting and authenticating. */
@@ -88,7 +112,8 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
       ...aws,
       async credentials() {
         const credentials = await aws.credentials();
-        for (const value of [credentials.secretAccessKey, credentials.sessionToken ?? ""]) redaction.add(value);
+        for (const value of [credentials.secretAccessKey, credentials.sessionToken ?? ""])
+          redaction.add(value);
         return credentials;
       },
       onCredential: redaction.addHeaders,
@@ -133,7 +158,13 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
   };
 }
 
-function redactCheck({ checked, redaction }: { checked: DestinationCheck; redaction: Redaction }): DestinationCheck {
+function redactCheck({
+  checked,
+  redaction,
+}: {
+  checked: DestinationCheck;
+  redaction: Redaction;
+}): DestinationCheck {
   const { summary, methods } = checked;
   return {
     ...checked,
@@ -142,7 +173,13 @@ function redactCheck({ checked, redaction }: { checked: DestinationCheck; redact
   };
 }
 
-function redactBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: Redaction }): WorkerAnswer["bot"] {
+function redactBot({
+  bot,
+  redaction,
+}: {
+  bot: WorkerAnswer["bot"];
+  redaction: Redaction;
+}): WorkerAnswer["bot"] {
   if (bot.state !== "accepted") return { ...bot, error: redaction.text(bot.error) };
   const { user, team, teamId, scopes } = bot;
   return {
@@ -156,7 +193,8 @@ function redactBot({ bot, redaction }: { bot: WorkerAnswer["bot"]; redaction: Re
 
 /** Shortens an answer that is too long for Lambda. Drops the methods first, because the health matters more. */
 function limitAnswer(checked: DestinationCheck[]): DestinationCheck[] {
-  const isShort = (answer: DestinationCheck[]) => Buffer.byteLength(JSON.stringify(answer)) <= maxAnswerBytes;
+  const isShort = (answer: DestinationCheck[]) =>
+    Buffer.byteLength(JSON.stringify(answer)) <= maxAnswerBytes;
   if (isShort(checked)) return checked;
   const withoutMethods = checked.map(({ methods: _methods, ...rest }) => rest);
   if (isShort(withoutMethods)) return withoutMethods;

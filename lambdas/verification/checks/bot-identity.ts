@@ -27,13 +27,17 @@ export async function botIdentity(request: {
   }
   try {
     const call = { apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
-    const { data } = answerSchema.safeParse(await callWebApi({ token: async () => token, ...call }));
+    const { data } = answerSchema.safeParse(
+      await callWebApi({ token: async () => token, ...call }),
+    );
     if (data === undefined) return { state: "unreachable", error: "invalid_response" };
     const { user, team, team_id: teamId, response_metadata: { scopes } = {} } = data;
     return { state: "accepted", user, team, teamId, ...(scopes && { scopes }) };
   } catch (thrown) {
     const { kind, slackError } = toSlackError(thrown);
     if (kind === "rate_limited") return { state: "refused", error: "ratelimited" };
-    return slackError === undefined ? { state: "unreachable", error: kind } : { state: "refused", error: slackError };
+    return slackError === undefined
+      ? { state: "unreachable", error: kind }
+      : { state: "refused", error: slackError };
   }
 }

@@ -26,26 +26,42 @@ export async function checkDestination(request: {
 }): Promise<DestinationCheck> {
   const { name, destination, address, timeoutMs, readSecret, open, signal } = request;
   const result = { name, address: address ?? "unknown" };
-  const unhealthy = (summary: string): DestinationCheck => ({ ...result, health: "unhealthy", summary });
+  const unhealthy = (summary: string): DestinationCheck => ({
+    ...result,
+    health: "unhealthy",
+    summary,
+  });
   if (address === undefined) {
-    return unhealthy("The address of the stage's own Execution zone is not known. Deploy the stage again.");
+    return unhealthy(
+      "The address of the stage's own Execution zone is not known. Deploy the stage again.",
+    );
   }
   for (const reference of listDestinationSecrets(destination)) {
     const problem = await readSecret(reference).then(() => undefined, toSecretProblem);
-    if (problem !== undefined) return unhealthy(`Its secret ${formatSecretName(reference)} cannot be read. ${problem}`);
+    if (problem !== undefined)
+      return unhealthy(`Its secret ${formatSecretName(reference)} cannot be read. ${problem}`);
   }
   try {
     const { transport, close } = await open();
     try {
       const authorizer = authorizerOf(destination);
       const { dialect } = destination;
-      const probed = await probeDestination({ transport, dialect, timeoutMs, signal, address, authorizer });
+      const probed = await probeDestination({
+        transport,
+        dialect,
+        timeoutMs,
+        signal,
+        address,
+        authorizer,
+      });
       return { ...result, ...probed };
     } finally {
       await close();
     }
   } catch (thrown) {
-    return unhealthy(thrown instanceof Error ? thrown.message : "The connection to it cannot be set up.");
+    return unhealthy(
+      thrown instanceof Error ? thrown.message : "The connection to it cannot be set up.",
+    );
   }
 }
 

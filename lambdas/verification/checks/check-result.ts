@@ -47,12 +47,19 @@ export function createAnsweredCheck(answered: AnsweredRequest): CheckResult {
   const envelope = responseSchema.safeParse(parseJson(response.body)).data;
   if (envelope === undefined) return toStatusResult(response, authorizer);
   if ("error" in envelope) return toErrorResult(envelope.error, answered);
-  if (envelope.id !== id) return createUnhealthyResult("Its response has the wrong id, so it is not valid JSON-RPC.");
+  if (envelope.id !== id)
+    return createUnhealthyResult("Its response has the wrong id, so it is not valid JSON-RPC.");
   return healthRequest.toCheckResult({ result: envelope.result });
 }
 
 /** Explains a reason and says what to do. Returns undefined for reasons that say nothing about the health of a destination. */
-export function reasonText({ reason, authorizer }: { reason: ClientReason; authorizer: string }): string | undefined {
+export function reasonText({
+  reason,
+  authorizer,
+}: {
+  reason: ClientReason;
+  authorizer: string;
+}): string | undefined {
   switch (reason) {
     case "unauthenticated":
       return `It could not authenticate the caller. ${credentialHint(authorizer)}`;
@@ -80,7 +87,8 @@ function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): Ch
   const { response, dialect, authorizer, healthRequest } = answered;
   const { code, message } = error;
   const { reason, exact } = decodeError({ error, dialect, status: response.status });
-  const canMean = (one: Reason) => (exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code));
+  const canMean = (one: Reason) =>
+    exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code);
   const { healthyWords, healthyReasons } = healthRequest;
   const saysSo = healthyWords !== undefined && message.toLowerCase().includes(healthyWords);
   if (saysSo || healthyReasons.some(canMean)) return healthRequest.toCheckResult({ code });
@@ -100,7 +108,9 @@ function toStatusResult(response: TransportResponse, authorizer: string): CheckR
   const summary = reason === "invalid_response" ? undefined : reasonText({ reason, authorizer });
   if (summary !== undefined) return createUnhealthyResult(`${summary} (HTTP ${status})`);
   const { issues = [] } = readRefusedMembers(response);
-  const members = issues.slice(0, maxMembers).map(({ path }) => truncate(sanitizeLine(path), maxPathLength));
+  const members = issues
+    .slice(0, maxMembers)
+    .map(({ path }) => truncate(sanitizeLine(path), maxPathLength));
   const complaint = members.length === 0 ? "" : ` It complains of ${members.join(", ")}.`;
   return createUnhealthyResult(`${createResponseProblem(response).message}${complaint}`);
 }

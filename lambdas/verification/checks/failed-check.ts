@@ -7,21 +7,35 @@ import { PeerProblem } from "../transport/peer-problem.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 
 /** `address` is a URL or an ARN. `timedOutMs` is set if the check ended by its time-out. */
-type CheckFailure = { thrown: unknown; address: string; authorizer: string; timedOutMs: number | undefined };
+type CheckFailure = {
+  thrown: unknown;
+  address: string;
+  authorizer: string;
+  timedOutMs: number | undefined;
+};
 
-export function createFailedCheck({ thrown, address, authorizer, timedOutMs }: CheckFailure): CheckResult {
+export function createFailedCheck({
+  thrown,
+  address,
+  authorizer,
+  timedOutMs,
+}: CheckFailure): CheckResult {
   const error = toAnsweredError(SekishoError.from(thrown));
   const code = findCode(error);
   const proxyError = findProxyError(error);
   if (proxyError !== undefined) return unreachable(proxyError.message);
   const summaryBeforeSend =
-    credentialText({ error, authorizer }) ?? invalidTokenText({ error, authorizer }) ?? problemText(error);
+    credentialText({ error, authorizer }) ??
+    invalidTokenText({ error, authorizer }) ??
+    problemText(error);
   if (summaryBeforeSend !== undefined) return { health: "unhealthy", summary: summaryBeforeSend };
-  if (timedOutMs !== undefined) return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
+  if (timedOutMs !== undefined)
+    return unreachable(`It did not answer within ${timedOutMs / 1000} s.`);
   const summary = code === undefined ? undefined : networkText({ code, address });
   if (summary !== undefined) return unreachable(summary);
   if ((error.reason === "unavailable" || error.reason === "ambiguous") && !hasAnswered(error)) {
-    if (code !== undefined) return unreachable(`It closed the connection before it responded (${code}).`);
+    if (code !== undefined)
+      return unreachable(`It closed the connection before it responded (${code}).`);
     if (error.undelivered) return unreachable(`Connecting to ${hostOf(address)} took too long.`);
     return unreachable("It did not respond in time, or it closed the connection.");
   }
@@ -38,11 +52,19 @@ export function statusNote(error: SekishoError): string {
 /** After a bare 503 nobody knows whether a task was stored, but a check only needs to know that the peer responded. */
 function toAnsweredError(error: SekishoError): SekishoError {
   const { reason, cause } = error;
-  return reason === "ambiguous" && cause instanceof SekishoError && cause.reason === "unavailable" ? cause : error;
+  return reason === "ambiguous" && cause instanceof SekishoError && cause.reason === "unavailable"
+    ? cause
+    : error;
 }
 
 /** Explains a failure to get a credential, which happens before anything is sent. Returns undefined for every other failure. */
-export function credentialText({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
+export function credentialText({
+  error,
+  authorizer,
+}: {
+  error: SekishoError;
+  authorizer: string;
+}): string | undefined {
   const names = listCauses(error).map(({ name }) => name);
   const code = findCode(error);
   if (code === "CredentialsProviderError" || names.includes("CredentialsProviderError")) {
@@ -52,7 +74,8 @@ export function credentialText({ error, authorizer }: { error: SekishoError; aut
   if (code?.startsWith("OutboundWebIdentityFederationDisabled")) {
     return `The AWS account does not issue web identity tokens yet. Run ${sekisho} federation enable.`;
   }
-  if (code === "NoAwsRegion") return 'The AWS region is not known. Set AWS_REGION, or "region" in the authorizer.';
+  if (code === "NoAwsRegion")
+    return 'The AWS region is not known. Set AWS_REGION, or "region" in the authorizer.';
   if (code?.startsWith("AccessDenied")) {
     return "AWS STS denied access. The credentials lack a permission, or the role does not trust them.";
   }
@@ -65,8 +88,17 @@ export function credentialText({ error, authorizer }: { error: SekishoError; aut
 }
 
 /** Explains a configured token that cannot be sent in an HTTP header, so that nothing was sent. */
-function invalidTokenText({ error, authorizer }: { error: SekishoError; authorizer: string }): string | undefined {
-  return error.reason === "unauthenticated" && error.code === undefined && !hasStatus(error) && authorizer !== "sigv4"
+function invalidTokenText({
+  error,
+  authorizer,
+}: {
+  error: SekishoError;
+  authorizer: string;
+}): string | undefined {
+  return error.reason === "unauthenticated" &&
+    error.code === undefined &&
+    !hasStatus(error) &&
+    authorizer !== "sigv4"
     ? "The configured secret is not a valid token. It must be visible ASCII without spaces."
     : undefined;
 }
@@ -92,9 +124,12 @@ function hostOf(address: string): string {
 
 function networkText({ code, address }: { code: string; address: string }): string | undefined {
   const host = hostOf(address);
-  if (code === "ENOTFOUND") return `DNS has no entry for ${host}. Check the url and the DNS settings.`;
-  if (code.startsWith("EAI_")) return `The DNS lookup for ${host} failed (${code}). Check the network.`;
-  if (code === "ECONNREFUSED") return `Nothing is listening at ${host}. Check that it is running, and check the port.`;
+  if (code === "ENOTFOUND")
+    return `DNS has no entry for ${host}. Check the url and the DNS settings.`;
+  if (code.startsWith("EAI_"))
+    return `The DNS lookup for ${host} failed (${code}). Check the network.`;
+  if (code === "ECONNREFUSED")
+    return `Nothing is listening at ${host}. Check that it is running, and check the port.`;
   if (/^(EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT)$/.test(code)) {
     return `${host} cannot be reached (${code}). Check the firewall, the VPN and the proxy.`;
   }
@@ -115,7 +150,9 @@ function unreachable(summary: string): CheckResult {
 
 /** Returns the first code in the chain of causes. */
 function findCode(error: SekishoError): string | undefined {
-  const found = listCauses(error).find(({ code }) => typeof code === "string" && /^[\w.]{1,80}$/.test(code));
+  const found = listCauses(error).find(
+    ({ code }) => typeof code === "string" && /^[\w.]{1,80}$/.test(code),
+  );
   return typeof found?.code === "string" ? found.code : undefined;
 }
 

@@ -14,10 +14,14 @@ export const discoveryRequest: HealthRequest = {
   healthyReasons: ["method_not_found", "unsupported_operation"],
   toCheckResult(answer) {
     if ("code" in answer)
-      return healthy(`It speaks JSON-RPC. It does not support rpc.discover (optional, error ${answer.code}).`);
+      return healthy(
+        `It speaks JSON-RPC. It does not support rpc.discover (optional, error ${answer.code}).`,
+      );
     const document = documentSchema.safeParse(answer.result).data;
     if (document === undefined || !discoverResultSchema.safeParse(answer.result).success) {
-      return healthy("It speaks JSON-RPC, but its result for rpc.discover is not an OpenRPC document.");
+      return healthy(
+        "It speaks JSON-RPC, but its result for rpc.discover is not an OpenRPC document.",
+      );
     }
     const { title, version } = document.info;
     return {
@@ -28,7 +32,13 @@ export const discoveryRequest: HealthRequest = {
 };
 
 /** Asks an A2A agent for a task that cannot exist. The expected error shows that it accepts calls. Its card has its name and version. */
-export function createA2aHealthRequest({ agent, taskId }: { agent: PeerDescription; taskId: string }): HealthRequest {
+export function createA2aHealthRequest({
+  agent,
+  taskId,
+}: {
+  agent: PeerDescription;
+  taskId: string;
+}): HealthRequest {
   const { name, version, url } = agent;
   return {
     method: "get_task",
@@ -36,15 +46,18 @@ export function createA2aHealthRequest({ agent, taskId }: { agent: PeerDescripti
     healthyReasons: ["task_not_found"],
     // Agents of the ADK say so in an internal error.
     healthyWords: "task not found",
-    toCheckResult: () => healthy(`${toPrintable(name)}, A2A ${toPrintable(version)} at ${toPrintable(url)}`),
+    toCheckResult: () =>
+      healthy(`${toPrintable(name)}, A2A ${toPrintable(version)} at ${toPrintable(url)}`),
   };
 }
 
 const documentSchema = z.looseObject({
-  info: z.looseObject({ title: z.string().default("untitled"), version: z.string().default("") }).default({
-    title: "untitled",
-    version: "",
-  }),
+  info: z
+    .looseObject({ title: z.string().default("untitled"), version: z.string().default("") })
+    .default({
+      title: "untitled",
+      version: "",
+    }),
   methods: z.array(z.looseObject({ name: z.string() })).default([]),
 });
 

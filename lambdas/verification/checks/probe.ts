@@ -31,7 +31,8 @@ export async function probeDestination(options: {
 
   async function check(limit: AbortSignal): Promise<CheckResult> {
     const agent = await transport.describe?.({ signal: limit });
-    const healthRequest = agent === undefined ? discoveryRequest : createA2aHealthRequest({ agent, taskId: newId() });
+    const healthRequest =
+      agent === undefined ? discoveryRequest : createA2aHealthRequest({ agent, taskId: newId() });
     const id = newId();
     const { method, params } = healthRequest;
     const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
@@ -43,7 +44,12 @@ export async function probeDestination(options: {
     const timeout = AbortSignal.timeout(timeoutMs);
     const startedAtMs = nowMs();
     const checkResult = await check(AbortSignal.any([signal, timeout])).catch((thrown) =>
-      createFailedCheck({ thrown, address, authorizer, timedOutMs: timeout.aborted ? timeoutMs : undefined }),
+      createFailedCheck({
+        thrown,
+        address,
+        authorizer,
+        timedOutMs: timeout.aborted ? timeoutMs : undefined,
+      }),
     );
     return { checkResult, ms: Math.round(nowMs() - startedAtMs) };
   }

@@ -38,7 +38,13 @@ export function createRedaction(): Redaction {
 }
 
 /** Redacts the peer's responses before anything shortens them. Otherwise, the beginning of a cut secret would stay visible. */
-export function redactTransport({ transport, redaction }: { transport: Transport; redaction: Redaction }): Transport {
+export function redactTransport({
+  transport,
+  redaction,
+}: {
+  transport: Transport;
+  redaction: Redaction;
+}): Transport {
   const { describe } = transport;
   return {
     ...transport,
@@ -49,7 +55,11 @@ export function redactTransport({ transport, redaction }: { transport: Transport
     ...(describe && {
       async describe(request): Promise<PeerDescription> {
         const { name, url, version } = await describe(request);
-        return { name: redaction.text(name), url: redaction.text(url), version: redaction.text(version) };
+        return {
+          name: redaction.text(name),
+          url: redaction.text(url),
+          version: redaction.text(version),
+        };
       },
     }),
   };

@@ -32,7 +32,13 @@ const pageSize = 50;
  * Resolves to what was pushed last, and to undefined if nothing was. A `{}` that CloudFormation wrote is no push, so the version before it
  * counts. A `{}` that a person wrote drops the settings, and is a push.
  */
-export function createReadFormer({ ssm, name }: { ssm: Ssm; name: string }): () => Promise<FormerSettings | undefined> {
+export function createReadFormer({
+  ssm,
+  name,
+}: {
+  ssm: Ssm;
+  name: string;
+}): () => Promise<FormerSettings | undefined> {
   return async () => {
     const current = await ssm.call("GetParameter", { Name: name }).catch((error: unknown) => {
       // Somebody has deleted it. Nothing is left to take over, and a push must be possible.
@@ -41,7 +47,8 @@ export function createReadFormer({ ssm, name }: { ssm: Ssm; name: string }): () 
     });
     if (current === undefined) return undefined;
     const { Parameter: { Value, Version = 1 } = {} } = current;
-    if (Value === undefined) throw new Error(`The parameter ${name} of Systems Manager holds no text.`);
+    if (Value === undefined)
+      throw new Error(`The parameter ${name} of Systems Manager holds no text.`);
     if (Value !== templateValue) return { settings: Value, version: Version };
     if (Version === 1) return undefined;
     const pushes = (await readHistory({ ssm, name })).filter((each) => !isOfTemplate(each));

@@ -22,7 +22,9 @@ export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.en
 
 function parseLogLevel(text: string): LogLevel {
   if (logLevels.includes(text)) return text as LogLevel;
-  throw new Error(`The environment variable SEKISHO_LOG_LEVEL must be one of ${logLevels.join(", ")}.`);
+  throw new Error(
+    `The environment variable SEKISHO_LOG_LEVEL must be one of ${logLevels.join(", ")}.`,
+  );
 }
 
 function readRatio(variables: NodeJS.ProcessEnv, name: string): number | undefined {

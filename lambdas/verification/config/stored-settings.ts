@@ -52,7 +52,11 @@ export async function readSettings(request: {
 }): Promise<SettingsInEffect> {
   const { store, readFormer } = request;
   const stored = await store.get({ id: liveSettingsId });
-  const inTable = { stored, settings: stored?.settings ?? noSettings, formerVersion: stored?.formerVersion };
+  const inTable = {
+    stored,
+    settings: stored?.settings ?? noSettings,
+    formerVersion: stored?.formerVersion,
+  };
   if (stored !== undefined && stored.formerVersion === undefined) return inTable;
   let former: FormerSettings | undefined;
   try {
@@ -66,15 +70,25 @@ export async function readSettings(request: {
 }
 
 /** Resolves to false, and writes nothing, if the record has changed since `stored` was read. */
-export async function saveSettings(request: { store: SettingsStore } & SettingsInEffect): Promise<boolean> {
+export async function saveSettings(
+  request: { store: SettingsStore } & SettingsInEffect,
+): Promise<boolean> {
   const { store, stored, settings, formerVersion } = request;
   const { formerVersion: _replaced, ...record } = stored ?? newRecord();
   const item = { ...record, settings, ...(formerVersion !== undefined && { formerVersion }) };
-  return (await (stored === undefined ? store.create({ item }) : store.replace({ item }))) !== undefined;
+  return (
+    (await (stored === undefined ? store.create({ item }) : store.replace({ item }))) !== undefined
+  );
 }
 
 function newRecord(): StoredSettings {
-  return { id: liveSettingsId, revision: 1, state: "live_settings", expiresAtMs: neverMs, settings: noSettings };
+  return {
+    id: liveSettingsId,
+    revision: 1,
+    state: "live_settings",
+    expiresAtMs: neverMs,
+    settings: noSettings,
+  };
 }
 
 /**
@@ -99,13 +113,20 @@ export function createReadLiveSettings(options: {
         log.error("live_settings_not_stored", { cause_kind: errorKind(error) });
         return inEffect.settings;
       }
-      log.info("live_settings_taken_over", { version: inEffect.formerVersion, bytes: inEffect.settings.length });
+      log.info("live_settings_taken_over", {
+        version: inEffect.formerVersion,
+        bytes: inEffect.settings.length,
+      });
     }
     isFormerRead = inEffect.isFormerUnread !== true;
     return inEffect.settings;
   };
 }
 
-async function readStoredSettings({ store }: { store: Pick<SettingsStore, "get"> }): Promise<string> {
+async function readStoredSettings({
+  store,
+}: {
+  store: Pick<SettingsStore, "get">;
+}): Promise<string> {
   return (await store.get({ id: liveSettingsId }))?.settings ?? noSettings;
 }

@@ -44,7 +44,10 @@ export function readWorkerEnvironment(variables: NodeJS.ProcessEnv = process.env
 
 /** Throws an error that names the missing or invalid variable. */
 export function readDeadLetterEnvironment(variables: NodeJS.ProcessEnv = process.env) {
-  return { ...readCommon(variables), archiveUrl: requireVariable(variables, "SEKISHO_DEAD_LETTERS_URL") };
+  return {
+    ...readCommon(variables),
+    archiveUrl: requireVariable(variables, "SEKISHO_DEAD_LETTERS_URL"),
+  };
 }
 
 function readCommon(variables: NodeJS.ProcessEnv) {
@@ -63,8 +66,11 @@ function parseExecutionAddress(text: string | undefined): ExecutionAddress | und
   try {
     return executionAddressSchema.parse(JSON.parse(text));
   } catch (cause) {
-    throw new Error("The environment variable SEKISHO_EXECUTION_ADDRESS must be the address of an Execution zone.", {
-      cause,
-    });
+    throw new Error(
+      "The environment variable SEKISHO_EXECUTION_ADDRESS must be the address of an Execution zone.",
+      {
+        cause,
+      },
+    );
   }
 }

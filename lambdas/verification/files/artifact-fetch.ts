@@ -21,7 +21,8 @@ export function createArtifactFetch(
   return ({ call }) => {
     const name = call?.destination ?? "";
     const destination = Object.hasOwn(destinations, name) ? destinations[name] : undefined;
-    const ownOrigins = destination === undefined ? [] : loopbackOrigins({ destination, executionUrl });
+    const ownOrigins =
+      destination === undefined ? [] : loopbackOrigins({ destination, executionUrl });
     return (request) => {
       const origin = parseUrl(request.url)?.origin;
       const isOwn = origin !== undefined && ownOrigins.includes(origin);
@@ -30,10 +31,15 @@ export function createArtifactFetch(
   };
 }
 
-function loopbackOrigins(request: { destination: Destination; executionUrl: string | undefined }): string[] {
+function loopbackOrigins(request: {
+  destination: Destination;
+  executionUrl: string | undefined;
+}): string[] {
   const { destination, executionUrl } = request;
   const isOwnZone = destination.transport === "in-process" || isOwnExecution(destination);
-  const addresses = isOwnZone ? [executionUrl] : listAddresses(destination).map(({ address }) => address);
+  const addresses = isOwnZone
+    ? [executionUrl]
+    : listAddresses(destination).map(({ address }) => address);
   return addresses.flatMap((address) => {
     const url = address === undefined ? null : parseUrl(address);
     return url !== null && isLoopbackHost(url.hostname) ? [url.origin] : [];

@@ -46,12 +46,18 @@ type FileImport = { task: Task; file: UserFile; token: string; signal: AbortSign
 const furtherTimeoutMs = 20_000;
 const furtherShare = 0.25;
 
-export function createImports(options: ImportOptions): Pick<Files, "importAttachments" | "importFurtherFiles"> {
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
+export function createImports(
+  options: ImportOptions,
+): Pick<Files, "importAttachments" | "importFurtherFiles"> {
   const { store, transfers, maxBytes, maxCount, now, log } = options;
   return { importAttachments, importFurtherFiles };
 
   /** Imports all files or none, several at once while transfers are free. The first failure aborts the other downloads. */
-  async function importAttachments({ task, signal }: Parameters<Files["importAttachments"]>[0]): Promise<Attachment[]> {
+  async function importAttachments({
+    task,
+    signal,
+  }: Parameters<Files["importAttachments"]>[0]): Promise<Attachment[]> {
     const { files = [] } = task.message;
     const [surplus] = files.slice(maxCount);
     if (surplus !== undefined) throw refusal(surplus, { why: "too_many", most: maxCount });
@@ -64,7 +70,9 @@ export function createImports(options: ImportOptions): Pick<Files, "importAttach
     try {
       const token = await options.token(installationOf(task));
       const work = (file: UserFile) => () => importFile({ task, file, token, signal: either });
-      return await Promise.all(files.map((file) => limit.take({ signal: either, work: work(file) })));
+      return await Promise.all(
+        files.map((file) => limit.take({ signal: either, work: work(file) })),
+      );
     } catch (thrown) {
       failed.abort();
       throw thrown instanceof FileRefused || thrown instanceof SlackError
@@ -76,7 +84,11 @@ export function createImports(options: ImportOptions): Pick<Files, "importAttach
   }
 
   /** One after the other, so that they take no transfers from files that tasks need. */
-  async function importFurtherFiles({ task, files, signal }: Parameters<Files["importFurtherFiles"]>[0]) {
+  async function importFurtherFiles({
+    task,
+    files,
+    signal,
+  }: Parameters<Files["importFurtherFiles"]>[0]) {
     const attachments: Attachment[] = [];
     if (maxCount === 0) return { attachments, leftOut: [] };
     const leftOut: UserFile[] = [];
@@ -107,7 +119,11 @@ export function createImports(options: ImportOptions): Pick<Files, "importAttach
       : { refused: "not_to_be_had" };
     if (!("refused" in result)) return { file, ...result };
     const { refused: why, detail } = result;
-    log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: why });
+    log.info("file_refused", {
+      request_id: task.id,
+      trace_id: readTraceId(task.trace),
+      reason: why,
+    });
     const most = why === "too_large" ? { most: maxBytes } : {};
     throw refusal(result.file ?? file, { why, ...most, ...(detail && { detail }) });
   }
@@ -117,7 +133,10 @@ export function createImports(options: ImportOptions): Pick<Files, "importAttach
     const { file, bytes, mimetype } = await fetchAllowed(request);
     const sha256 = createHash("sha256").update(bytes).digest("hex");
     const nowMs = now();
-    const wantedMs = Math.min(Math.max(nowMs + lifeMs, task.call?.deadlineAtMs ?? 0), nowMs + fileLifeMs);
+    const wantedMs = Math.min(
+      Math.max(nowMs + lifeMs, task.call?.deadlineAtMs ?? 0),
+      nowMs + fileLifeMs,
+    );
     const key = `${task.id}/${file.id}`;
     const stored = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
     const { url, expiresAtMs } = await stored.catch((cause: unknown) => {
@@ -127,7 +146,15 @@ export function createImports(options: ImportOptions): Pick<Files, "importAttach
     });
     const size = bytes.byteLength;
     const expires_at = new Date(expiresAtMs).toISOString();
-    return { id: file.id, name: safeFileName(file.name), mimetype, size, url, sha256, expires_at } satisfies Attachment;
+    return {
+      id: file.id,
+      name: safeFileName(file.name),
+      mimetype,
+      size,
+      url,
+      sha256,
+      expires_at,
+    } satisfies Attachment;
   }
 }
 
@@ -145,8 +172,11 @@ type FetchedFile = { file?: UserFile } & (
 async function fetchDescribed(options: ImportOptions, request: FileImport): Promise<FetchedFile> {
   const { task, file: known, signal } = request;
   const call = { installation: installationOf(task), requestId: task.id, signal };
-  const file = known.isStub ? await unlessRefused(options.slack.fileInfo({ ...call, file: known.id })) : known;
-  if (file === undefined || "refusedBy" in file) return { refused: "not_to_be_had", detail: "hidden" };
+  const file = known.isStub
+    ? await unlessRefused(options.slack.fileInfo({ ...call, file: known.id }))
+    : known;
+  if (file === undefined || "refusedBy" in file)
+    return { refused: "not_to_be_had", detail: "hidden" };
   const document = toSlackDocument(file.mimetype);
   if (document === "list") return { file, refused: "not_to_be_had", detail: document };
   const fetch = document === "canvas" ? fetchCanvas : fetchFile;
@@ -154,13 +184,23 @@ async function fetchDescribed(options: ImportOptions, request: FileImport): Prom
 }
 
 /** Slack's errors for an app that may read no canvases at all. */
-const noCanvasErrors: readonly (string | undefined)[] = ["missing_scope", "not_allowed_token_type", "unknown_method"];
+const noCanvasErrors: readonly (string | undefined)[] = [
+  "missing_scope",
+  "not_allowed_token_type",
+  "unknown_method",
+];
 
-async function fetchCanvas(options: ImportOptions, { task, file, signal }: FileImport): Promise<FetchedFile> {
+async function fetchCanvas(
+  options: ImportOptions,
+  { task, file, signal }: FileImport,
+): Promise<FetchedFile> {
   const call = { installation: installationOf(task), requestId: task.id, signal };
   const content = await unlessRefused(options.slack.canvasContent({ ...call, canvas: file.id }));
   if (typeof content === "object") {
-    return { refused: "not_to_be_had", detail: noCanvasErrors.includes(content.refusedBy) ? "canvas" : "hidden" };
+    return {
+      refused: "not_to_be_had",
+      detail: noCanvasErrors.includes(content.refusedBy) ? "canvas" : "hidden",
+    };
   }
   const bytes = Buffer.from(content);
   if (bytes.byteLength > options.maxBytes) return { refused: "too_large" };
@@ -171,7 +211,8 @@ async function fetchCanvas(options: ImportOptions, { task, file, signal }: FileI
 /** Resolves to Slack's error if it refuses the call for good. Any other failure may pass. */
 async function unlessRefused<T>(call: Promise<T>): Promise<T | { refusedBy: string | undefined }> {
   return call.catch((thrown: unknown) => {
-    const isRefusal = thrown instanceof SlackError && (thrown.kind === "gone" || thrown.kind === "refused");
+    const isRefusal =
+      thrown instanceof SlackError && (thrown.kind === "gone" || thrown.kind === "refused");
     if (!isRefusal) throw thrown;
     return { refusedBy: thrown.slackError };
   });
@@ -185,7 +226,10 @@ export type NewerToken = (request: {
 }) => Promise<string | undefined>;
 
 /** Rejects with a SlackError if a later try may succeed. */
-async function fetchFile(options: ImportOptions, { task, file, token, signal }: FileImport): Promise<FetchedFile> {
+async function fetchFile(
+  options: ImportOptions,
+  { task, file, token, signal }: FileImport,
+): Promise<FetchedFile> {
   const { newerToken, download, maxBytes } = options;
   const { url, name, mimetype: claimed } = file;
   if (url === undefined) return { refused: "not_to_be_had" };
@@ -201,14 +245,18 @@ async function fetchFile(options: ImportOptions, { task, file, token, signal }: 
   const first = await fetchWith(token);
   if (!("refused" in first) || first.refused !== "not_to_be_had") return first;
   // The cached token may have been rotated, so a newer one may succeed.
-  const newer = await newerToken({ installation: installationOf(task), tried: token, inDoubt: true }).catch(
-    () => undefined,
-  );
+  const newer = await newerToken({
+    installation: installationOf(task),
+    tried: token,
+    inDoubt: true,
+  }).catch(() => undefined);
   return newer === undefined ? first : fetchWith(newer);
 }
 
 /** `refused` is permanent. `contentType` is the response header. */
-type DownloadResult = { bytes: Uint8Array; contentType: string } | { refused: "too_large" | "not_to_be_had" };
+type DownloadResult =
+  | { bytes: Uint8Array; contentType: string }
+  | { refused: "too_large" | "not_to_be_had" };
 
 type Download = (request: {
   url: string;
@@ -224,14 +272,24 @@ const maxRedirects = 3;
  * token at the second address too. Any other redirect, such as to the sign-in page, counts as `not_to_be_had` and is not
  * followed, so that the token never leaves Slack. Rejects with a SlackError if a later try may succeed.
  */
-export function createDownload(options: { apiUrl: string; timeoutMs?: number; now?: () => number }): Download {
+export function createDownload(options: {
+  apiUrl: string;
+  timeoutMs?: number;
+  now?: () => number;
+}): Download {
   const { apiUrl, timeoutMs = 30_000, now = Date.now } = options;
   return async ({ url, token, maxBytes, signal }) => {
     const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     let next = parseUrl(url);
     for (let hops = 0; next !== null && hops <= maxRedirects; hops += 1) {
       if (!isSlackFileUrl({ url: next, apiUrl })) break;
-      const answer = await requestFile({ url: next, token, maxBytes, signal: bounded, nowMs: now() });
+      const answer = await requestFile({
+        url: next,
+        token,
+        maxBytes,
+        signal: bounded,
+        nowMs: now(),
+      });
       if (!("location" in answer)) return answer;
       next = parseUrl(answer.location, next.href);
     }
@@ -263,7 +321,13 @@ async function requestFile(request: {
   }
 }
 
-function toDownloadError({ response: { status, headers }, nowMs }: { response: Response; nowMs: number }) {
+function toDownloadError({
+  response: { status, headers },
+  nowMs,
+}: {
+  response: Response;
+  nowMs: number;
+}) {
   if (status === 429) {
     const retryAfterMs = parseRetryAfter({ header: headers.get("retry-after"), nowMs });
     throw new SlackError("rate_limited", retryAfterMs === undefined ? {} : { retryAfterMs });
@@ -292,17 +356,28 @@ const containers: Record<string, RegExp> = {
  * type if the bytes allow it. A claimed format whose signature is missing becomes text or unknown. An Office document whose kind shows only
  * later is an archive at first, so a claimed Office type is kept.
  */
-export async function detectMimetype({ bytes, claimed }: { bytes: Uint8Array; claimed: string }): Promise<string> {
+export async function detectMimetype({
+  bytes,
+  claimed,
+}: {
+  bytes: Uint8Array;
+  claimed: string;
+}): Promise<string> {
   // Loaded on first use, because most messages have no file.
   const { fileTypeFromBuffer, supportedMimeTypes } = await import("file-type");
   // The detector throws on some broken files.
   const sample = bytes.subarray(0, sampleBytes);
   const found = await fileTypeFromBuffer(isTiff(bytes) ? bytes : sample).catch(() => undefined);
-  const validClaim = mimetypePattern.test(claimed.toLowerCase()) ? claimed.toLowerCase() : unknownType;
-  if (found !== undefined) return containers[found.mime]?.test(validClaim) ? validClaim : found.mime;
+  const validClaim = mimetypePattern.test(claimed.toLowerCase())
+    ? claimed.toLowerCase()
+    : unknownType;
+  if (found !== undefined)
+    return containers[found.mime]?.test(validClaim) ? validClaim : found.mime;
   const hasSignature = supportedMimeTypes.has(validClaim);
   if (isText(sample))
-    return isTextual(validClaim) || (isProgram(validClaim) && !hasSignature) ? validClaim : "text/plain";
+    return isTextual(validClaim) || (isProgram(validClaim) && !hasSignature)
+      ? validClaim
+      : "text/plain";
   return hasSignature || validClaim.startsWith("text/") ? unknownType : validClaim;
 }
 

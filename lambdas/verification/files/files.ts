@@ -10,7 +10,10 @@ import type { Task, TaskOutcome } from "../task/task.ts";
 export class FileRefused extends Error {
   readonly outcome: Extract<TaskOutcome, { type: "file_refused" }>;
 
-  constructor(outcome: Omit<Extract<TaskOutcome, { type: "file_refused" }>, "type">, options?: { cause?: unknown }) {
+  constructor(
+    outcome: Omit<Extract<TaskOutcome, { type: "file_refused" }>, "type">,
+    options?: { cause?: unknown },
+  ) {
     super("A file cannot be transferred.", options);
     this.name = "FileRefused";
     this.outcome = { type: "file_refused", ...outcome };

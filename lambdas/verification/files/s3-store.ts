@@ -37,7 +37,12 @@ export function createS3FileStore(options: {
           "x-amz-checksum-sha256": Buffer.from(sha256, "hex").toString("base64"),
         },
       });
-      await send({ url, headers, body: bytes, signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
+      await send({
+        url,
+        headers,
+        body: bytes,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      });
       const livesUntilMs = credentials.expiration?.getTime() ?? nowMs + unknownLifeMs;
       const wantedMs = Math.min(expiresAtMs, nowMs + fileLifeMs);
       const expiresInSeconds = Math.max(1, Math.floor((wantedMs - nowMs) / 1000));
@@ -52,7 +57,9 @@ export function createS3FileStore(options: {
 /** AWS expects the bucket in the host name, emulators expect it in the path. */
 export function bucketUrl({ bucket, endpoint }: { bucket: string; endpoint: URL }): URL {
   const isAws = /\.amazonaws\.com(\.cn)?$/.test(endpoint.hostname);
-  return isAws ? new URL(`${endpoint.protocol}//${bucket}.${endpoint.host}/`) : new URL(`${bucket}/`, endpoint);
+  return isAws
+    ? new URL(`${endpoint.protocol}//${bucket}.${endpoint.host}/`)
+    : new URL(`${bucket}/`, endpoint);
 }
 
 async function send(request: {
@@ -63,7 +70,11 @@ async function send(request: {
 }): Promise<void> {
   const { url, body, signal } = request;
   const { host: _host, ...headers } = request.headers;
-  const init = { method: "PUT", headers, body: Buffer.from(body.buffer, body.byteOffset, body.byteLength) };
+  const init = {
+    method: "PUT",
+    headers,
+    body: Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+  };
   const response = await fetch(url, { ...init, redirect: "manual", signal });
   const answer = await readResponseBody({ response, maxBytes: maxErrorBytes });
   if (response.status === 200) return;

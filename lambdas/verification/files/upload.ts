@@ -32,10 +32,20 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
     const timeouts = task.outcome?.type === "answer" ? (task.outcome.fetchTimeouts ?? []) : [];
     const files = createOutgoingFiles(task);
     const host = hostOf({ url });
-    return timeouts.filter((index) => hostOf(files[index]?.content) === host).length < maxTimeoutsPerHost;
+    return (
+      timeouts.filter((index) => hostOf(files[index]?.content) === host).length < maxTimeoutsPerHost
+    );
   }
 
-  async function readBytes({ file, task, signal }: { file: OutgoingFile; task: Task; signal: AbortSignal }) {
+  async function readBytes({
+    file,
+    task,
+    signal,
+  }: {
+    file: OutgoingFile;
+    task: Task;
+    signal: AbortSignal;
+  }) {
     const { content } = file;
     if ("text" in content) return Buffer.from(content.text, "utf8");
     if ("base64" in content) return Buffer.from(content.base64, "base64");
@@ -55,8 +65,15 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
       const file = createOutgoingFiles(task)[index];
       const name = safeFileName(file?.name ?? "");
       const refuse = (why: "too_large" | "not_to_be_had", cause?: unknown) => {
-        log.info("file_refused", { request_id: task.id, trace_id: readTraceId(task.trace), reason: why });
-        return new FileRefused({ why, name, ...(why === "too_large" ? { most: maxBytes } : {}) }, { cause });
+        log.info("file_refused", {
+          request_id: task.id,
+          trace_id: readTraceId(task.trace),
+          reason: why,
+        });
+        return new FileRefused(
+          { why, name, ...(why === "too_large" ? { most: maxBytes } : {}) },
+          { cause },
+        );
       };
       if (file === undefined) throw refuse("not_to_be_had");
       try {
@@ -64,7 +81,11 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
         if (bytes === undefined) throw refuse("not_to_be_had");
         if (bytes.byteLength > maxBytes) throw refuse("too_large");
         const call = { installation: installationOf(task), requestId: task.id, signal };
-        const { fileId, url } = await slack.startUpload({ ...call, name, length: bytes.byteLength });
+        const { fileId, url } = await slack.startUpload({
+          ...call,
+          name,
+          length: bytes.byteLength,
+        });
         await slack.sendUpload({ ...call, url, bytes });
         return { fileId };
       } catch (thrown) {
@@ -92,7 +113,9 @@ function toFailure(
   const reason = thrown instanceof SekishoError ? thrown.reason : "unavailable";
   if (reason === "payload_too_large") return refuse("too_large", thrown);
   const isPermanent = reason === "permission_denied" || reason === "invalid_response";
-  return isPermanent ? refuse("not_to_be_had", thrown) : new SlackError("unavailable", { cause: thrown });
+  return isPermanent
+    ? refuse("not_to_be_had", thrown)
+    : new SlackError("unavailable", { cause: thrown });
 }
 
 /** True for the error with which a PublicFetch says that the time is over. */

@@ -37,7 +37,10 @@ export function isOwnPerson(request: {
 }): boolean {
   const { installation, userTeam, profile, rules } = request;
   const { team, enterprise } = installation;
-  const names = [...profile.workspaces, ...(profile.organization === undefined ? [] : [profile.organization])];
+  const names = [
+    ...profile.workspaces,
+    ...(profile.organization === undefined ? [] : [profile.organization]),
+  ];
   // Somebody else's profile would decide.
   if (userTeam !== undefined && !names.includes(userTeam)) return false;
   if (profile.workspaces.includes(team)) return true;

@@ -7,11 +7,25 @@ import type { SlackApi } from "../slack/api/slack.ts";
 import type { RemainingQuota } from "../slack/messages/overview.ts";
 import type { Installation, UserMessage } from "../task/messages.ts";
 import { installationOf, type Locale, type Task } from "../task/task.ts";
-import { type Actor, actorOf, hasManyWorkspaces, holdsIn, isAsker, isOwnPerson, type Person } from "./border.ts";
+import {
+  type Actor,
+  actorOf,
+  hasManyWorkspaces,
+  holdsIn,
+  isAsker,
+  isOwnPerson,
+  type Person,
+} from "./border.ts";
 import { createLocales, createMembers, createProfiles, type FindLocale } from "./people.ts";
 import { createQuotas, type Quotas, type Usage } from "./quotas.ts";
 import { createRefusals, type RefusalRecord } from "./refusals.ts";
-import { createEffectiveRules, matchRules, type Requester, type StoredRules, toDefaultLocale } from "./rules.ts";
+import {
+  createEffectiveRules,
+  matchRules,
+  type Requester,
+  type StoredRules,
+  toDefaultLocale,
+} from "./rules.ts";
 
 /** Every method rejects if the store or Slack is unavailable and nothing is cached, and may then be repeated. */
 export type Gate = Pick<Quotas, "charge" | "release" | "findOver"> & {
@@ -28,7 +42,11 @@ export type Gate = Pick<Quotas, "charge" | "release" | "findOver"> & {
    * True if the message is dropped without an answer: the person may not ask, and either got a refusal recently or did not mention the bot;
    * or it is another bot, which never gets a refusal. False if the store or Slack is unavailable. Never rejects.
    */
-  isIgnored(request: { message: UserMessage; requestId: string; signal: AbortSignal }): Promise<boolean>;
+  isIgnored(request: {
+    message: UserMessage;
+    requestId: string;
+    signal: AbortSignal;
+  }): Promise<boolean>;
   /**
    * Checks where the person who acts on the task belongs. Every interaction passes this check, and its result decides in the methods below.
    * People of other workspaces are refused unless a rule or the configuration names them.
@@ -55,7 +73,9 @@ export type Gate = Pick<Quotas, "charge" | "release" | "findOver"> & {
   mayAnswer(request: PersonQuery): Promise<boolean>;
   localeOf: FindLocale;
   /** Lists the rights and the quota of one person in the workspace, for texts to that person. */
-  accessOf(request: GateQuery & { actor: Actor; channels: readonly string[] }): Promise<PersonAccess>;
+  accessOf(
+    request: GateQuery & { actor: Actor; channels: readonly string[] },
+  ): Promise<PersonAccess>;
 };
 
 /** `mayAsk`: somewhere. `channels` are those of the request in which the person may ask. `rules` are those of the workspace. */
@@ -71,6 +91,7 @@ type PersonQuery = { task: Task; person: Person; signal: AbortSignal };
 type GateQuery = { installation: Installation; requestId: string; signal: AbortSignal };
 
 /** `extraRules` are added to the configured rules. They allow the fake Slack's people on one machine. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createGate(options: {
   config: Pick<Config, "allowlist" | "slack" | "limits" | "destinations">;
   extraRules?: readonly AllowlistRule[];
@@ -99,15 +120,24 @@ export function createGate(options: {
     return matchRules({ rules, requester, hasManyWorkspaces: isShared });
   }
 
-  async function mayAsk({ requester, ...query }: GateQuery & { requester: Requester }): Promise<boolean> {
+  async function mayAsk({
+    requester,
+    ...query
+  }: GateQuery & { requester: Requester }): Promise<boolean> {
     if (match(configured, requester).rule !== undefined) return true;
     const { rule, byGroup } = match(await listRules(query), requester);
     if (rule !== undefined) return true;
-    return members.isInOneOf({ ...query, groups: byGroup.map(({ group }) => group), user: requester.user });
+    return members.isInOneOf({
+      ...query,
+      groups: byGroup.map(({ group }) => group),
+      user: requester.user,
+    });
   }
 
   /** `external` says whether the channel is shared. Slack is asked only about people who are not named as the installation's. */
-  async function identify(request: GateQuery & { actor: Actor; external: UserMessage["external"] }): Promise<Person> {
+  async function identify(
+    request: GateQuery & { actor: Actor; external: UserMessage["external"] },
+  ): Promise<Person> {
     const { actor, external, ...query } = request;
     const { user, userTeam } = actor;
     const own: Person = { user, external: external === undefined ? undefined : "channels" };
@@ -119,9 +149,15 @@ export function createGate(options: {
   }
 
   /** A bot is no person: the rules name it. */
-  async function toRequester({ message, ...query }: GateQuery & { message: UserMessage }): Promise<Requester> {
+  async function toRequester({
+    message,
+    ...query
+  }: GateQuery & { message: UserMessage }): Promise<Requester> {
     if (message.botIds !== undefined) return message;
-    return { ...message, ...(await identify({ ...query, actor: actorOf(message), external: message.external })) };
+    return {
+      ...message,
+      ...(await identify({ ...query, actor: actorOf(message), external: message.external })),
+    };
   }
 
   function toQuery(task: Task, signal: AbortSignal): GateQuery {
@@ -129,10 +165,17 @@ export function createGate(options: {
   }
 
   /** True if one of the entries that count in the task's workspace names the person or a group of the person. */
-  async function isNamed({ task, person, entries, signal }: PersonQuery & { entries: readonly Entry[] }) {
+  async function isNamed({
+    task,
+    person,
+    entries,
+    signal,
+  }: PersonQuery & { entries: readonly Entry[] }) {
     if (person.external === "people") return false;
     const query = toQuery(task, signal);
-    const counting = entries.filter((rule) => holdsIn({ rule, ...query, hasManyWorkspaces: isShared }));
+    const counting = entries.filter((rule) =>
+      holdsIn({ rule, ...query, hasManyWorkspaces: isShared }),
+    );
     if (counting.some((entry) => "user" in entry && entry.user === person.user)) return true;
     const groups = counting.flatMap((entry) => ("group" in entry ? [entry.group] : []));
     return members.isInOneOf({ ...query, groups, user: person.user });
@@ -142,7 +185,10 @@ export function createGate(options: {
     identify({ ...toQuery(task, signal), actor, external: task.message.external });
 
   const mayAskThere: Gate["mayAskThere"] = ({ task, person, signal }) =>
-    mayAsk({ ...toQuery(task, signal), requester: { ...task.message, ...person, botIds: undefined } });
+    mayAsk({
+      ...toQuery(task, signal),
+      requester: { ...task.message, ...person, botIds: undefined },
+    });
 
   return {
     async permit({ message, requestId, signal }) {
@@ -153,13 +199,18 @@ export function createGate(options: {
       };
       const [{ requester, allowed }, locale] = await Promise.all([
         decide(),
-        message.botIds === undefined ? locales({ ...query, user: message.user }) : toDefaultLocale(config.slack),
+        message.botIds === undefined
+          ? locales({ ...query, user: message.user })
+          : toDefaultLocale(config.slack),
       ]);
       // With these ids, `sekisho allow why` says how to let the person in.
       const { team, channel, user } = message;
       if (!allowed) log.info("request_not_allowed", { request_id: requestId, team, channel, user });
       if (allowed || requester.external === undefined) return { allowed, locale };
-      const isExternal = await mayAsk({ ...query, requester: { ...requester, external: undefined } });
+      const isExternal = await mayAsk({
+        ...query,
+        requester: { ...requester, external: undefined },
+      });
       return { allowed, locale, isExternal };
     },
 
@@ -182,13 +233,17 @@ export function createGate(options: {
 
     async mayRefuse({ task, user, isStranger, kind, threadTs }) {
       const requester = { ...task.message, user };
-      return isStranger ? refusals.claim({ requester }) : refusals.claimNotice({ requester, kind, threadTs });
+      return isStranger
+        ? refusals.claim({ requester })
+        : refusals.claimNotice({ requester, kind, threadTs });
     },
 
     mayAskThere,
 
     async mayCancel({ task, person, signal }) {
-      return isAsker(task, person) || isNamed({ task, person, entries: config.slack.admins, signal });
+      return (
+        isAsker(task, person) || isNamed({ task, person, entries: config.slack.admins, signal })
+      );
     },
 
     async mayAnswer({ task, person, signal }) {
@@ -210,7 +265,8 @@ export function createGate(options: {
         holdsIn({ rule, installation, hasManyWorkspaces: isShared }),
       );
       // People of another organization read nothing about the people of this one.
-      const rules = external === undefined ? counting : counting.filter((rule) => rule.external === "people");
+      const rules =
+        external === undefined ? counting : counting.filter((rule) => rule.external === "people");
       const requester = { ...installation, user, external };
       // A rule that names a channel lets the person ask somewhere.
       const anywhere = match(
@@ -218,13 +274,19 @@ export function createGate(options: {
         { ...requester, channel: "" },
       );
       const groups = anywhere.byGroup.map(({ group }) => group);
-      const isAllowed = anywhere.rule !== undefined || (await members.isInOneOf({ ...query, groups, user }));
+      const isAllowed =
+        anywhere.rule !== undefined || (await members.isInOneOf({ ...query, groups, user }));
       const allowed = await Promise.all(
         channels.map(async (channel) =>
           (await mayAsk({ ...query, requester: { ...requester, channel } })) ? [channel] : [],
         ),
       );
-      return { mayAsk: isAllowed, channels: allowed.flat(), rules, quota: await quotas.remaining({ team, user }) };
+      return {
+        mayAsk: isAllowed,
+        channels: allowed.flat(),
+        rules,
+        quota: await quotas.remaining({ team, user }),
+      };
     },
 
     charge: quotas.charge,

@@ -49,7 +49,11 @@ export function createMembers(options: {
           return { value: new Set(users), keepMs: memberLifeMs };
         } catch (thrown) {
           if (!isFinal(thrown)) throw thrown;
-          log.warn("group_unreadable", { team, request_id: requestId, slack_error: thrown.slackError });
+          log.warn("group_unreadable", {
+            team,
+            request_id: requestId,
+            slack_error: thrown.slackError,
+          });
           return { value: new Set<string>(), keepMs: memberLifeMs };
         }
       },
@@ -82,9 +86,16 @@ export type FindProfile = (request: MemberQuery & { user: string }) => Promise<P
 const profileLifeMs = 5 * 60_000;
 const maxCachedProfiles = 5000;
 
-export function createProfiles(options: { slack: Pick<SlackApi, "person">; log: Log; now: () => number }): FindProfile {
+export function createProfiles(options: {
+  slack: Pick<SlackApi, "person">;
+  log: Log;
+  now: () => number;
+}): FindProfile {
   const { slack, log, now } = options;
-  const cachedProfiles = createCachedValues<Profile | undefined>({ now, maxEntries: maxCachedProfiles });
+  const cachedProfiles = createCachedValues<Profile | undefined>({
+    now,
+    maxEntries: maxCachedProfiles,
+  });
   return ({ installation, user, requestId, signal: callerSignal }) => {
     const { team, enterprise = "" } = installation;
     return cachedProfiles.get({
@@ -92,11 +103,21 @@ export function createProfiles(options: { slack: Pick<SlackApi, "person">; log: 
       signal: callerSignal,
       async read(signal) {
         try {
-          const { workspaces, organization } = await slack.person({ installation, user, requestId, signal });
+          const { workspaces, organization } = await slack.person({
+            installation,
+            user,
+            requestId,
+            signal,
+          });
           return { value: { workspaces, organization }, keepMs: profileLifeMs };
         } catch (thrown) {
           if (!isFinal(thrown)) throw thrown;
-          log.warn("person_unreadable", { team, user, request_id: requestId, slack_error: thrown.slackError });
+          log.warn("person_unreadable", {
+            team,
+            user,
+            request_id: requestId,
+            slack_error: thrown.slackError,
+          });
           return { value: undefined, keepMs: profileLifeMs };
         }
       },
@@ -105,7 +126,9 @@ export function createProfiles(options: { slack: Pick<SlackApi, "person">; log: 
 }
 
 function isFinal(thrown: unknown): thrown is SlackError {
-  return thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind);
+  return (
+    thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind)
+  );
 }
 
 const localeLifeMs = 24 * 3600_000;

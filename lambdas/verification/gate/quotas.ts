@@ -47,7 +47,9 @@ export function createQuotas(options: {
   function countersOf({ message }: Task): Counter[] {
     const configured = (["user", "channel"] as const).flatMap((by) => {
       const quota = quotas[by];
-      return quota === undefined ? [] : [{ by, id: usageIdOf(by, message.team, message[by]), quota }];
+      return quota === undefined
+        ? []
+        : [{ by, id: usageIdOf(by, message.team, message[by]), quota }];
     });
     if (message.botIds === undefined) return configured;
     const { team, channel } = message;
@@ -62,8 +64,15 @@ export function createQuotas(options: {
     return changeRecord({ store, id, none: () => noUsage({ id }), decide });
   }
 
-  function revertCharge(revert: typeof releaseCharge, { id, quota }: Counter, requestId: string): Promise<void> {
-    return change(id, (usage) => ({ item: revert({ usage, quota, requestId, nowMs: now() }), result: undefined }));
+  function revertCharge(
+    revert: typeof releaseCharge,
+    { id, quota }: Counter,
+    requestId: string,
+  ): Promise<void> {
+    return change(id, (usage) => ({
+      item: revert({ usage, quota, requestId, nowMs: now() }),
+      result: undefined,
+    }));
   }
 
   return {
@@ -73,7 +82,9 @@ export function createQuotas(options: {
         const { by, id, quota } = counter;
         const over = await change<{ retryAtMs?: number } | undefined>(id, (usage) => {
           const outcome = addCharge({ usage, quota, requestId: task.id, nowMs: now(), untilMs });
-          return "over" in outcome ? { item: usage, result: outcome.over } : { item: outcome.usage, result: undefined };
+          return "over" in outcome
+            ? { item: usage, result: outcome.over }
+            : { item: outcome.usage, result: undefined };
         });
         if (over !== undefined) {
           // If this is interrupted, a repeated charge finds the first quota charged and reverts it.
@@ -101,7 +112,11 @@ export function createQuotas(options: {
       const quota = limits.perUser;
       if (quota === undefined) return {};
       const id = usageIdOf("user", team, user);
-      return remainingQuota({ usage: (await store.get({ id })) ?? noUsage({ id }), quota, nowMs: now() });
+      return remainingQuota({
+        usage: (await store.get({ id })) ?? noUsage({ id }),
+        quota,
+        nowMs: now(),
+      });
     },
   };
 }
@@ -159,11 +174,20 @@ export function addCharge(request: {
 }
 
 /** The quota's own numbers, and what is left of them. */
-export function remainingQuota({ usage, quota, nowMs }: { usage: Usage; quota: Quota; nowMs: number }): RemainingQuota {
+export function remainingQuota({
+  usage,
+  quota,
+  nowMs,
+}: {
+  usage: Usage;
+  quota: Quota;
+  nowMs: number;
+}): RemainingQuota {
   const { tasks, atOnce } = quota;
   const windowMs = toWindowMs(quota);
   const times = usage.charges.map(({ atMs }) => atMs).filter((atMs) => atMs + windowMs > nowMs);
-  const blockingAtMs = tasks === undefined ? undefined : times.sort((a, b) => a - b)[times.length - tasks];
+  const blockingAtMs =
+    tasks === undefined ? undefined : times.sort((a, b) => a - b)[times.length - tasks];
   const underWay = usage.charges.filter((one) => isUnderWay(one, nowMs)).length;
   return {
     ...(tasks !== undefined && {
@@ -190,7 +214,8 @@ export function removeCharge(change: Revert): Usage {
 /** Marks the task as no longer running. Within the window it still counts. Returns the same object if nothing changes. */
 export function releaseCharge(change: Revert): Usage {
   const { usage, requestId } = change;
-  if (!usage.charges.some(({ id, untilMs }) => id === requestId && untilMs !== undefined)) return usage;
+  if (!usage.charges.some(({ id, untilMs }) => id === requestId && untilMs !== undefined))
+    return usage;
   const charges = usage.charges.map(({ untilMs, ...one }) =>
     one.id === requestId || untilMs === undefined ? one : { ...one, untilMs },
   );
@@ -207,11 +232,19 @@ function toWindowMs({ tasks, perSeconds }: Quota): number {
 }
 
 /** Drops charges that no longer count. */
-function dropOldCharges(change: { usage: Usage; quota: Quota; nowMs: number; charges: Charge[] }): Usage {
+function dropOldCharges(change: {
+  usage: Usage;
+  quota: Quota;
+  nowMs: number;
+  charges: Charge[];
+}): Usage {
   const { usage, quota, nowMs, charges } = change;
   const windowMs = toWindowMs(quota);
-  const counts = (one: Charge) => one.atMs + windowMs > nowMs || (quota.atOnce !== undefined && isUnderWay(one, nowMs));
-  const remembered = charges.filter((one) => !counts(one) && isUnderWay(one, nowMs)).slice(-maxRemembered);
+  const counts = (one: Charge) =>
+    one.atMs + windowMs > nowMs || (quota.atOnce !== undefined && isUnderWay(one, nowMs));
+  const remembered = charges
+    .filter((one) => !counts(one) && isUnderWay(one, nowMs))
+    .slice(-maxRemembered);
   const stored = [...remembered, ...charges.filter(counts)];
   const endsMs = stored.map(({ atMs, untilMs }) => Math.max(atMs + windowMs, untilMs ?? 0));
   return { ...usage, charges: stored, expiresAtMs: Math.max(nowMs, ...endsMs) + clockMarginMs };

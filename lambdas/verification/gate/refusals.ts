@@ -46,7 +46,11 @@ export type Refusals = {
   /** Claims the refusal of a person who may not ask: once per channel and window, within the budgets. False if the store is unavailable. */
   claim(request: { requester: Requester }): Promise<boolean>;
   /** Claims a notice for a person who may ask: once per `kind`, thread and window. These have a separate budget. */
-  claimNotice(request: { requester: Requester; kind: string; threadTs: string | undefined }): Promise<boolean>;
+  claimNotice(request: {
+    requester: Requester;
+    kind: string;
+    threadTs: string | undefined;
+  }): Promise<boolean>;
 };
 
 type Budget = { recordId: string; perUser: number; inTotal: number };
@@ -54,7 +58,13 @@ type Entry = { user: string; about: string };
 /** `by` is the request id of the message that reserved the refusal. */
 type Remembered = { untilMs: number } & ({ isShown: true } | { isShown: false; by: string });
 
-export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>; now: () => number }): Refusals {
+export function createRefusals({
+  store,
+  now,
+}: {
+  store: TaskStore<RefusalRecord>;
+  now: () => number;
+}): Refusals {
   const silences = new Map<string, Remembered>();
 
   function remember(key: string, silence: Remembered): void {
@@ -74,13 +84,21 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
     const nowMs = now();
     const keys = listKeys(budget, entry);
     // A reservation does not count, because it was made for this claim.
-    const isSilent = [keys.record, keys.user, keys.location].some((key) => silenceOf(key)?.isShown === true);
+    const isSilent = [keys.record, keys.user, keys.location].some(
+      (key) => silenceOf(key)?.isShown === true,
+    );
     if (isSilent) return false;
     try {
       const { isClaimed, untilMs, scope } = await changeRecord({
         store,
         id,
-        none: (): RefusalRecord => ({ id, revision: 1, state: "refusals", expiresAtMs: 0, shown: [] }),
+        none: (): RefusalRecord => ({
+          id,
+          revision: 1,
+          state: "refusals",
+          expiresAtMs: 0,
+          shown: [],
+        }),
         decide: (item) => decideRefusal(item, budget, entry, nowMs),
       });
       remember(keys[scope], { untilMs, isShown: true });
@@ -95,7 +113,8 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
       const keys = listKeys(createStrangerBudget(requester), createEntry(requester));
       const silence = silenceOf(keys.location);
       const isTaken = silence !== undefined && (silence.isShown || silence.by !== requestId);
-      if (isTaken || silenceOf(keys.user) !== undefined || silenceOf(keys.record) !== undefined) return true;
+      if (isTaken || silenceOf(keys.user) !== undefined || silenceOf(keys.record) !== undefined)
+        return true;
       remember(keys.location, { untilMs: now() + reservedMs, isShown: false, by: requestId });
       return false;
     },
@@ -104,7 +123,11 @@ export function createRefusals({ store, now }: { store: TaskStore<RefusalRecord>
 
     async claimNotice({ requester, kind, threadTs = "" }) {
       const { team, channel, user } = requester;
-      const budget = { recordId: `notices:${team}/${user}`, perUser: maxNoticesPerUser, inTotal: maxNoticesPerUser };
+      const budget = {
+        recordId: `notices:${team}/${user}`,
+        perUser: maxNoticesPerUser,
+        inTotal: maxNoticesPerUser,
+      };
       return claimEntry(budget, { user, about: `${kind} ${channel}/${threadTs}` });
     },
   };
@@ -120,7 +143,11 @@ function createEntry({ channel, user }: Requester): Entry {
 
 /** Returns the keys of the three scopes: one person in one channel or thread, one person, and all people of the record. */
 function listKeys({ recordId }: Budget, { user, about }: Entry) {
-  return { record: recordId, user: `${recordId} ${user}`, location: `${recordId} ${user} ${about}` };
+  return {
+    record: recordId,
+    user: `${recordId} ${user}`,
+    location: `${recordId} ${user} ${about}`,
+  };
 }
 
 /** No further refusal is shown in `scope` until `untilMs`. */
@@ -144,7 +171,11 @@ function decideRefusal(
   if (shown.length >= inTotal) return silent("record", shown);
   const untilMs = nowMs + refusalWindowMs;
   return {
-    item: { ...item, shown: [...shown, { user, about, atMs: nowMs }], expiresAtMs: untilMs + clockMarginMs },
+    item: {
+      ...item,
+      shown: [...shown, { user, about, atMs: nowMs }],
+      expiresAtMs: untilMs + clockMarginMs,
+    },
     result: { isClaimed: true, untilMs, scope: "location" },
   };
 }

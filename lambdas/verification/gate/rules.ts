@@ -20,7 +20,10 @@ import type { Locale } from "../task/task.ts";
 import { holdsIn } from "./border.ts";
 
 /** `team` is the installation's workspace, even if the person belongs to another one (Slack Connect). */
-export type Requester = Pick<UserMessage, "team" | "enterprise" | "channel" | "user" | "botIds" | "external">;
+export type Requester = Pick<
+  UserMessage,
+  "team" | "enterprise" | "channel" | "user" | "botIds" | "external"
+>;
 
 const fields = ["channel", "user"] as const;
 
@@ -86,7 +89,11 @@ const ruleSchema = z
   ) satisfies z.ZodType<AllowlistRule>;
 
 /** `number` is never reused, so that removing by number cannot hit another rule. */
-const storedRuleSchema = z.strictObject({ rule: ruleSchema, number: z.int().min(1), addedAtMs: z.int() });
+const storedRuleSchema = z.strictObject({
+  rule: ruleSchema,
+  number: z.int().min(1),
+  addedAtMs: z.int(),
+});
 export type StoredRule = z.infer<typeof storedRuleSchema>;
 
 const storedRulesSchema = z.object({
@@ -116,7 +123,14 @@ export function parseReadableRules(json: unknown): StoredRules {
 }
 
 export function noStoredRules(): StoredRules {
-  return { id: storedRulesId, revision: 1, state: "allowlist", expiresAtMs: neverMs, lastNumber: 0, rules: [] };
+  return {
+    id: storedRulesId,
+    revision: 1,
+    state: "allowlist",
+    expiresAtMs: neverMs,
+    lastNumber: 0,
+    rules: [],
+  };
 }
 
 /** A change of the rules takes effect within this time. */
@@ -186,14 +200,20 @@ export function findRoute(request: RouteRequest): readonly string[] {
   return matchRoute(listUsableRoutes(request))?.destinations ?? [];
 }
 
-type RouteRequest = { routes: readonly Route[]; message: Pick<UserMessage, "team" | "channel" | "text"> };
+type RouteRequest = {
+  routes: readonly Route[];
+  message: Pick<UserMessage, "team" | "channel" | "text">;
+};
 
 /** Returns the routes whose workspace and channel fit the message, in the order of the configuration. */
 function listUsableRoutes({ routes, message }: RouteRequest): UsableRoute[] {
   const { team, channel, text } = message;
   const spoken = routes.some(({ word }) => word !== undefined) ? splitWord(text) : undefined;
   return routes
-    .filter((route) => [team, undefined].includes(route.team) && [channel, undefined].includes(route.channel))
+    .filter(
+      (route) =>
+        [team, undefined].includes(route.team) && [channel, undefined].includes(route.channel),
+    )
     .map((route) => ({
       key: routeKey(route),
       destinations: route.destination,
@@ -205,7 +225,11 @@ function listUsableRoutes({ routes, message }: RouteRequest): UsableRoute[] {
 
 /** Identifies a route in records: by its conditions, so that a route that gets other destinations is still the same. */
 function routeKey({ team, channel, word }: Route): string {
-  return JSON.stringify([team ?? null, channel ?? null, word === undefined ? null : foldWord(word)]);
+  return JSON.stringify([
+    team ?? null,
+    channel ?? null,
+    word === undefined ? null : foldWord(word),
+  ]);
 }
 
 /**
@@ -222,11 +246,17 @@ type Spoken = { word: string; rest: string };
 function splitWord(text: string): Spoken | undefined {
   const written = text.trimStart();
   const at = written.slice(0, maxRead).search(colon);
-  return at < 0 ? undefined : { word: foldWord(written.slice(0, at)), rest: written.slice(at + 1).trimStart() };
+  return at < 0
+    ? undefined
+    : { word: foldWord(written.slice(0, at)), rest: written.slice(at + 1).trimStart() };
 }
 
 /** Returns what the agent of the route gets of the text. Undefined if the text does not begin with the route's word. */
-function readRouteText(request: { route: Route; text: string; spoken: Spoken | undefined }): string | undefined {
+function readRouteText(request: {
+  route: Route;
+  text: string;
+  spoken: Spoken | undefined;
+}): string | undefined {
   const { text, spoken, route } = request;
   if (route.word === undefined) return text;
   if (spoken?.word !== foldWord(route.word)) return undefined;
@@ -246,7 +276,14 @@ function readAddress(destination: Destination): string {
   const fields: Partial<Record<AddressField, string | undefined>> = destination;
   const { transport, url, runtimeArn, qualifier, endpoint, card } = fields;
   // `card` is added only if there is one, so that the digests of other destinations in stored records stay the same.
-  const parts = [transport, url, runtimeArn, qualifier, endpoint, ...(card === undefined ? [] : [card])];
+  const parts = [
+    transport,
+    url,
+    runtimeArn,
+    qualifier,
+    endpoint,
+    ...(card === undefined ? [] : [card]),
+  ];
   return hash("sha256", JSON.stringify(parts), "hex").slice(0, 16);
 }
 

@@ -48,7 +48,13 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
   const read = async () => (await readSettings({ store: settingsStore, readFormer })).settings;
   const live = createLiveConfig({ deployed, read, log });
   const readSecret = createReadStageSecret(aws);
-  const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
+  const telemetry = openLambdaTelemetry({
+    config: deployed.telemetry,
+    service: "verification",
+    readSecret,
+    aws,
+    log,
+  });
   const handlerFor = (settings: Config) =>
     createHandleDeadLetter({
       store,
@@ -68,7 +74,12 @@ export function createDeadLetterHandler({ config }: { config: unknown }): DeadLe
       const keep = () => archive.send({ body, ...(group === undefined ? {} : { group }) });
       return handleDeadLetter({ body, signal, keep });
     };
-    const response = await handleBatch({ batch: parseBatch(event), handle: handleRecord, queue, log });
+    const response = await handleBatch({
+      batch: parseBatch(event),
+      handle: handleRecord,
+      queue,
+      log,
+    });
     end();
     await Promise.all([live.settled(), telemetry.flush()]);
     return response;

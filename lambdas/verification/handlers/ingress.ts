@@ -8,14 +8,19 @@ import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
 import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
 import { createTrace } from "../../shared/telemetry/telemetry.ts";
 import { readIngressEnvironment } from "../config/ingress-environment.ts";
-import { createHttpApiHandler, createSendToQueue, type HttpApiHandler } from "../ingress/http-api.ts";
+import {
+  createHttpApiHandler,
+  createSendToQueue,
+  type HttpApiHandler,
+} from "../ingress/http-api.ts";
 import { createIngress } from "../ingress/ingress.ts";
 
 const { queueUrl, signingSecret: id, logs, sampleRatio, aws } = readIngressEnvironment();
 const readManagedSecret = createReadManagedSecret(aws);
 
 const namespace = readMetricsNamespace();
-const measured = namespace && createEmfMetrics({ table: entryMetricTable, namespace, zone: "verification" });
+const measured =
+  namespace && createEmfMetrics({ table: entryMetricTable, namespace, zone: "verification" });
 const answer = createHttpApiHandler({
   ingress: createIngress({
     signingSecret: createCachedSecret({ readSecret: () => readManagedSecret({ id }) }),

@@ -19,7 +19,15 @@ export type FlowConfig = ScopeConfig & {
 
 /** `config` is the part of the stage's configuration that decides the scopes and who may install. Throws if the environment is invalid. */
 export function createOauthHandler({ config }: { config: FlowConfig }): OauthHandler {
-  const { clientId, clientSecret: id, installationsPrefix, table, slackApiUrl, logs, aws } = readOauthEnvironment();
+  const {
+    clientId,
+    clientSecret: id,
+    installationsPrefix,
+    table,
+    slackApiUrl,
+    logs,
+    aws,
+  } = readOauthEnvironment();
   const { install } = config.slack;
   const readManagedSecret = createReadManagedSecret(aws);
   const clientSecret = createCachedSecret({
@@ -49,7 +57,12 @@ const eventSchema = z.object({
   requestContext: z.object({ http: z.object({ method: z.string() }) }),
 });
 
-export type HttpApiAnswer = { statusCode: number; headers: Record<string, string>; cookies: string[]; body: string };
+export type HttpApiAnswer = {
+  statusCode: number;
+  headers: Record<string, string>;
+  cookies: string[];
+  body: string;
+};
 export type OauthHandler = (event: unknown) => Promise<HttpApiAnswer>;
 
 /** Converts an event of an HTTP API (payload 2.0) to a web-standard request, and converts the response back. */
@@ -60,7 +73,9 @@ export function createOauthHttpApi({ oauth }: { oauth: Oauth }): OauthHandler {
       return { statusCode: 400, headers: { "cache-control": "no-store" }, cookies: [], body: "" };
     const response = await oauth(request);
     const cookies = response.headers.getSetCookie();
-    const headers = Object.fromEntries([...response.headers].filter(([name]) => name !== "set-cookie"));
+    const headers = Object.fromEntries(
+      [...response.headers].filter(([name]) => name !== "set-cookie"),
+    );
     return { statusCode: response.status, headers, cookies, body: await response.text() };
   };
 }
@@ -77,7 +92,10 @@ function toWebRequest(event: unknown): Request | undefined {
     const language = headers["accept-language"];
     return new Request(url, {
       method: requestContext.http.method,
-      headers: { cookie: cookies.join("; "), ...(language === undefined ? {} : { "accept-language": language }) },
+      headers: {
+        cookie: cookies.join("; "),
+        ...(language === undefined ? {} : { "accept-language": language }),
+      },
     });
   } catch {
     return undefined;

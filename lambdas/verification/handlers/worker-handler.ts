@@ -1,6 +1,9 @@
 /** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
-import { createReadManagedSecret, createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
+import {
+  createReadManagedSecret,
+  createReadStageSecret,
+} from "../../shared/aws/secrets-manager.ts";
 import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { withExecutionAddress } from "../../shared/config/stage-config.ts";
@@ -21,7 +24,11 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createOperatorHandler, type OperatorDependencies } from "../checks/answer-operator.ts";
-import { type DestinationsAnswer, readOperatorRequest, type WorkerAnswer } from "../checks/operator-call.ts";
+import {
+  type DestinationsAnswer,
+  readOperatorRequest,
+  type WorkerAnswer,
+} from "../checks/operator-call.ts";
 import { createReadFormer, openSsm } from "../config/former-settings.ts";
 import { createReadLiveSettings, parseStoredSettings } from "../config/stored-settings.ts";
 import { readWorkerEnvironment, type WorkerEnvironment } from "../config/worker-environment.ts";
@@ -42,7 +49,10 @@ import type { Worker } from "../worker/worker.ts";
 export type VerificationWorkerHandler = {
   (event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
   /** An invocation may carry any event. */
-  (event: unknown, context: InvocationContext): Promise<BatchResponse | DestinationsAnswer | WorkerAnswer>;
+  (
+    event: unknown,
+    context: InvocationContext,
+  ): Promise<BatchResponse | DestinationsAnswer | WorkerAnswer>;
 };
 
 /** The time reserved at the end of the invocation for the answer to an operator. */
@@ -57,7 +67,11 @@ const graceMs = 10_000;
  * The alias `operator` accepts operator requests only, and the function itself accepts batches only. So a permission on the alias is not
  * enough to forge a batch, and no message can pass as an operator request. Everything else is refused.
  */
-export function createVerificationWorkerHandler({ config }: { config: unknown }): VerificationWorkerHandler {
+export function createVerificationWorkerHandler({
+  config,
+}: {
+  config: unknown;
+}): VerificationWorkerHandler {
   const environment = readWorkerEnvironment();
   const { queueUrl, queueArn, logs, aws } = environment;
   const log = createLog({ service: "verification", ...logs });
@@ -70,13 +84,19 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
   const answerOperator = createOperatorHandler({
     ...stage.operator,
     probeQueue: ({ signal }) =>
-      client.call("GetQueueAttributes", { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] }, { signal }),
+      client.call(
+        "GetQueueAttributes",
+        { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] },
+        { signal },
+      ),
   });
 
   async function handleMessages(event: unknown, signal: AbortSignal): Promise<BatchResponse> {
     const worker = await stage.current();
     return handleBatch({
-      batch: parseBatch(event).map((record) => (isOwn(record) ? record : { ...record, messageAttributes: {} })),
+      batch: parseBatch(event).map((record) =>
+        isOwn(record) ? record : { ...record, messageAttributes: {} },
+      ),
       handle: async (record) => {
         const message = { body: record.body, signal };
         await (isOwn(record) ? worker.handle(message) : worker.completion(message));
@@ -90,17 +110,29 @@ export function createVerificationWorkerHandler({ config }: { config: unknown })
     });
   }
 
-  function handler(event: { Records: readonly unknown[] }, context: InvocationContext): Promise<BatchResponse>;
-  function handler(event: unknown, context: InvocationContext): ReturnType<VerificationWorkerHandler>;
-  async function handler(event: unknown, context: InvocationContext): ReturnType<VerificationWorkerHandler> {
+  function handler(
+    event: { Records: readonly unknown[] },
+    context: InvocationContext,
+  ): Promise<BatchResponse>;
+  function handler(
+    event: unknown,
+    context: InvocationContext,
+  ): ReturnType<VerificationWorkerHandler>;
+  async function handler(
+    event: unknown,
+    context: InvocationContext,
+  ): ReturnType<VerificationWorkerHandler> {
     const { signal, end } = endingSignal({ context });
     try {
       if (!isOperatorInvocation(context)) {
         if (isBatch(event)) return await handleMessages(event, signal);
-        throw new UnknownEventError("The event is not an SQS batch. Operators must invoke the function's alias.");
+        throw new UnknownEventError(
+          "The event is not an SQS batch. Operators must invoke the function's alias.",
+        );
       }
       const request = readOperatorRequest(event);
-      if (request === undefined) throw new UnknownEventError("The event is not an operator request.");
+      if (request === undefined)
+        throw new UnknownEventError("The event is not an operator request.");
       const remainingMs = context.getRemainingTimeInMillis() - graceMs;
       return await answerOperator({ request, remainingMs, signal });
     } finally {
@@ -132,6 +164,7 @@ type StageWorker = {
 };
 
 /** Throws a ConfigError if the configuration is invalid. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 function createStageWorker(options: {
   config: unknown;
   environment: WorkerEnvironment;
@@ -145,14 +178,28 @@ function createStageWorker(options: {
 
   const readManagedSecret = createReadManagedSecret(aws);
   const readSecret = createReadStageSecret(aws);
-  const telemetry = openLambdaTelemetry({ config: deployed.telemetry, service: "verification", readSecret, aws, log });
+  const telemetry = openLambdaTelemetry({
+    config: deployed.telemetry,
+    service: "verification",
+    readSecret,
+    aws,
+    log,
+  });
   const teamOf = createFindTeam({ apiUrl });
-  const tokens = createStageTokens({ slack: deployed.slack, aws, readManagedSecret, installationsPrefix, teamOf });
+  const tokens = createStageTokens({
+    slack: deployed.slack,
+    aws,
+    readManagedSecret,
+    installationsPrefix,
+    teamOf,
+  });
   const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
   const client = openDynamoDb(aws);
-  const stores = openWorkerStores((parse) => createDynamoTaskStore({ client, table, parse, hasPrincipals: true }));
+  const stores = openWorkerStores((parse) =>
+    createDynamoTaskStore({ client, table, parse, hasPrincipals: true }),
+  );
   const settingsStore = createDynamoTaskStore({ client, table, parse: parseStoredSettings });
   const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
   const read = createReadLiveSettings({ store: settingsStore, readFormer, log });
@@ -163,11 +210,35 @@ function createStageWorker(options: {
   function build(settings: Config): Built {
     const config = withExecutionAddress({ config: settings, address });
     const { credentials, region } = aws;
-    const destinations = createDestinations({ config, readSecret, botTokenOf, credentials, region, log, telemetry });
+    const destinations = createDestinations({
+      config,
+      readSecret,
+      botTokenOf,
+      credentials,
+      region,
+      log,
+      telemetry,
+    });
     const token = { token: tokens.tokenOf, newerToken: tokens.newerThan };
     const publicFetch = createArtifactFetch(config);
-    const files = createFiles({ slack, ...token, apiUrl, store: fileStore, publicFetch, ...config.files, log });
-    const worker = createVerificationWorker({ config, engine, slack, files, destinations, log, telemetry });
+    const files = createFiles({
+      slack,
+      ...token,
+      apiUrl,
+      store: fileStore,
+      publicFetch,
+      ...config.files,
+      log,
+    });
+    const worker = createVerificationWorker({
+      config,
+      engine,
+      slack,
+      files,
+      destinations,
+      log,
+      telemetry,
+    });
     return { settings, destinations, worker };
   }
 
@@ -179,7 +250,9 @@ function createStageWorker(options: {
       const previous = built;
       built = build(settings);
       // This runs between two invocations, so the previous worker has no running calls.
-      await Promise.allSettled([...(previous?.destinations.values() ?? [])].map(({ client }) => client.close()));
+      await Promise.allSettled(
+        [...(previous?.destinations.values() ?? [])].map(({ client }) => client.close()),
+      );
       return built.worker;
     },
     operator: {
@@ -199,4 +272,8 @@ function createStageWorker(options: {
   };
 }
 
-type Built = { settings: Config; destinations: ReadonlyMap<string, WorkerDestination>; worker: Worker };
+type Built = {
+  settings: Config;
+  destinations: ReadonlyMap<string, WorkerDestination>;
+  worker: Worker;
+};

@@ -34,9 +34,12 @@ type InstallationFields = { team: string; enterprise?: string };
 
 /** With Slack Connect, `team_id` may be the author's workspace. The authorization says whether the organization installed the app. */
 export function readInstallation(callback: EventCallback): InstallationFields {
-  const authorization = (callback.authorizations ?? []).find(({ is_enterprise_install }) => is_enterprise_install);
+  const authorization = (callback.authorizations ?? []).find(
+    ({ is_enterprise_install }) => is_enterprise_install,
+  );
   const organization =
-    authorization && (authorization.enterprise_id ?? callback.context_enterprise_id ?? callback.enterprise_id);
+    authorization &&
+    (authorization.enterprise_id ?? callback.context_enterprise_id ?? callback.enterprise_id);
   return installationFields(callback.context_team_id ?? callback.team_id, organization);
 }
 
@@ -49,6 +52,9 @@ export function readActorTeam(callback: EventCallback): { userTeam?: string } {
   return isShared && userTeam === readInstallation(callback).team ? {} : { userTeam };
 }
 
-export function installationFields(team: string, organization: string | null | undefined): InstallationFields {
+export function installationFields(
+  team: string,
+  organization: string | null | undefined,
+): InstallationFields {
   return organization ? { team, enterprise: organization } : { team };
 }

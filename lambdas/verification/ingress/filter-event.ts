@@ -26,7 +26,9 @@ type DropReason =
   | "not_mentioned";
 
 /** `userMessage` is the newest version, without text and files if it was deleted. */
-export type FilteredEvent = { userMessage: UserMessage; kind: "new" | "edited" | "deleted" } | { drop: DropReason };
+export type FilteredEvent =
+  | { userMessage: UserMessage; kind: "new" | "edited" | "deleted" }
+  | { drop: DropReason };
 
 /**
  * Keeps the events that are for the bot: `app_mention`, any `message` in a direct message with it, and a `message` elsewhere that mentions
@@ -37,7 +39,8 @@ export type FilteredEvent = { userMessage: UserMessage; kind: "new" | "edited" |
  * for the bot before or is now. Slack also sends `message_changed` when it adds the preview of a link, and that changes nothing here.
  */
 export function filterEvent(callback: EventCallback): FilteredEvent {
-  if (callback.event.type !== "message" && callback.event.type !== "app_mention") return { drop: "other_event" };
+  if (callback.event.type !== "message" && callback.event.type !== "app_mention")
+    return { drop: "other_event" };
   const { data: event } = messageEventSchema.safeParse(callback.event);
   const versions = event && readVersions(event);
   const latest = versions?.after ?? versions?.before;
@@ -51,7 +54,11 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
   if (latest.edited) return { drop: "edited" };
   if (before && after && isSame(before, after)) return { drop: "unchanged" };
   const texts = [before, after].flatMap((version) => (version ? (version.text ?? "") : []));
-  const addressing = findAddressing(callback, latest, { texts, botUsers, isChange: kind !== "new" });
+  const addressing = findAddressing(callback, latest, {
+    texts,
+    botUsers,
+    isChange: kind !== "new",
+  });
   if (addressing === undefined) return { drop: isFromApp(latest) ? "from_bot" : "not_mentioned" };
   const userMessage = readUserMessage(callback, after ?? { ...latest, ...emptyMessage }, botUsers);
   if (userMessage === undefined) return { drop: "no_user" };
@@ -72,9 +79,11 @@ type Versions = {
 /** Slack keeps a deleted message that has replies as a tombstone. */
 function readVersions(event: MessageEvent): Versions {
   const { subtype, message, previous_message } = event;
-  if (subtype !== "message_changed" && subtype !== "message_deleted") return { after: event, kind: "new" };
+  if (subtype !== "message_changed" && subtype !== "message_deleted")
+    return { after: event, kind: "new" };
   const before = readVersion(event, previous_message);
-  if (subtype === "message_deleted" || message?.subtype === "tombstone") return { before, kind: "deleted" };
+  if (subtype === "message_deleted" || message?.subtype === "tombstone")
+    return { before, kind: "deleted" };
   return { before, after: readVersion(event, message), kind: "edited" };
 }
 
@@ -91,12 +100,20 @@ function readVersion(
 
 function isSame(before: MessageEvent, after: MessageEvent): boolean {
   const hasSameForwards = countForwards(before) === countForwards(after);
-  return hasSameForwards && ownTextOf(before) === ownTextOf(after) && fileIdsOf(before) === fileIdsOf(after);
+  return (
+    hasSameForwards &&
+    ownTextOf(before) === ownTextOf(after) &&
+    fileIdsOf(before) === fileIdsOf(after)
+  );
 }
 
 /** Includes tables, which are in the blocks only. Slack adds previews of links to the attachments. */
 function ownTextOf(message: MessageEvent): string {
-  return readMessageText({ message: { ...message, attachments: null }, botUsers: [], maxLength: maxTextLength });
+  return readMessageText({
+    message: { ...message, attachments: null },
+    botUsers: [],
+    maxLength: maxTextLength,
+  });
 }
 
 function fileIdsOf({ files }: MessageEvent): string {

@@ -26,7 +26,12 @@ function toIngressRequest(event: unknown): HttpApiRequest | undefined {
   if (data === undefined) return undefined;
   const { rawPath: path, headers = {}, body = "", isBase64Encoded = false, requestContext } = data;
   const bytes = Buffer.from(body, isBase64Encoded ? "base64" : "utf8");
-  return { method: requestContext.http.method, path, headers: Object.entries(headers).filter(isHeader), body: bytes };
+  return {
+    method: requestContext.http.method,
+    path,
+    headers: Object.entries(headers).filter(isHeader),
+    body: bytes,
+  };
 }
 
 function isHeader(pair: [name: string, value: unknown]): pair is [name: string, value: string] {
@@ -50,7 +55,10 @@ export function createHttpApiHandler({ ingress }: { ingress: Ingress }): HttpApi
 const timeoutMs = 2000;
 
 /** Rejects with an AwsCallError or an error of node:https. Sending a message twice is safe, because both have the same request id. */
-export function createSendToQueue({ queueUrl, ...aws }: AwsDependencies & { queueUrl: string }): IngressQueue {
+export function createSendToQueue({
+  queueUrl,
+  ...aws
+}: AwsDependencies & { queueUrl: string }): IngressQueue {
   const client = createJsonClient({ ...aws, service: "sqs", timeoutMs });
   return {
     async send({ body, group }) {

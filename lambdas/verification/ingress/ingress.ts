@@ -4,10 +4,21 @@ import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import { withinDeadline } from "../../shared/async/deadline.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { createTrace, type Metrics, noMetrics, readTraceId, type Trace } from "../../shared/telemetry/telemetry.ts";
+import {
+  createTrace,
+  type Metrics,
+  noMetrics,
+  readTraceId,
+  type Trace,
+} from "../../shared/telemetry/telemetry.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
-import { type InterpretedPayload, interpretPayload, parseBody, type VerifiedPayload } from "./interpret-payload.ts";
+import {
+  type InterpretedPayload,
+  interpretPayload,
+  parseBody,
+  type VerifiedPayload,
+} from "./interpret-payload.ts";
 
 /** Far larger than any payload of Slack. */
 export const defaultMaxBodyBytes = 1024 * 1024;
@@ -49,13 +60,20 @@ export function createIngress({
   /** Limits the log lines about refusals, by reason and address (`createMinuteLimiter`). */
   isDue?: (key: string) => boolean;
 }): Ingress {
-  const enqueue = createIntake({ queue, now, log, metrics, ...(newTrace === undefined ? {} : { newTrace }) });
+  const enqueue = createIntake({
+    queue,
+    now,
+    log,
+    metrics,
+    ...(newTrace === undefined ? {} : { newTrace }),
+  });
   const refused = (reason: string, status: number) => {
     metrics.add("sekisho_requests_refused_total", { zone: "verification", reason });
     return respond(status);
   };
   return async ({ headers, body: given, sourceAddress }) => {
-    if (typeof given !== "function" && given.byteLength > maxBodyBytes) return refused("too_large", 413);
+    if (typeof given !== "function" && given.byteLength > maxBodyBytes)
+      return refused("too_large", 413);
     const readBody = typeof given === "function" ? given : async () => given;
     const nowSeconds = Math.floor(now() / 1000);
     const authenticated = await authenticate({ signingSecret, headers, readBody, nowSeconds, log });
@@ -78,15 +96,28 @@ export function createIngress({
   };
 }
 
-const refusalStatuses = { no_secret: 500, unsigned: 401, stale: 401, mismatch: 401, too_large: 413, busy: 503 };
+const refusalStatuses = {
+  no_secret: 500,
+  unsigned: 401,
+  stale: 401,
+  mismatch: 401,
+  too_large: 413,
+  busy: 503,
+};
 
 function respond(status: number, body = ""): IngressResponse {
-  const type = body === "" ? {} : { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
+  const type =
+    body === ""
+      ? {}
+      : { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
   return { status, headers: { "cache-control": "no-store", ...type }, body };
 }
 
 function respondJson(reply: object): IngressResponse {
-  const headers = { "cache-control": "no-store", "content-type": "application/json; charset=utf-8" };
+  const headers = {
+    "cache-control": "no-store",
+    "content-type": "application/json; charset=utf-8",
+  };
   return { status: 200, headers, body: JSON.stringify(reply) };
 }
 
@@ -131,7 +162,10 @@ export function createIntake({
     }
     const fields = createLogFields(interpreted.message);
     try {
-      const work = queue.send({ body: encodeQueueMessage(interpreted.message), group: fields.team });
+      const work = queue.send({
+        body: encodeQueueMessage(interpreted.message),
+        group: fields.team,
+      });
       await withinDeadline({ work, timeoutMs: enqueueTimeoutMs });
     } catch (error) {
       log.error("enqueue_failed", { ...fields, cause_kind: errorKind(error) });
@@ -150,7 +184,11 @@ export function createIntake({
 
 function createLogFields(message: Extract<InterpretedPayload, { message: unknown }>["message"]) {
   const isOfMessage = message.type === "ask" || message.type === "message_change";
-  const { team, user, channel = undefined } = isOfMessage ? message.message : { channel: undefined, ...message };
+  const {
+    team,
+    user,
+    channel = undefined,
+  } = isOfMessage ? message.message : { channel: undefined, ...message };
   const trace = isOfMessage ? { trace_id: readTraceId(message.trace) } : {};
   return { request_id: message.requestId, event: message.type, ...trace, team, channel, user };
 }

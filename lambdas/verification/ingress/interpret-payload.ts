@@ -29,7 +29,10 @@ import { filterEvent } from "./filter-event.ts";
 import { readShortcut, readSubmittedModal } from "./modal-payload.ts";
 
 /** Types are named as in Socket Mode (https://docs.slack.dev/apis/events-api/using-socket-mode). Over HTTP the signature was verified. */
-export type VerifiedPayload = { type: "events_api" | "slash_commands" | "interactive"; payload: unknown };
+export type VerifiedPayload = {
+  type: "events_api" | "slash_commands" | "interactive";
+  payload: unknown;
+};
 
 /** `errors` say what is wrong with the inputs of a modal, by their blocks. Slack shows them, and the modal stays open. */
 export type InterpretedPayload =
@@ -52,7 +55,8 @@ export function interpretPayload({
   });
   if (type === "interactive") {
     const modal = readSubmittedModal(payload, nowMs);
-    if (modal !== undefined && "ask" in modal) return toAskMessage(modal.ask.requestId, modal.ask.userMessage);
+    if (modal !== undefined && "ask" in modal)
+      return toAskMessage(modal.ask.requestId, modal.ask.userMessage);
     return modal ?? readShortcut(payload, nowMs) ?? toButtonClick(payload, nowMs);
   }
   if (type === "slash_commands") {
@@ -89,7 +93,9 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 export function parseBody(body: Uint8Array): VerifiedPayload | { challenge: string } | undefined {
   try {
     const text = strictUtf8.decode(body);
-    return text.startsWith("{") ? readJsonPayload(JSON.parse(text)) : readFormPayload(new URLSearchParams(text));
+    return text.startsWith("{")
+      ? readJsonPayload(JSON.parse(text))
+      : readFormPayload(new URLSearchParams(text));
   } catch {
     return undefined;
   }
@@ -105,7 +111,9 @@ function readJsonPayload(payload: unknown): VerifiedPayload | { challenge: strin
 function readFormPayload(form: URLSearchParams): VerifiedPayload | undefined {
   const interaction = form.get("payload");
   if (interaction !== null) return { type: "interactive", payload: JSON.parse(interaction) };
-  return form.has("command") ? { type: "slash_commands", payload: Object.fromEntries(form) } : undefined;
+  return form.has("command")
+    ? { type: "slash_commands", payload: Object.fromEntries(form) }
+    : undefined;
 }
 
 const startedSchema = z.object({
@@ -113,13 +121,27 @@ const startedSchema = z.object({
 });
 
 /** A person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
-function toConversationOpened(callback: EventCallback): { message: ConversationOpened } | { drop: "unknown_payload" } {
+function toConversationOpened(
+  callback: EventCallback,
+): { message: ConversationOpened } | { drop: "unknown_payload" } {
   const { data } = startedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
   const { user_id: user, channel_id: channel, thread_ts: threadTs } = data.assistant_thread;
-  const requestId = interactionIdOf({ kind: "assistant", appId: callback.api_app_id, channel, ts: threadTs });
+  const requestId = interactionIdOf({
+    kind: "assistant",
+    appId: callback.api_app_id,
+    channel,
+    ts: threadTs,
+  });
   return {
-    message: { type: "conversation_opened", requestId, ...readInstallation(callback), channel, threadTs, user },
+    message: {
+      type: "conversation_opened",
+      requestId,
+      ...readInstallation(callback),
+      channel,
+      threadTs,
+      user,
+    },
   };
 }
 
@@ -131,7 +153,9 @@ const homeOpenedSchema = z.object({
 });
 
 /** A person opened the App Home or the direct messages with the bot (https://docs.slack.dev/reference/events/app_home_opened). */
-function toTabOpened(callback: EventCallback): { message: ConversationOpened | HomeOpened } | { drop: string } {
+function toTabOpened(
+  callback: EventCallback,
+): { message: ConversationOpened | HomeOpened } | { drop: string } {
   const { data } = homeOpenedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
   const { user, channel, event_ts: ts, tab } = data;
@@ -156,14 +180,23 @@ const sessionStoppedSchema = z.object({
 });
 
 /** A person pressed Slack's stop button (https://docs.slack.dev/reference/events/agent_session_stopped). */
-function toSessionStopped(callback: EventCallback): { message: SessionStopped } | { drop: "unknown_payload" } {
+function toSessionStopped(
+  callback: EventCallback,
+): { message: SessionStopped } | { drop: "unknown_payload" } {
   const { data } = sessionStoppedSchema.safeParse(callback.event);
   if (data === undefined) return { drop: "unknown_payload" };
   const { user, channel, thread_ts: threadTs, streaming_message_ts: streams, event_ts: ts } = data;
   const requestId = interactionIdOf({ kind: "stopped", appId: callback.api_app_id, channel, ts });
   const person = { ...readInstallation(callback), user, ...readActorTeam(callback) };
   return {
-    message: { type: "session_stopped", requestId, ...person, channel, threadTs, streams: streams ?? [] },
+    message: {
+      type: "session_stopped",
+      requestId,
+      ...person,
+      channel,
+      threadTs,
+      streams: streams ?? [],
+    },
   };
 }
 
@@ -187,10 +220,14 @@ const blockActionsSchema = z.object({
  * Reads a click on a button of the bot's messages, or on a button to cancel of the App Home (https://docs.slack.dev/reference/interaction-payloads/block_actions-payload). Other
  * interactions are dropped. Slack sends one action at a time.
  */
-function toButtonClick(payload: unknown, nowMs: number): { message: ButtonClick } | { drop: "other_interaction" } {
+function toButtonClick(
+  payload: unknown,
+  nowMs: number,
+): { message: ButtonClick } | { drop: "other_interaction" } {
   const { data } = blockActionsSchema.safeParse(payload);
   const [action] = data?.actions ?? [];
-  const clicked = action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
+  const clicked =
+    action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
   const team = data?.team?.id ?? data?.user.team_id;
   const channel = data?.channel?.id ?? data?.container?.channel_id;
   const isHome = data?.view?.type === "home" && clicked?.button.type === "cancel";
@@ -247,7 +284,8 @@ function toSlashCommand(
   const { data } = slashCommandSchema.safeParse(payload);
   if (data === undefined) return { drop: "unknown_payload" };
   const { api_app_id: appId, channel_id: channel, trigger_id, user_id: user } = data;
-  const isOrganization = data.is_enterprise_install === true || data.is_enterprise_install === "true";
+  const isOrganization =
+    data.is_enterprise_install === true || data.is_enterprise_install === "true";
   const organization = isOrganization ? data.enterprise_id : undefined;
   return {
     requestId: requestIdOf({ appId, channel, ts: trigger_id }),

@@ -19,8 +19,17 @@ import { type EventCallback, readInstallation, slackTs } from "./event-callback.
 const slackbot = "USLACKBOT";
 
 /** True for the app's own posts, so that it never answers itself, and for Slack's own. */
-export function isFromUs({ user, app_id, bot_profile }: MessageEvent, botUsers: readonly string[], appId: string) {
-  return user === slackbot || botUsers.includes(user ?? "") || app_id === appId || bot_profile?.app_id === appId;
+export function isFromUs(
+  { user, app_id, bot_profile }: MessageEvent,
+  botUsers: readonly string[],
+  appId: string,
+) {
+  return (
+    user === slackbot ||
+    botUsers.includes(user ?? "") ||
+    app_id === appId ||
+    bot_profile?.app_id === appId
+  );
 }
 
 type Addressing = Pick<UserMessage, "unaddressed" | "perhapsAddressed">;
@@ -33,7 +42,11 @@ type Addressing = Pick<UserMessage, "unaddressed" | "perhapsAddressed">;
 export function findAddressing(
   callback: EventCallback,
   event: MessageEvent,
-  { texts, botUsers, isChange }: { texts: readonly string[]; botUsers: readonly string[]; isChange: boolean },
+  {
+    texts,
+    botUsers,
+    isChange,
+  }: { texts: readonly string[]; botUsers: readonly string[]; isChange: boolean },
 ): Addressing | undefined {
   if (texts.some((text) => isAddressed({ ...event, text }, botUsers))) return {};
   if (isFromApp(event)) return undefined;
@@ -41,7 +54,9 @@ export function findAddressing(
   const isPerhaps = callback.is_ext_shared_channel && texts.some(hasMention);
   // Without a bot user the event was delivered for a person's token, so the thread is between people.
   const isReply =
-    botUsers.length > 0 && event.thread_ts && !texts.every((text) => isAddressedToOther({ text, botUsers }));
+    botUsers.length > 0 &&
+    event.thread_ts &&
+    !texts.every((text) => isAddressedToOther({ text, botUsers }));
   // If the message of a change, or of files, has asked the bot, the worker knows it.
   const mayBelongToTask = isChange || (event.files ?? []).length > 0;
   if (!isReply && !(mayBelongToTask && isPerhaps)) return undefined;
@@ -61,9 +76,14 @@ function isDirect(event: MessageEvent): boolean {
 }
 
 export function listBotUsers(callback: EventCallback, event: MessageEvent): string[] {
-  const users = (callback.authorizations ?? []).filter(({ is_bot }) => is_bot !== false).map(({ user_id }) => user_id);
+  const users = (callback.authorizations ?? [])
+    .filter(({ is_bot }) => is_bot !== false)
+    .map(({ user_id }) => user_id);
   if (event.type !== "app_mention" || !callback.is_ext_shared_channel) return users;
-  return [...users, ...findOtherBotUser({ text: event.text ?? "", botUsers: users, author: event.user })];
+  return [
+    ...users,
+    ...findOtherBotUser({ text: event.text ?? "", botUsers: users, author: event.user }),
+  ];
 }
 
 /** Undefined for a message of nobody. */
@@ -134,7 +154,9 @@ export const messageEventSchema = z.object({
   edited: z.optional(z.unknown()),
   bot_id: z.nullish(slackId),
   app_id: z.nullish(slackId),
-  bot_profile: z.nullish(z.object({ id: optionalText, app_id: optionalText, team_id: optionalText })),
+  bot_profile: z.nullish(
+    z.object({ id: optionalText, app_id: optionalText, team_id: optionalText }),
+  ),
   workflow_id: z.nullish(slackId),
   user: z.nullish(slackId),
   /** The author's workspace. In a channel of Slack Connect the other two name it as well. */

@@ -34,11 +34,17 @@ type Whose = {
 };
 
 /** Undefined if Slack names no workspace. `installed` is the installation of a view that was opened in a shared channel. */
-function readPerson({ is_enterprise_install, enterprise, team, user }: Whose, installed?: string | null) {
+function readPerson(
+  { is_enterprise_install, enterprise, team, user }: Whose,
+  installed?: string | null,
+) {
   // For a view of an organization's app, it is the organization.
   const workspace = installed?.startsWith("T") ? installed : (team?.id ?? user.team_id);
   if (!workspace) return undefined;
-  const installation = installationFields(workspace, is_enterprise_install ? enterprise?.id : undefined);
+  const installation = installationFields(
+    workspace,
+    is_enterprise_install ? enterprise?.id : undefined,
+  );
   return { installation, user: user.id, ...(user.team_id ? { userTeam: user.team_id } : {}) };
 }
 
@@ -70,7 +76,12 @@ export function readSubmittedModal(payload: unknown, nowMs: number): ReadModal |
   if (data === undefined || person === undefined) return undefined;
   const { id, callback_id, private_metadata, blocks, state } = data.view;
   const view = { private_metadata, blocks, values: state.values };
-  const submissionId = interactionIdOf({ kind: "modal", appId: data.api_app_id, channel: "", ts: id });
+  const submissionId = interactionIdOf({
+    kind: "modal",
+    appId: data.api_app_id,
+    channel: "",
+    ts: id,
+  });
   if (callback_id === questionModal) return readAnswer(view, { ...person, submissionId, nowMs });
   return callback_id === askAboutShortcut
     ? readAskAbout(view, { ...person, submissionId, appId: data.api_app_id })
@@ -79,7 +90,10 @@ export function readSubmittedModal(payload: unknown, nowMs: number): ReadModal |
 
 type Person = NonNullable<ReturnType<typeof readPerson>> & { submissionId: string };
 
-function readAnswer(view: SubmittedView, sender: Person & { nowMs: number }): ReadModal | undefined {
+function readAnswer(
+  view: SubmittedView,
+  sender: Person & { nowMs: number },
+): ReadModal | undefined {
   const modal = readQuestionModal(view);
   if (modal === undefined) return undefined;
   const { requestId, question, locale } = modal;
@@ -87,12 +101,23 @@ function readAnswer(view: SubmittedView, sender: Person & { nowMs: number }): Re
   if ("errors" in read) return read;
   const { installation, nowMs: atMs, ...who } = sender;
   return {
-    message: { type: "form_submitted", requestId, ...installation, ...who, atMs, question, values: read.values },
+    message: {
+      type: "form_submitted",
+      requestId,
+      ...installation,
+      ...who,
+      atMs,
+      question,
+      values: read.values,
+    },
   };
 }
 
 /** The message itself is read by the worker, because Slack does not send it again with the modal. */
-function readAskAbout(view: SubmittedView, sender: Person & { appId: string }): ReadModal | undefined {
+function readAskAbout(
+  view: SubmittedView,
+  sender: Person & { appId: string },
+): ReadModal | undefined {
   const modal = readAskAboutModal(view);
   if (modal === undefined) return undefined;
   const { installation, user, userTeam, submissionId: requestId, appId } = sender;
@@ -124,7 +149,10 @@ const shortcutSchema = z.object({
 });
 
 /** Undefined for another shortcut. */
-export function readShortcut(payload: unknown, nowMs: number): { message: ShortcutUsed } | undefined {
+export function readShortcut(
+  payload: unknown,
+  nowMs: number,
+): { message: ShortcutUsed } | undefined {
   const { data } = shortcutSchema.safeParse(payload);
   const person = data && readPerson(data);
   if (data === undefined || person === undefined) return undefined;
@@ -134,7 +162,12 @@ export function readShortcut(payload: unknown, nowMs: number): { message: Shortc
   return {
     message: {
       type: "shortcut_used",
-      requestId: interactionIdOf({ kind: "shortcut", appId: "", channel: channel.id, ts: triggerId }),
+      requestId: interactionIdOf({
+        kind: "shortcut",
+        appId: "",
+        channel: channel.id,
+        ts: triggerId,
+      }),
       ...installation,
       ...who,
       channel: channel.id,

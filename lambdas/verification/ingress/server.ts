@@ -17,7 +17,10 @@ import type { HeaderPairs } from "./authenticate.ts";
 import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
 
 /** Answers the request and resolves to true, or does not touch it and resolves to false. */
-export type Page = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>;
+export type Page = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => boolean | Promise<boolean>;
 
 const defaultMaxConnections = 256;
 
@@ -44,7 +47,11 @@ export async function startVerificationServer(options: {
 }): Promise<VerificationServer> {
   const { ingress, page = () => false, hostname = "127.0.0.1", port, log = silentLog } = options;
   const { maxBodyBytes = defaultMaxBodyBytes, maxHeldBytes = defaultMaxHeldBytes } = options;
-  const { maxConnections = defaultMaxConnections, headersTimeoutMs = 5000, requestTimeoutMs = 10_000 } = options;
+  const {
+    maxConnections = defaultMaxConnections,
+    headersTimeoutMs = 5000,
+    requestTimeoutMs = 10_000,
+  } = options;
   const budget = createBodyBudget({ maxBytes: maxHeldBytes });
   const connections = createConnectionLimit({ max: maxConnections });
 
@@ -63,7 +70,12 @@ export async function startVerificationServer(options: {
       });
       if (request.errored instanceof CutOff) return;
       // Closes the connection, so that the rest of a refused body is not read.
-      respond(response, status, request.complete ? headers : { ...headers, connection: "close" }, body);
+      respond(
+        response,
+        status,
+        request.complete ? headers : { ...headers, connection: "close" },
+        body,
+      );
     } finally {
       share.release();
       unprotect();
@@ -108,7 +120,12 @@ export async function startVerificationServer(options: {
       else respond(response, 500);
     });
   });
-  const bound = await startListening({ server, hostname, port, portSetting: "SEKISHO_PORT or --port" });
+  const bound = await startListening({
+    server,
+    hostname,
+    port,
+    portSetting: "SEKISHO_PORT or --port",
+  });
   const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`;
   return { url, port: bound, close: () => closeServer(server) };
 }
@@ -131,13 +148,23 @@ async function readWithin(
   }
 }
 
-function respond(response: ServerResponse, status: number, headers: Record<string, string> = {}, body = ""): void {
-  response.writeHead(status, { "cache-control": "no-store", ...headers, "content-length": Buffer.byteLength(body) });
+function respond(
+  response: ServerResponse,
+  status: number,
+  headers: Record<string, string> = {},
+  body = "",
+): void {
+  response.writeHead(status, {
+    "cache-control": "no-store",
+    ...headers,
+    "content-length": Buffer.byteLength(body),
+  });
   response.end(body);
 }
 
 function headerPairs(rawHeaders: readonly string[]): HeaderPairs {
   const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    pairs.push([rawHeaders[at] ?? "", rawHeaders[at + 1] ?? ""]);
   return pairs;
 }

@@ -19,16 +19,28 @@ const answerSchema = z.object({
  * Asks Slack once per token, because the owner of a token never changes. Asks again after a minute about a token that Slack refused,
  * because a workspace may restore the access. Rejects with a SlackError if Slack gives no clear answer.
  */
-export function createFindTeam({ apiUrl, now = Date.now }: { apiUrl: string; now?: () => number }): FindTeam {
+export function createFindTeam({
+  apiUrl,
+  now = Date.now,
+}: {
+  apiUrl: string;
+  now?: () => number;
+}): FindTeam {
   let known: { token: string; team: CachedValue<Awaited<ReturnType<FindTeam>>> } | undefined;
 
   async function ask(token: string): ReturnType<FindTeam> {
     try {
       const call = { apiUrl, method: "auth.test", args: {}, timeoutMs };
-      const { data } = answerSchema.safeParse(await callWebApi({ token: async () => token, ...call }));
+      const { data } = answerSchema.safeParse(
+        await callWebApi({ token: async () => token, ...call }),
+      );
       if (data === undefined) throw new SlackError("ambiguous");
-      const isOrganizationWide = data.is_enterprise_install === true && typeof data.enterprise_id === "string";
-      return { team: data.team_id, ...(isOrganizationWide ? { enterprise: data.enterprise_id ?? undefined } : {}) };
+      const isOrganizationWide =
+        data.is_enterprise_install === true && typeof data.enterprise_id === "string";
+      return {
+        team: data.team_id,
+        ...(isOrganizationWide ? { enterprise: data.enterprise_id ?? undefined } : {}),
+      };
     } catch (thrown) {
       const error = toSlackError(thrown);
       if (error.kind === "gone") return undefined;

@@ -3,7 +3,11 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import * as z from "zod";
-import { type Installations, requireInstallationId, storedInstallationSchema } from "./installations.ts";
+import {
+  type Installations,
+  requireInstallationId,
+  storedInstallationSchema,
+} from "./installations.ts";
 
 const fileSchema = z.record(z.string(), storedInstallationSchema);
 type Content = z.infer<typeof fileSchema>;

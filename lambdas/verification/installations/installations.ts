@@ -1,6 +1,10 @@
 /** Stores where the app is installed, and finds the bot token of a workspace. */
 import * as z from "zod";
-import { type CachedValue, createCachedValue, createRecentEntries } from "../../shared/async/cache.ts";
+import {
+  type CachedValue,
+  createCachedValue,
+  createRecentEntries,
+} from "../../shared/async/cache.ts";
 import { type BotTokens, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 
@@ -26,7 +30,8 @@ export type Installations = {
 
 /** Throws on anything but a Slack id. The id becomes part of a secret's name, where a slash would reach other secrets. */
 export function requireInstallationId(id: string): void {
-  if (!/^[TE][A-Z0-9]{1,63}$/.test(id)) throw new Error("The id is not a Slack workspace or organization id.");
+  if (!/^[TE][A-Z0-9]{1,63}$/.test(id))
+    throw new Error("The id is not a Slack workspace or organization id.");
 }
 
 /** Finds the workspace that a token belongs to, with the organization for an organization-wide token. Undefined if Slack rejects it. */
@@ -62,7 +67,8 @@ export function createBotTokens(options: {
     if (configured === undefined || configured === "") return;
     const own = installations === undefined ? { team } : await teamOf?.(configured);
     if (own === undefined) return;
-    if (own.enterprise === undefined ? own.team === team : own.enterprise === enterprise) yield configured;
+    if (own.enterprise === undefined ? own.team === team : own.enterprise === enterprise)
+      yield configured;
   }
 
   async function findToken(installation: Installation, isUsable = (_token: string) => true) {
@@ -71,7 +77,13 @@ export function createBotTokens(options: {
   }
 
   /** Returns undefined while `tried` is still one of the candidates, because no other token has replaced it. */
-  async function findReplacement({ installation, tried }: { installation: Installation; tried: string }) {
+  async function findReplacement({
+    installation,
+    tried,
+  }: {
+    installation: Installation;
+    tried: string;
+  }) {
     let first: string | undefined;
     for await (const token of candidates(installation)) {
       if (token === tried) return undefined;

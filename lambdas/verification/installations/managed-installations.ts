@@ -20,7 +20,13 @@ const noSecret: readonly string[] = ["ResourceNotFoundException", deletionSchedu
 const callTimeoutMs = 3000;
 
 /** `prefix` ends with a slash. Rejects with an AwsCallError or a network error, never with a secret's value in it. */
-export function createManagedInstallations({ prefix, aws }: { prefix: string; aws: AwsDependencies }): Installations {
+export function createManagedInstallations({
+  prefix,
+  aws,
+}: {
+  prefix: string;
+  aws: AwsDependencies;
+}): Installations {
   const client = createJsonClient({ ...aws, service: "secretsmanager", timeoutMs: callTimeoutMs });
 
   function createName(id: string): string {
@@ -30,7 +36,9 @@ export function createManagedInstallations({ prefix, aws }: { prefix: string; aw
 
   return {
     async get({ id }) {
-      const answer = await client.call("GetSecretValue", { SecretId: createName(id) }).catch(expectErrors(noSecret));
+      const answer = await client
+        .call("GetSecretValue", { SecretId: createName(id) })
+        .catch(expectErrors(noSecret));
       return typeof answer === "string" ? undefined : parse(answer.SecretString, id);
     },
     async put({ id, installation }) {
@@ -60,7 +68,9 @@ function parse(text: unknown, id: string) {
   try {
     return storedInstallationSchema.parse(JSON.parse(String(text)));
   } catch {
-    throw new Error(`The secret of the installation ${id} in Secrets Manager does not contain a valid installation.`);
+    throw new Error(
+      `The secret of the installation ${id} in Secrets Manager does not contain a valid installation.`,
+    );
   }
 }
 
@@ -73,7 +83,8 @@ export function createStageTokens(options: {
   teamOf: FindTeam;
 }): BotTokens {
   const { slack, aws, readManagedSecret, installationsPrefix, teamOf } = options;
-  if (!("secretsManager" in slack.botToken)) throw new Error("On AWS, the bot token must be a Secrets Manager secret.");
+  if (!("secretsManager" in slack.botToken))
+    throw new Error("On AWS, the bot token must be a Secrets Manager secret.");
   const id = slack.botToken.secretsManager;
   const botToken = () => readManagedSecret({ id });
   if (installationsPrefix === undefined) return createBotTokens({ botToken });

@@ -1,11 +1,19 @@
 /** Looks up names, channels and members in Slack for what the agent gets to know. Every failure means less, never a failed task. */
 
-import { type CachedValues, createCachedValues, createRecentEntries, type Loaded } from "../../shared/async/cache.ts";
+import {
+  type CachedValues,
+  createCachedValues,
+  createRecentEntries,
+  type Loaded,
+} from "../../shared/async/cache.ts";
 import { createDeadline } from "../../shared/async/deadline.ts";
 import { type ChannelNotes, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 
-export type LookupSlack = Pick<SlackApi, "person" | "groupHandles" | "channelInfo" | "channelMembers">;
+export type LookupSlack = Pick<
+  SlackApi,
+  "person" | "groupHandles" | "channelInfo" | "channelMembers"
+>;
 export type LookedUpChannel = { hasBot: boolean } & ChannelNotes;
 
 /** The lookups of one task, which share their time and the number of their calls. Each resolves to undefined if Slack does not say. */
@@ -33,15 +41,26 @@ type Kind = "people" | "groups" | "channels" | "members";
  * Caches per process. Slack is asked about a channel, its members or the groups at most once an hour, about a person at most once in six hours, and not
  * again for an hour where a scope is missing. Where Slack is slow or limits the calls, nothing of that kind is looked up for a minute.
  */
-export function createSlackLookups(options: { slack: LookupSlack; now: () => number; maxWaitMs?: number }) {
+export function createSlackLookups(options: {
+  slack: LookupSlack;
+  now: () => number;
+  maxWaitMs?: number;
+}) {
   const { slack, now, maxWaitMs = defaultMaxWaitMs } = options;
   const people = createCachedValues<string | undefined>({ now, maxEntries: 5000 });
-  const groups = createCachedValues<ReadonlyMap<string, string> | undefined>({ now, maxEntries: 100 });
+  const groups = createCachedValues<ReadonlyMap<string, string> | undefined>({
+    now,
+    maxEntries: 100,
+  });
   const channels = createCachedValues<LookedUpChannel | undefined>({ now, maxEntries: 1000 });
   const members = createCachedValues<ReadonlySet<string> | undefined>({ now, maxEntries: 50 });
   const pauses = createRecentEntries<{ untilMs: number }>({ maxEntries: 1000 });
 
-  return (task: { installation: Installation; requestId: string; signal: AbortSignal }): TaskLookups => {
+  return (task: {
+    installation: Installation;
+    requestId: string;
+    signal: AbortSignal;
+  }): TaskLookups => {
     const { installation, requestId } = task;
     const { team, enterprise = "" } = installation;
     const { signal, end } = createDeadline({ timeoutMs: maxWaitMs, signal: task.signal });
@@ -52,7 +71,11 @@ export function createSlackLookups(options: { slack: LookupSlack; now: () => num
       id: string;
       cache: CachedValues<T | undefined>;
       keepMs: number;
-      read: (common: { installation: Installation; requestId: string; signal: AbortSignal }) => Promise<T>;
+      read: (common: {
+        installation: Installation;
+        requestId: string;
+        signal: AbortSignal;
+      }) => Promise<T>;
     }): Promise<T | undefined> {
       const { kind, id, cache, keepMs } = request;
       const pause = pauses.use(JSON.stringify([enterprise, team, kind]), () => ({ untilMs: 0 }));
@@ -60,7 +83,10 @@ export function createSlackLookups(options: { slack: LookupSlack; now: () => num
         if (now() < pause.untilMs || calls >= maxCalls) throw new SlackError("unavailable");
         calls += 1;
         try {
-          return { value: await request.read({ installation, requestId, signal: reading }), keepMs };
+          return {
+            value: await request.read({ installation, requestId, signal: reading }),
+            keepMs,
+          };
         } catch (thrown) {
           if (reading.aborted || !(thrown instanceof SlackError)) throw thrown;
           pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(thrown));
@@ -72,7 +98,8 @@ export function createSlackLookups(options: { slack: LookupSlack; now: () => num
       try {
         return await cache.get({ key: JSON.stringify([enterprise, team, id]), signal, read });
       } catch (thrown) {
-        if (signal.aborted && !task.signal.aborted) pause.untilMs = Math.max(pause.untilMs, now() + minuteMs);
+        if (signal.aborted && !task.signal.aborted)
+          pause.untilMs = Math.max(pause.untilMs, now() + minuteMs);
         if (signal.aborted || thrown instanceof SlackError) return undefined;
         throw thrown;
       }
@@ -95,7 +122,12 @@ export function createSlackLookups(options: { slack: LookupSlack; now: () => num
         lookUp({
           ...{ kind: "channels", id: channel, cache: channels, keepMs: hourMs },
           async read(common) {
-            const { hasBot, kind = "private", name, topic } = await slack.channelInfo({ ...common, channel });
+            const {
+              hasBot,
+              kind = "private",
+              name,
+              topic,
+            } = await slack.channelInfo({ ...common, channel });
             return { hasBot, kind, name, topic };
           },
         }),

@@ -12,7 +12,12 @@ import { cleanName, listIds } from "../slack/context/names.ts";
 import { createReading, textOf } from "../slack/context/values.ts";
 import type { OpenItem, UserMessage } from "../task/messages.ts";
 import { installationOf, type Task } from "../task/task.ts";
-import { createSlackLookups, type LookedUpChannel, type LookupSlack, type TaskLookups } from "./slack-lookups.ts";
+import {
+  createSlackLookups,
+  type LookedUpChannel,
+  type LookupSlack,
+  type TaskLookups,
+} from "./slack-lookups.ts";
 
 export type TaskContext = {
   /** By id. */
@@ -43,16 +48,24 @@ export function createFindTaskContext(options: {
   const startLookups = createSlackLookups(options);
   return async ({ task, texts, thread, signal }) => {
     const { message } = task;
-    const lookups = startLookups({ installation: installationOf(task), requestId: task.id, signal });
+    const lookups = startLookups({
+      installation: installationOf(task),
+      requestId: task.id,
+      signal,
+    });
     const ids = listNamedIds({ message, texts, thread });
     try {
       // The channel first, because the number of calls is limited.
       const lookupResults = await Promise.all([
         findContext({ message, settings, lookups }),
-        Promise.all(ids.map(async (id) => [id, await findName({ id, message, settings, lookups })] as const)),
+        Promise.all(
+          ids.map(async (id) => [id, await findName({ id, message, settings, lookups })] as const),
+        ),
       ]);
       const [context, named] = lookupResults;
-      const names = named.flatMap(([id, name]) => (name === undefined ? [] : [[id, name] as const]));
+      const names = named.flatMap(([id, name]) =>
+        name === undefined ? [] : [[id, name] as const],
+      );
       return { names: Object.fromEntries(names), context };
     } finally {
       lookups.end();
@@ -64,7 +77,11 @@ export function createFindTaskContext(options: {
  * Anybody can type an id. People of other organizations could learn names of people and channels with it that Slack does not show them, so
  * for them only the writers of the thread get names.
  */
-function listNamedIds(request: { message: UserMessage; texts: readonly string[]; thread: readonly PostedMessage[] }) {
+function listNamedIds(request: {
+  message: UserMessage;
+  texts: readonly string[];
+  thread: readonly PostedMessage[];
+}) {
   const { message, texts, thread } = request;
   const earlier = thread.filter(({ ts }) => Number(ts) < Number(message.ts)).toReversed();
   const writers = earlier.flatMap(({ from, user }) => (from === "person" && user ? [user] : []));
@@ -83,16 +100,21 @@ async function findName({ id, ...query }: Query & { id: string }): Promise<strin
   async function readName(): Promise<string | undefined> {
     if (/^[UW]/.test(id)) return settings.names ? lookups.personName(id) : undefined;
     if (id.startsWith("S")) return settings.groups ? lookups.groupHandle(id) : undefined;
-    return settings.channel ? (await findCommonChannel({ ...query, channel: id }))?.name : undefined;
+    return settings.channel
+      ? (await findCommonChannel({ ...query, channel: id }))?.name
+      : undefined;
   }
 }
 
 /** Undefined unless both the bot and the person are in the channel, for all that Slack says. */
-async function findCommonChannel(request: Query & { channel: string }): Promise<LookedUpChannel | undefined> {
+async function findCommonChannel(
+  request: Query & { channel: string },
+): Promise<LookedUpChannel | undefined> {
   const { message, lookups, channel } = request;
   const channelNotes = await lookups.channel(channel);
   if (!channelNotes?.hasBot) return undefined;
-  const isCommon = channel === message.channel || (await lookups.isMember({ channel, user: message.user }));
+  const isCommon =
+    channel === message.channel || (await lookups.isMember({ channel, user: message.user }));
   return isCommon ? channelNotes : undefined;
 }
 
@@ -100,7 +122,9 @@ async function findContext(query: Query): Promise<SlackContext | undefined> {
   const { message, settings } = query;
   const [channel, open] = await Promise.all([
     settings.channel ? describeChannel(query) : undefined,
-    Promise.all((settings.open ? (message.open ?? []) : []).map((item) => findOpenItem({ ...query, item }))),
+    Promise.all(
+      (settings.open ? (message.open ?? []) : []).map((item) => findOpenItem({ ...query, item })),
+    ),
   ]);
   const namedItems = open.filter((item) => item !== undefined);
   if (channel === undefined && namedItems.length === 0) return undefined;
@@ -116,7 +140,9 @@ async function describeChannel(query: Query): Promise<SlackContext | undefined> 
   // The name of a direct message of several people is made of their handles.
   const name = kind === "group" ? "" : cleanName(channel.name ?? "", maxNameLength);
   const reading = createReading({ botUsers: [] });
-  const line = sanitizeLine(notationToMarkdown(textOf(topic, reading), reading).replace(/\s+/g, " ").trim());
+  const line = sanitizeLine(
+    notationToMarkdown(textOf(topic, reading), reading).replace(/\s+/g, " ").trim(),
+  );
   return {
     ...(name !== "" && { channel_name: name }),
     channel_kind: kind,
@@ -127,7 +153,10 @@ async function describeChannel(query: Query): Promise<SlackContext | undefined> 
 type ShownItem = NonNullable<SlackContext["open"]>[number];
 
 /** Slack does not say whether the bot may see a canvas or a list, so these are left out. */
-async function findOpenItem({ item, ...query }: Query & { item: OpenItem }): Promise<ShownItem | undefined> {
+async function findOpenItem({
+  item,
+  ...query
+}: Query & { item: OpenItem }): Promise<ShownItem | undefined> {
   const id = item.type === "message" ? item.channel : item.id;
   if (id === query.message.channel) return undefined;
   const channel = await findCommonChannel({ ...query, channel: id });

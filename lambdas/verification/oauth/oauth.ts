@@ -37,13 +37,23 @@ export function createOauth(options: {
   log: Log;
   now?: () => number;
 }): Oauth {
-  const { clientId, clientSecret, scopes, installations, ledger, teams, stateSalt, apiUrl, log } = options;
+  const { clientId, clientSecret, scopes, installations, ledger, teams, stateSalt, apiUrl, log } =
+    options;
   const { now = Date.now } = options;
   async function begin(): Promise<Response> {
     const browser = randomBytes(32).toString("base64url");
-    const state = await issueState({ clientSecret: await secret(), salt: stateSalt, browser, nowMs: now() });
+    const state = await issueState({
+      clientSecret: await secret(),
+      salt: stateSalt,
+      browser,
+      nowMs: now(),
+    });
     const target = new URL("/oauth/v2/authorize", apiUrl);
-    target.search = new URLSearchParams({ client_id: clientId, scope: scopes.join(","), state }).toString();
+    target.search = new URLSearchParams({
+      client_id: clientId,
+      scope: scopes.join(","),
+      state,
+    }).toString();
     const headers = { ...safeHeaders, location: target.href, "set-cookie": browserCookie(browser) };
     return new Response(null, { status: 302, headers });
   }
@@ -64,9 +74,16 @@ export function createOauth(options: {
     if (!(await ledger.useState(verified))) return { situation: "bad_state" };
     if (error !== undefined) return { situation: error === "access_denied" ? "denied" : "refused" };
     if (code === "" || code.length > maxCodeLength) return { situation: "bad_code" };
-    const exchanged = await exchangeCode({ code, clientId, clientSecret: key, apiUrl, nowMs: now() });
+    const exchanged = await exchangeCode({
+      code,
+      clientId,
+      clientSecret: key,
+      apiUrl,
+      nowMs: now(),
+    });
     if (exchanged.type === "unavailable") return { situation: "unavailable" };
-    if (exchanged.type !== "granted") return { situation: exchanged.type, slackError: exchanged.slackError };
+    if (exchanged.type !== "granted")
+      return { situation: exchanged.type, slackError: exchanged.slackError };
     const { id, name, installation } = exchanged;
     const ids = [installation.team, installation.enterprise];
     if (teams !== undefined && !ids.some((id) => id !== undefined && teams.includes(id)))
@@ -102,12 +119,18 @@ export function createOauth(options: {
   };
 }
 
-type InstallOutcome = { situation: InstallSituation; slackError?: string; team?: string; name?: string | undefined };
+type InstallOutcome = {
+  situation: InstallSituation;
+  slackError?: string;
+  team?: string;
+  name?: string | undefined;
+};
 
 const maxAnswerBytes = 64 * 1024;
 
 const idSchema = (letter: string) => z.string().regex(new RegExp(`^${letter}[A-Z0-9]{1,63}$`));
-const ownerSchema = (letter: string) => z.object({ id: idSchema(letter), name: z.string().optional() }).nullish();
+const ownerSchema = (letter: string) =>
+  z.object({ id: idSchema(letter), name: z.string().optional() }).nullish();
 
 const grantedSchema = z.object({
   ok: z.literal(true),
@@ -142,13 +165,18 @@ const transientErrors: readonly string[] = [
 type CodeExchange = { code: string; clientId: string; clientSecret: string; apiUrl: string };
 
 /** Never rejects. For a refusal, the result holds only the name of Slack's error. */
-async function exchangeCode({ nowMs, ...exchange }: CodeExchange & { nowMs: number }): Promise<ExchangeResult> {
+async function exchangeCode({
+  nowMs,
+  ...exchange
+}: CodeExchange & { nowMs: number }): Promise<ExchangeResult> {
   const answer = await postCode(exchange).catch(() => undefined);
   const refused = refusedSchema.safeParse(answer).data;
   if (refused !== undefined) {
     const { error: slackError } = refused;
     if (badCode.includes(slackError)) return { type: "bad_code", slackError };
-    return transientErrors.includes(slackError) ? { type: "unavailable" } : { type: "refused", slackError };
+    return transientErrors.includes(slackError)
+      ? { type: "unavailable" }
+      : { type: "refused", slackError };
   }
   const granted = grantedSchema.safeParse(answer).data;
   return granted === undefined ? { type: "unavailable" } : readGranted({ granted, nowMs });
@@ -161,7 +189,9 @@ async function postCode({ code, clientId, clientSecret, apiUrl }: CodeExchange):
     const response = await fetch(new URL("oauth.v2.access", apiUrl), {
       method: "POST",
       redirect: "manual",
-      headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}` },
+      headers: {
+        authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString("base64")}`,
+      },
       body: new URLSearchParams({ code }),
       signal,
     });
@@ -172,8 +202,19 @@ async function postCode({ code, clientId, clientSecret, apiUrl }: CodeExchange):
   }
 }
 
-function readGranted({ granted, nowMs }: { granted: z.infer<typeof grantedSchema>; nowMs: number }): ExchangeResult {
-  const { team, enterprise, is_enterprise_install: isOrganizationWide, refresh_token: refreshToken } = granted;
+function readGranted({
+  granted,
+  nowMs,
+}: {
+  granted: z.infer<typeof grantedSchema>;
+  nowMs: number;
+}): ExchangeResult {
+  const {
+    team,
+    enterprise,
+    is_enterprise_install: isOrganizationWide,
+    refresh_token: refreshToken,
+  } = granted;
   // Rotating tokens expire after twelve hours, and nothing here renews them.
   if (refreshToken !== undefined) return { type: "refused", slackError: "token_rotation_is_on" };
   const owner = isOrganizationWide === true ? enterprise : team;

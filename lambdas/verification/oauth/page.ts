@@ -45,16 +45,29 @@ export function pageResponse(request: {
     `<h1>${happened}</h1>`,
     name === undefined ? "" : `<p><strong>${escapeHtml(name)}</strong></p>`,
     `<p>${todo}</p>`,
-    situation === "installed" ? "" : `<p><a href="/slack/install">${installLinkText[locale]}</a></p>`,
+    situation === "installed"
+      ? ""
+      : `<p><a href="/slack/install">${installLinkText[locale]}</a></p>`,
     "</main></body></html>\n",
   ].join("");
   return new Response(html, {
     status: statuses[situation],
-    headers: { ...safeHeaders, "content-type": "text/html; charset=utf-8", "content-language": locale, ...headers },
+    headers: {
+      ...safeHeaders,
+      "content-type": "text/html; charset=utf-8",
+      "content-language": locale,
+      ...headers,
+    },
   });
 }
 
-const entities: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
+const entities: Record<string, string> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
 
 function escapeHtml(text: string): string {
   return sanitizeLine(text)
@@ -75,14 +88,20 @@ export type InstallSituation =
 
 export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
   installed: {
-    en: { happened: "The app is installed.", todo: "Go back to Slack, invite the app to a channel, and mention it." },
+    en: {
+      happened: "The app is installed.",
+      todo: "Go back to Slack, invite the app to a channel, and mention it.",
+    },
     ja: {
       happened: "アプリをインストールしました。",
       todo: "Slackに戻り、アプリをチャンネルに追加して、メンションしてみてください。",
     },
   },
   denied: {
-    en: { happened: "The installation was canceled.", todo: "Nothing was installed. You can start again at any time." },
+    en: {
+      happened: "The installation was canceled.",
+      todo: "Nothing was installed. You can start again at any time.",
+    },
     ja: {
       happened: "インストールをキャンセルしました。",
       todo: "アプリはインストールされていません。いつでもやり直せます。",
@@ -140,15 +159,24 @@ export const installText: Record<InstallSituation, Record<Locale, Notice>> = {
   },
   unavailable: {
     en: { happened: "The app can't be installed right now.", todo: "Try again in a few minutes." },
-    ja: { happened: "現在、アプリをインストールできません。", todo: "数分後にもう一度お試しください。" },
+    ja: {
+      happened: "現在、アプリをインストールできません。",
+      todo: "数分後にもう一度お試しください。",
+    },
   },
   not_found: {
     en: { happened: "There's nothing on this page.", todo: "You can install the app from here." },
-    ja: { happened: "ページが見つかりません。", todo: "アプリは下のリンクからインストールできます。" },
+    ja: {
+      happened: "ページが見つかりません。",
+      todo: "アプリは下のリンクからインストールできます。",
+    },
   },
 };
 
-const installLinkText: Record<Locale, string> = { en: "Install the app", ja: "アプリをインストールする" };
+const installLinkText: Record<Locale, string> = {
+  en: "Install the app",
+  ja: "アプリをインストールする",
+};
 
 /** Picks the language that the browser prefers (RFC 9110, section 12.5.4). Defaults to English. */
 export function readLocale(acceptLanguage: string | null): Locale {
@@ -157,8 +185,12 @@ export function readLocale(acceptLanguage: string | null): Locale {
     .split(",")
     .flatMap((part) => {
       const [tag = "", ...parameters] = part.trim().toLowerCase().split(";");
-      const quality = parameters.map((parameter) => /^\s*q=([\d.]+)$/.exec(parameter)?.[1]).find(Boolean);
-      const locale = (["en", "ja"] as const).find((one) => tag === one || tag.startsWith(`${one}-`));
+      const quality = parameters
+        .map((parameter) => /^\s*q=([\d.]+)$/.exec(parameter)?.[1])
+        .find(Boolean);
+      const locale = (["en", "ja"] as const).find(
+        (one) => tag === one || tag.startsWith(`${one}-`),
+      );
       return locale === undefined ? [] : [{ locale, quality: Number(quality ?? 1) }];
     });
   const [best] = wanted.filter(({ quality }) => quality > 0).sort((a, b) => b.quality - a.quality);

@@ -18,10 +18,22 @@ export function createTableLedger(options: {
   now?: () => number;
 }): InstallLedger {
   const { table, aws, maxPerDay = defaultMaxInstallsPerDay, now = Date.now } = options;
-  const client: DynamoDb = createJsonClient({ ...aws, service: "dynamodb", timeoutMs: callTimeoutMs });
+  const client: DynamoDb = createJsonClient({
+    ...aws,
+    service: "dynamodb",
+    timeoutMs: callTimeoutMs,
+  });
 
   /** Adds one to an item's count. Resolves to false if the count has already reached `max`. */
-  async function addOne({ key, max, ttlSeconds }: { key: string; max: number; ttlSeconds: number }): Promise<boolean> {
+  async function addOne({
+    key,
+    max,
+    ttlSeconds,
+  }: {
+    key: string;
+    max: number;
+    ttlSeconds: number;
+  }): Promise<boolean> {
     const input = {
       TableName: table,
       Key: { [taskTable.partitionKey]: { S: `${installKeyPrefix}${key}` } },

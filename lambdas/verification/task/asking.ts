@@ -53,7 +53,9 @@ export function startAsking(
   const mostMs = nowMs + destinationOf(task, policy).questionMs;
   const givenMs = expires_at === undefined ? Number.NaN : Date.parse(expires_at);
   // The zones' clocks may differ.
-  const expiresAtMs = Number.isNaN(givenMs) ? mostMs : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs);
+  const expiresAtMs = Number.isNaN(givenMs)
+    ? mostMs
+    : Math.min(Math.max(givenMs, nowMs + leastOpenMs), mostMs);
   const earlier = kind === "auth" ? openAuth(task) : undefined;
   const question: AgentQuestion = {
     index: (task.question?.index ?? -1) + (earlier === undefined ? 1 : 0),
@@ -73,12 +75,17 @@ export function startAsking(
   const { text: _text, percent: _percent, ...written } = progress ?? { shownAtMs: 0 };
   const shown = written.partialText === undefined ? {} : { progress: written };
   const asking = advance({ ...rest, ...anew, ...shown }, { state: "asking", question });
-  return { task: asking, effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }] };
+  return {
+    task: asking,
+    effects: question.ts === undefined ? [wake(0)] : [{ type: "show_question" }],
+  };
 }
 
 /** A peer may word its request for credentials differently at every poll. It stays one question, with one message and one expiry. */
 function openAuth({ state, question }: Task): AgentQuestion | undefined {
-  return state === "asking" && question?.kind === "auth" && question.answer === undefined ? question : undefined;
+  return state === "asking" && question?.kind === "auth" && question.answer === undefined
+    ? question
+    : undefined;
 }
 
 /** Cuts the question to the lengths that Slack shows and a record can hold. */
@@ -92,7 +99,11 @@ function shownQuestion({ prompt, options = [] }: Pick<InputRequiredResult, "prom
 }
 
 /** Decides what an open question needs next. `resumed`: its message may be in the thread already. */
-export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
+export function onWokenAsking(
+  task: Task,
+  { nowMs, resumed }: EventOf<"woken">,
+  policy: Policy,
+): Transition {
   const { question } = task;
   if (question === undefined) return requestCancel(task, "deadline");
   if (question.answer !== undefined) {
@@ -102,8 +113,12 @@ export function onWokenAsking(task: Task, { nowMs, resumed }: EventOf<"woken">, 
   if (nowMs >= question.expiresAtMs) return requestCancel(task, "unanswered");
   if (question.ts === undefined) {
     // The task holds its thread while the question is open, and for its remaining time after that.
-    const untilMs = question.expiresAtMs + untilDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
-    return { task: resumed ? markForReconcile(task) : task, effects: [{ type: "hold_thread", untilMs }] };
+    const untilMs =
+      question.expiresAtMs + untilDeadlineMs(task, question.askedAtMs) + graceMs + deliveryMs;
+    return {
+      task: resumed ? markForReconcile(task) : task,
+      effects: [{ type: "hold_thread", untilMs }],
+    };
   }
   if (question.kind === "auth") return { task, effects: [{ type: "poll", by: "task_id" }] };
   return { task, effects: [wake(untilExpiryMs(question, nowMs))] };
@@ -131,7 +146,8 @@ export function onQuestionNotAsked(task: Task, event: EventOf<"slack_failed">): 
 /** The question's message is up to date: sends the reply, or waits for one. */
 export function onQuestionShown(task: Task, { nowMs }: EventOf<"question_shown">): Transition {
   const { question } = task;
-  if (question === undefined || question.answer !== undefined) return { task, effects: [{ type: "answer" }] };
+  if (question === undefined || question.answer !== undefined)
+    return { task, effects: [{ type: "answer" }] };
   return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
 }
 
@@ -142,10 +158,15 @@ function sendReply(task: Task, policy: Policy): Transition {
   return { task, effects: [isFirstTry ? { type: "show_question" } : { type: "answer" }] };
 }
 
-export function onAnsweredAsking(entered: Task, event: EventOf<"answered">, policy: Policy): Transition {
+export function onAnsweredAsking(
+  entered: Task,
+  event: EventOf<"answered">,
+  policy: Policy,
+): Transition {
   const { act, nowMs, result } = event;
   const task = inKnownSession(entered);
-  if (result.status === "input_required") return onStillAsking(task, { act, result, nowMs, policy });
+  if (result.status === "input_required")
+    return onStillAsking(task, { act, result, nowMs, policy });
   const known = extendDeadline(task, nowMs);
   if (result.status === "success") return setAnswer(known, result);
   // Polls start again with short gaps, because the person has just replied and waits.
@@ -172,7 +193,8 @@ function onStillAsking(
   const isSame = isSameId || (!isSteady && isSameText(question, result));
   if (!isSame) return startAsking(extendDeadline(task, nowMs), request);
   const { answer } = question;
-  if (answer === undefined) return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
+  if (answer === undefined)
+    return { task, effects: [wake(Math.min(authPollMs, untilExpiryMs(question, nowMs)))] };
   const stillAskedTimes = (answer.stillAskedTimes ?? 0) + 1;
   const counted = { ...answer, stillAskedTimes };
   const pollLater = (known: GivenAnswer): Transition => ({
@@ -188,7 +210,10 @@ function onStillAsking(
   return isSameId ? pollLater(unheard) : startAsking(task, request);
 }
 
-function isSameText(question: AgentQuestion, { prompt, options, fields }: InputRequiredResult): boolean {
+function isSameText(
+  question: AgentQuestion,
+  { prompt, options, fields }: InputRequiredResult,
+): boolean {
   const shown = shownQuestion({ prompt, options: fields === undefined ? options : [] });
   const [one, other] = [
     [question.prompt, question.options, question.fields],
@@ -207,7 +232,9 @@ export function onCallFailedAsking(
   policy: Policy,
 ): Transition {
   if (isSessionEnding({ act, error })) return moveToNewSession(task, { act, error, policy });
-  return act === "answer" ? afterFailedReply(task, { nowMs, error, policy }) : afterFailedLook(task, { nowMs, error });
+  return act === "answer"
+    ? afterFailedReply(task, { nowMs, error, policy })
+    : afterFailedLook(task, { nowMs, error });
 }
 
 /** Repeats the failed call with the reply under the same id, if that is safe and the task has time. */
@@ -215,10 +242,12 @@ function afterFailedReply(
   task: Task,
   { nowMs, error, policy }: { nowMs: number; error: CallFailure; policy: Policy },
 ): Transition {
-  if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
+  if (isEndOfTask(error) || error.reason === "task_not_found")
+    return setOutcome(task, failedOutcome(error));
   // The task has gone on or ended, so a poll finds its state.
   if (error.reason === "invalid_state") return { task, effects: [{ type: "poll", by: "task_id" }] };
-  const isInDoubt = error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
+  const isInDoubt =
+    error.reason === "ambiguous" || error.reason === "invalid_response" || error.unread;
   const again = countFailure(isInDoubt ? markReplyInDoubt(task, nowMs) : task, error);
   if (isGivenUp(again, nowMs)) {
     const isInDoubtNow = again.question?.answer?.arrival !== undefined;
@@ -233,8 +262,12 @@ function afterFailedReply(
 }
 
 /** Handles a failed poll, which checked for the credentials or for whether the reply arrived. */
-function afterFailedLook(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
-  if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
+function afterFailedLook(
+  task: Task,
+  { error, nowMs }: { error: CallFailure; nowMs: number },
+): Transition {
+  if (isEndOfTask(error) || error.reason === "task_not_found")
+    return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
   const isAnswered = task.question?.answer !== undefined;
   if (isAnswered && isGivenUp(again, nowMs))
@@ -249,7 +282,10 @@ function isGivenUp(task: Task, nowMs: number): boolean {
 
 function mayDouble(task: Task, policy: Policy): boolean {
   const { arrival } = task.question?.answer ?? {};
-  return arrival?.type === "arrived" || (arrival !== undefined && !destinationOf(task, policy).idempotent);
+  return (
+    arrival?.type === "arrived" ||
+    (arrival !== undefined && !destinationOf(task, policy).idempotent)
+  );
 }
 
 /** Marks that a call may have brought the reply to the agent. */
@@ -284,9 +320,11 @@ export function takeAnswer({
   if (question === undefined) return { notTaken: { type: "over" } };
   if ((index ?? question.index) !== question.index) return { notTaken: { type: "past" } };
   const given = question.answer;
-  if (given !== undefined) return { notTaken: { type: "answered", by: given.user, atMs: given.atMs } };
+  if (given !== undefined)
+    return { notTaken: { type: "answered", by: given.user, atMs: given.atMs } };
   if (task.state !== "asking") return { notTaken: { type: "over" } };
-  if (task.cancelReason !== undefined || nowMs >= question.expiresAtMs) return { notTaken: { type: "expired" } };
+  if (task.cancelReason !== undefined || nowMs >= question.expiresAtMs)
+    return { notTaken: { type: "expired" } };
   const { from } = answer;
   return {
     task: {

@@ -30,7 +30,11 @@ const maxLateCancels = 2;
 const maxUntaken = 3;
 
 /** Ends a task that was certainly not sent. Asks the host to cancel any other. A task that has an outcome keeps it. */
-export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_asked">, policy: Policy): Transition {
+export function onCancelAsked(
+  task: Task,
+  { resumed, nowMs }: EventOf<"cancel_asked">,
+  policy: Policy,
+): Transition {
   switch (task.state) {
     case "received":
     case "queued":
@@ -39,7 +43,8 @@ export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_as
       return setOutcome(task, outcomeOf("asked"), { reconcile: true });
     case "sent":
       // A host that did not answer may have stored the task.
-      if (!resumed && !mayHaveArrived(task) && task.attempts === 0) return setOutcome(task, outcomeOf("asked"));
+      if (!resumed && !mayHaveArrived(task) && task.attempts === 0)
+        return setOutcome(task, outcomeOf("asked"));
       return requestCancel(resumed ? withCall(task, { arrival: "in_doubt" }) : task, "asked");
     case "waiting":
       return requestCancel(resumed ? markStreamInDoubt(task, policy) : task, "asked");
@@ -51,7 +56,11 @@ export function onCancelAsked(task: Task, { resumed, nowMs }: EventOf<"cancel_as
   }
 }
 
-export function onWokenCanceling(task: Task, { resumed }: EventOf<"woken">, policy: Policy): Transition {
+export function onWokenCanceling(
+  task: Task,
+  { resumed }: EventOf<"woken">,
+  policy: Policy,
+): Transition {
   const known = resumed && task.state === "waiting" ? markStreamInDoubt(task, policy) : task;
   return { task: known, effects: [{ type: "cancel" }] };
 }
@@ -61,23 +70,37 @@ export function onCanceled(task: Task): Transition {
 }
 
 /** An existing result counts. A task that still runs could not be canceled, so a person who asked for that sees an unknown outcome. */
-export function onAnsweredCanceling(entered: Task, { result, nowMs }: EventOf<"answered">): Transition {
+export function onAnsweredCanceling(
+  entered: Task,
+  { result, nowMs }: EventOf<"answered">,
+): Transition {
   const known = inKnownSession(entered);
   const isOver = known.state === "asking" && result.status !== "input_required";
   const task = isOver ? extendDeadline(known, nowMs) : known;
   if (result.status === "success") return setAnswer(task, result);
-  return setOutcome(task, task.cancelReason === "asked" ? ambiguousOutcome : outcomeOf(task.cancelReason));
+  return setOutcome(
+    task,
+    task.cancelReason === "asked" ? ambiguousOutcome : outcomeOf(task.cancelReason),
+  );
 }
 
 /** Handles a failed cancel, or a failed poll of a task that could no longer be canceled. */
-export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
+export function onCancelFailed(
+  task: Task,
+  { act, nowMs, error }: EventOf<"call_failed">,
+  policy: Policy,
+): Transition {
   const { cancelReason } = task;
   // The task has ended, so it is polled for its result.
   if (act === "cancel" && error.reason === "invalid_state") {
-    return { task, effects: [{ type: "poll", by: task.call?.taskId === undefined ? "request_id" : "task_id" }] };
+    return {
+      task,
+      effects: [{ type: "poll", by: task.call?.taskId === undefined ? "request_id" : "task_id" }],
+    };
   }
   // If the host ended the task for the same reason, Sekisho's own outcome says more.
-  const isOwnEnd = cancelReason === "unanswered" && (error.reason === "timeout" || error.reason === "canceled");
+  const isOwnEnd =
+    cancelReason === "unanswered" && (error.reason === "timeout" || error.reason === "canceled");
   if (act === "poll" && isEndOfTask(error)) {
     return setOutcome(task, isOwnEnd ? outcomeOf(cancelReason) : failedOutcome(error));
   }
@@ -86,13 +109,16 @@ export function onCancelFailed(task: Task, { act, nowMs, error }: EventOf<"call_
   const saysNothing = error.reason === "invalid_response" || error.unread;
   const mayRepeat = error.retryable || error.reason === "ambiguous" || saysNothing;
   // A send that was not answered may still arrive.
-  const mayStillCome = error.reason === "task_not_found" && mayHaveArrived(task) && again.attempts <= maxLookUps;
+  const mayStillCome =
+    error.reason === "task_not_found" && mayHaveArrived(task) && again.attempts <= maxLookUps;
   // A host that never accepted the task is unlikely to run it, and a person should not wait for an unreachable host.
   const neverTaken = task.state === "sent" && !mayHaveArrived(task);
   const isLate = cancelReason !== "asked" && act === "cancel";
   const most = isLate ? maxLateCancels : neverTaken ? maxUntaken : maxAttempts;
-  const hasTime = again.attempts < most && (cancelReason !== "asked" || !isPastDeadline(task, nowMs - graceMs));
-  if (hasTime && (mayStillCome || mayRepeat)) return { task: again, effects: [wake(againMs(again, error, nowMs))] };
+  const hasTime =
+    again.attempts < most && (cancelReason !== "asked" || !isPastDeadline(task, nowMs - graceMs));
+  if (hasTime && (mayStillCome || mayRepeat))
+    return { task: again, effects: [wake(againMs(again, error, nowMs))] };
   // If the host that got the task does not know it, nothing is running. Otherwise the agent may still be at work.
   const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);
   const isOver = cancelReason !== "asked" || isUnknown || neverTaken;

@@ -20,7 +20,13 @@ import {
   untilDeadlineMs,
   wake,
 } from "./step.ts";
-import { type AgentQuestion, hasFailedDelivery, type Task, type TaskOutcome, withoutUnknown } from "./task.ts";
+import {
+  type AgentQuestion,
+  hasFailedDelivery,
+  type Task,
+  type TaskOutcome,
+  withoutUnknown,
+} from "./task.ts";
 import { leastGapMs } from "./waiting.ts";
 
 /** The limit of tries to upload a file before the answer is posted without it. */
@@ -35,7 +41,11 @@ export function transfersEndAtMs(task: Task): number {
   return (concludedAtMs(task) ?? task.receivedAtMs) + transfersMs;
 }
 
-export function onWokenDelivering(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
+export function onWokenDelivering(
+  task: Task,
+  { nowMs, resumed }: EventOf<"woken">,
+  policy: Policy,
+): Transition {
   return continueDelivery(task, { nowMs, reconcile: resumed || task.reconcile === true, policy });
 }
 
@@ -45,7 +55,8 @@ export function continueDelivery(
   { nowMs, reconcile, policy }: { nowMs: number; reconcile: boolean; policy: Policy },
 ): Transition {
   // A slash command's refusal or early failure is shown privately.
-  if (needsThread(task)) return { task, effects: [{ type: "open_thread", privately: true, reconcile }] };
+  if (needsThread(task))
+    return { task, effects: [{ type: "open_thread", privately: true, reconcile }] };
   const index = pendingUpload(task, policy);
   if (index !== undefined) return { task, effects: [{ type: "upload", index }] };
   const restMs = settlesInMs(task, nowMs);
@@ -66,7 +77,10 @@ export function needsThread({ message, threadRef }: Task): boolean {
 
 /** The task and its follow-ups are posted in the opened thread from now on. */
 export function onThreadOpened(task: Task, { threadRef }: EventOf<"thread_opened">): Transition {
-  return { task: { ...task, threadRef, thread: `${threadRef.channel}/${threadRef.threadTs}` }, effects: [wake(0)] };
+  return {
+    task: { ...task, threadRef, thread: `${threadRef.channel}/${threadRef.threadTs}` },
+    effects: [wake(0)],
+  };
 }
 
 /** The index of the answer's next file that Slack does not have yet. */
@@ -76,10 +90,16 @@ function pendingUpload(task: Task, policy: Policy): number | undefined {
   return uploads.length < policy.fileCountOf(task) ? uploads.length : undefined;
 }
 
-export function onUploaded(task: Task, { fileId }: Pick<EventOf<"uploaded">, "fileId">): Transition {
+export function onUploaded(
+  task: Task,
+  { fileId }: Pick<EventOf<"uploaded">, "fileId">,
+): Transition {
   const { outcome } = task;
   if (outcome?.type !== "answer") return { task, effects: [wake(0)] };
-  const uploads = [...(outcome.uploads ?? []), fileId === undefined ? { failed: true as const } : { fileId }];
+  const uploads = [
+    ...(outcome.uploads ?? []),
+    fileId === undefined ? { failed: true as const } : { fileId },
+  ];
   // Unlike `advance`, this keeps the mark for reconciling, because an earlier delivery may have left posts in the thread.
   return { task: { ...resetFailures(task), outcome: { ...outcome, uploads } }, effects: [wake(0)] };
 }
@@ -103,8 +123,12 @@ const maxTransferWaitMs = 10_000;
  * over, and before it is sent until its deadline. It waits for a random part of the delay, so that many tasks use each transfer as soon as
  * it is free.
  */
-export function onTransferBusy(task: Task, { nowMs, delayMs }: EventOf<"transfer_busy">): Transition {
-  const restMs = task.state === "delivering" ? transfersEndAtMs(task) - nowMs : untilDeadlineMs(task, nowMs);
+export function onTransferBusy(
+  task: Task,
+  { nowMs, delayMs }: EventOf<"transfer_busy">,
+): Transition {
+  const restMs =
+    task.state === "delivering" ? transfersEndAtMs(task) - nowMs : untilDeadlineMs(task, nowMs);
   const waitMs = Math.max(0, Math.min(delayMs, restMs, maxTransferWaitMs));
   const minWaitMs = Math.ceil(waitMs / 8);
   return { task, effects: [wake({ delayMs: minWaitMs, jitterMs: waitMs - minWaitMs })] };
@@ -152,16 +176,24 @@ export function replaceAnswer(task: Task): Transition {
  * The cancel of a task that was given up has failed. A host that refused the task may still have stored it, and may run it. Only a host
  * that does not know the task settles that.
  */
-export function onGivenUpNotCanceled(task: Task, { error }: EventOf<"call_failed">, policy: Policy): Transition {
+export function onGivenUpNotCanceled(
+  task: Task,
+  { error }: EventOf<"call_failed">,
+  policy: Policy,
+): Transition {
   const { outcome, call } = task;
-  const isInDoubt = outcome?.type === "failed" && outcome.reason === "unavailable" && call?.arrival === "refused";
+  const isInDoubt =
+    outcome?.type === "failed" && outcome.reason === "unavailable" && call?.arrival === "refused";
   const isUnknown = error.reason === "task_not_found" && !hasMoved(task, policy);
   return isInDoubt && !isUnknown ? setOutcome(task, ambiguousOutcome) : onActOver(task);
 }
 
 /** Posts one plain text instead, without edits and look-ups, to avoid the cause of the failed delivery. */
 function postFailureNotice(task: Task): Transition {
-  return { task: advance(task, { delivery: { ...task.delivery, status: "failure_notice" } }), effects: [wake(0)] };
+  return {
+    task: advance(task, { delivery: { ...task.delivery, status: "failure_notice" } }),
+    effects: [wake(0)],
+  };
 }
 
 /** Lets the next task of the thread begin. The cleanup follows. */
@@ -176,11 +208,18 @@ export function giveUpDelivery(task: Task): Transition {
   return releaseThread(advance(task, { state: "done", delivery: { ...task.delivery, status } }));
 }
 
-export function onThreadLeft(task: Task, _event: EventOf<"thread_left">, policy: Policy): Transition {
+export function onThreadLeft(
+  task: Task,
+  _event: EventOf<"thread_left">,
+  policy: Policy,
+): Transition {
   const stopsSession = destinationOf(task, policy).stopAfterResult;
   return {
     task,
-    effects: [...(stopsSession ? [{ type: "stop_session" } as const] : []), ...planCleanup(task, policy)],
+    effects: [
+      ...(stopsSession ? [{ type: "stop_session" } as const] : []),
+      ...planCleanup(task, policy),
+    ],
   };
 }
 
@@ -198,7 +237,11 @@ export function planCleanup({ cleanupDone }: Task, { sweepAfterMs }: Policy): Ta
 const clockErrorMs = 30_000;
 
 /** A copy of an earlier wake-up may come with the number of the cleanup's. The cleanup still waits until late posts have arrived. */
-export function onWokenDone(task: Task, { nowMs, resumed }: EventOf<"woken">, { sweepAfterMs }: Policy): Transition {
+export function onWokenDone(
+  task: Task,
+  { nowMs, resumed }: EventOf<"woken">,
+  { sweepAfterMs }: Policy,
+): Transition {
   if (task.cleanupDone) return { task, effects: [] };
   // The worker that ended the task may have died before it left the thread.
   if (resumed) return releaseThread(task);
@@ -230,7 +273,14 @@ export function endCleanup(task: Task): Task {
  * that an operator can deliver it later.
  */
 function eraseTexts(task: Task): Task {
-  const { progress: _progress, stream: _stream, outcome, question, message, ...rest } = withoutParams(task);
+  const {
+    progress: _progress,
+    stream: _stream,
+    outcome,
+    question,
+    message,
+    ...rest
+  } = withoutParams(task);
   const isDelivered = outcome?.type === "answer" && !hasFailedDelivery(task);
   const { files = [], sharedFiles: _shared, about, open: _open, ...said } = message;
   return {

@@ -7,9 +7,21 @@ import { isCancelWord } from "./command-words.ts";
 import type { EventOf } from "./events.ts";
 import type { AskMessage, MessageChange, UserMessage } from "./messages.ts";
 import { leadsElsewhere, type Policy, withoutParams } from "./routing.ts";
-import { failedOutcome, markForReconcile, setOutcome, type Transition, withHistory } from "./step.ts";
+import {
+  failedOutcome,
+  markForReconcile,
+  setOutcome,
+  type Transition,
+  withHistory,
+} from "./step.ts";
 import { receivedTask, type Task, type TaskOutcome } from "./task.ts";
-import { findRefusal, ignore, onWokenAnnounced, onWokenReceived, requestThreadPosition } from "./unsent.ts";
+import {
+  findRefusal,
+  ignore,
+  onWokenAnnounced,
+  onWokenReceived,
+  requestThreadPosition,
+} from "./unsent.ts";
 
 /** True in the states in which a change of the message takes effect. */
 export function isUnsent({ state }: Pick<Task, "state">): boolean {
@@ -29,7 +41,10 @@ export function findLateFiles(task: Task, ask: AskMessage): MessageChange | unde
 function hasLateFiles(known: UserMessage, { files = [], editedTs }: UserMessage): boolean {
   const knownFiles = known.files ?? [];
   if (known.hadFiles || known.editedTs !== undefined || editedTs !== undefined) return false;
-  return files.length > knownFiles.length && knownFiles.every(({ id }) => files.some((file) => file.id === id));
+  return (
+    files.length > knownFiles.length &&
+    knownFiles.every(({ id }) => files.some((file) => file.id === id))
+  );
 }
 
 /** True if the change is no edit of a person, but the files of the message. */
@@ -44,7 +59,10 @@ export function withLateFiles(task: Task, files: UserMessage["files"]): Task {
 }
 
 /** False for an edit that is not newer than the record, and for one that changes neither the text nor the files. */
-export function isNewVersion({ message: known }: Pick<Task, "message">, message: UserMessage): boolean {
+export function isNewVersion(
+  { message: known }: Pick<Task, "message">,
+  message: UserMessage,
+): boolean {
   if (message.editedTs === undefined) return hasLateFiles(known, message);
   if (Number(message.editedTs) <= Number(known.editedTs ?? 0)) return false;
   return textOf(message, known) !== known.text || fileIdsOf(message) !== fileIdsOf(known);
@@ -61,19 +79,32 @@ export function onEditedReceived(task: Task, event: EventOf<"message_edited">): 
   return onWokenReceived(withNewText(task, event), { type: "woken", resumed, nowMs });
 }
 
-export function onEditedQueued(task: Task, event: EventOf<"message_edited">, policy: Policy): Transition {
+export function onEditedQueued(
+  task: Task,
+  event: EventOf<"message_edited">,
+  policy: Policy,
+): Transition {
   const edited = withNewText(task, event);
   const refusal = findEditRefusal(edited, policy);
   return refusal === undefined ? requestThreadPosition(edited) : setOutcome(edited, refusal);
 }
 
 /** The history and the files are gathered again. If the new text leads to another route, the task joins its thread again. */
-export function onEditedAnnounced(task: Task, event: EventOf<"message_edited">, policy: Policy): Transition {
+export function onEditedAnnounced(
+  task: Task,
+  event: EventOf<"message_edited">,
+  policy: Policy,
+): Transition {
   const edited = withoutParams(withNewText(task, event));
   const refusal = findEditRefusal(edited, policy);
   if (refusal !== undefined) return setOutcome(edited, refusal);
-  if (leadsElsewhere({ task, edited, policy })) return requestThreadPosition({ ...edited, state: "queued" });
-  return onWokenAnnounced(edited, { type: "woken", resumed: event.resumed, nowMs: event.nowMs }, policy);
+  if (leadsElsewhere({ task, edited, policy }))
+    return requestThreadPosition({ ...edited, state: "queued" });
+  return onWokenAnnounced(
+    edited,
+    { type: "woken", resumed: event.resumed, nowMs: event.nowMs },
+    policy,
+  );
 }
 
 /** The first and last record of a message that was deleted before it was handled. It keeps the message from being handled later. */
@@ -111,7 +142,8 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
     ...known
   } = task.message;
   const { files, editedTs } = message;
-  const sharedFiles = message.sharedFiles ?? (editedTs === undefined ? task.message.sharedFiles : undefined);
+  const sharedFiles =
+    message.sharedFiles ?? (editedTs === undefined ? task.message.sharedFiles : undefined);
   const isUnaddressed = task.message.unaddressed && message.unaddressed;
   return {
     ...task,
@@ -133,8 +165,10 @@ function withNewText(task: Task, { message }: EventOf<"message_edited">): Task {
 function textOf(message: UserMessage, known: Pick<UserMessage, "botUsers">): string {
   const otherUsers = (known.botUsers ?? []).filter((user) => !message.botUsers?.includes(user));
   return message.text
-    .replace(/<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*|@([A-Z0-9]+)\b[ \t]*/g, (mention, user?: string, id?: string) =>
-      otherUsers.includes(user ?? id ?? "") ? "" : mention,
+    .replace(
+      /<@([A-Z0-9]+)(?:\|[^<>]*)?>[ \t]*|@([A-Z0-9]+)\b[ \t]*/g,
+      (mention, user?: string, id?: string) =>
+        otherUsers.includes(user ?? id ?? "") ? "" : mention,
     )
     .trim();
 }

@@ -11,7 +11,13 @@ import type { Locale, Task, TaskOutcome, ThreadRoute } from "./task.ts";
  * `rate_limited` and `unavailable`: certainly not done; repeat later.
  * `ambiguous`: a time-out, a reset or a 5xx: it may have been done.
  */
-export type SlackErrorKind = "gone" | "no_such_message" | "refused" | "rate_limited" | "unavailable" | "ambiguous";
+export type SlackErrorKind =
+  | "gone"
+  | "no_such_message"
+  | "refused"
+  | "rate_limited"
+  | "unavailable"
+  | "ambiguous";
 
 /** A quota of a user, of a channel or of other bots is used up. Without `retryAtMs` too many tasks are under way at once. */
 export type OverQuota = { by: "user" | "channel" | "bots"; retryAtMs?: number | undefined };
@@ -20,7 +26,11 @@ export type OverQuota = { by: "user" | "channel" | "bots"; retryAtMs?: number | 
  * `queuePosition` tasks go before the task, until `freeAtMs` at the latest. With 0 it may begin. `routes` are those of the thread, with the
  * one that the task chose.
  */
-export type ThreadPosition = { queuePosition: number; freeAtMs: number; routes: readonly ThreadRoute[] };
+export type ThreadPosition = {
+  queuePosition: number;
+  freeAtMs: number;
+  routes: readonly ThreadRoute[];
+};
 
 export type Delay = { delayMs: number; jitterMs?: number };
 
@@ -38,7 +48,11 @@ export type TaskEvent =
   /** The refusal was shown to the person, or was left out because of the limit on refusals. */
   | { type: "refusal_shown" }
   /** The gate looked for a question in the message's thread. `taken`: the message answered it; `none`: there is none; `not_yours`: another person is asked; `says_nothing`: it has no text. */
-  | { type: "reply_given"; nowMs: number; decision: "taken" | "none" | "not_yours" | "says_nothing" }
+  | {
+      type: "reply_given";
+      nowMs: number;
+      decision: "taken" | "none" | "not_yours" | "says_nothing";
+    }
   /** The task is counted in its quotas, or a quota is used up. */
   | { type: "charged"; over: OverQuota | undefined }
   /** A thread was opened for a slash command. */
@@ -85,7 +99,13 @@ export type TaskEvent =
   | { type: "cleaned_up" }
   /** The thread shows something of the task that does not belong there. */
   | { type: "leftovers_found" }
-  | { type: "slack_failed"; nowMs: number; act: Act["type"]; kind: SlackErrorKind; retryAfterMs?: number | undefined }
+  | {
+      type: "slack_failed";
+      nowMs: number;
+      act: Act["type"];
+      kind: SlackErrorKind;
+      retryAfterMs?: number | undefined;
+    }
   /** Sekisho's own code failed on the task's data. `causeKind` is the class of the error. */
   | { type: "step_failed"; nowMs: number; causeKind: string }
   /** The queue gave up on the task's wake-up. */

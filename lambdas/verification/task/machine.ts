@@ -8,7 +8,13 @@ import {
   onThreadHeld,
   onWokenAsking,
 } from "./asking.ts";
-import { onAnsweredCanceling, onCancelAsked, onCanceled, onCancelFailed, onWokenCanceling } from "./canceling.ts";
+import {
+  onAnsweredCanceling,
+  onCancelAsked,
+  onCanceled,
+  onCancelFailed,
+  onWokenCanceling,
+} from "./canceling.ts";
 import {
   onActOver,
   onCallOverDone,
@@ -27,7 +33,13 @@ import {
   onWokenDelivering,
   onWokenDone,
 } from "./delivering.ts";
-import { onDeletedQueued, onDeletedReceived, onEditedAnnounced, onEditedQueued, onEditedReceived } from "./edited.ts";
+import {
+  onDeletedQueued,
+  onDeletedReceived,
+  onEditedAnnounced,
+  onEditedQueued,
+  onEditedReceived,
+} from "./edited.ts";
 import type { EventOf, TaskEvent } from "./events.ts";
 import { onDeadLettered, onRedrivenDone, onStepFailed } from "./recovery.ts";
 import type { Policy } from "./routing.ts";
@@ -58,7 +70,13 @@ import {
   onWokenQueued,
   onWokenReceived,
 } from "./unsent.ts";
-import { onAnsweredWaiting, onBusyWaiting, onPollFailed, onProgressShown, onWokenWaiting } from "./waiting.ts";
+import {
+  onAnsweredWaiting,
+  onBusyWaiting,
+  onPollFailed,
+  onProgressShown,
+  onWokenWaiting,
+} from "./waiting.ts";
 
 type Handlers = {
   readonly [E in TaskEvent["type"]]?: (task: Task, event: EventOf<E>, policy: Policy) => Transition;
@@ -173,7 +191,15 @@ const handlersOf: { readonly [P in Phase]: Handlers } = {
  * Returns the next record and its effects. The caller stores the record before it begins the first act, so that the record says `sent`
  * before anything is sent. Every other act can be repeated by a worker that finds the record from before it.
  */
-export function next({ task, event, policy }: { task: Task; event: TaskEvent; policy: Policy }): Transition {
+export function next({
+  task,
+  event,
+  policy,
+}: {
+  task: Task;
+  event: TaskEvent;
+  policy: Policy;
+}): Transition {
   // A redrive of an unfinished task is a wake-up.
   if (event.type === "redriven" && task.state !== "done")
     return next({ task, event: { ...event, type: "woken" }, policy });
@@ -184,7 +210,8 @@ export function next({ task, event, policy }: { task: Task; event: TaskEvent; po
   }
   const phase = phaseOf(task);
   const handle = handlerOf(phase, event);
-  if (handle === undefined) throw new Error(`A task that is ${phase} cannot handle the event ${event.type}.`);
+  if (handle === undefined)
+    throw new Error(`A task that is ${phase} cannot handle the event ${event.type}.`);
   return unlistDone(handle(task, event, policy));
 }
 

@@ -86,7 +86,9 @@ export const userMessageSchema = z.object({
    * The message shortcut: the message that the person asks about, which is read before the task is accepted, and what to do with it. The
    * `ts` of this `UserMessage` is the time at which the shortcut was chosen.
    */
-  about: z.object({ ts: z.string(), instruction: z.string(), hadInstruction: z.literal(true).optional() }).optional(),
+  about: z
+    .object({ ts: z.string(), instruction: z.string(), hadInstruction: z.literal(true).optional() })
+    .optional(),
 });
 export type UserMessage = z.infer<typeof userMessageSchema>;
 
@@ -137,7 +139,11 @@ const redriveSchema = z.object({ type: z.literal("redrive"), requestId });
 const cancelSchema = z.object({ type: z.literal("cancel"), requestId, early: z.int().optional() });
 
 /** The task before this one in its thread is over, so this one may begin. `early` is the same as in `cancel`. */
-const threadFreeSchema = z.object({ type: z.literal("thread_free"), requestId, early: z.int().optional() });
+const threadFreeSchema = z.object({
+  type: z.literal("thread_free"),
+  requestId,
+  early: z.int().optional(),
+});
 
 export const voteSchema = z.enum(["up", "down"]);
 
@@ -165,7 +171,11 @@ const buttonClickSchema = z.object({
     z.object({ type: z.literal("cancel") }),
     z.object({ type: z.literal("answer"), question: z.int().min(0), option: z.int().min(0) }),
     /** Opens the modal with the question's fields. Without a trigger no modal can be opened. */
-    z.object({ type: z.literal("open_form"), question: z.int().min(0), triggerId: z.string().optional() }),
+    z.object({
+      type: z.literal("open_form"),
+      question: z.int().min(0),
+      triggerId: z.string().optional(),
+    }),
     z.object({ type: z.literal("feedback"), vote: voteSchema }),
     z.object({ type: z.literal("retry") }),
   ]),
@@ -238,7 +248,13 @@ const sessionStoppedSchema = z.object({
 export type SessionStopped = z.infer<typeof sessionStoppedSchema>;
 
 /** Something that a person did in Slack without writing a message. */
-export type Interaction = ButtonClick | FormSubmitted | ShortcutUsed | ConversationOpened | HomeOpened | SessionStopped;
+export type Interaction =
+  | ButtonClick
+  | FormSubmitted
+  | ShortcutUsed
+  | ConversationOpened
+  | HomeOpened
+  | SessionStopped;
 
 export const queueMessageSchema = z.discriminatedUnion("type", [
   buttonClickSchema,
@@ -274,7 +290,13 @@ export function isInteraction(message: QueueMessage): message is Interaction {
 }
 
 /** The number of the message in the task's chain of wake-ups. A message that is not part of the chain counts as the next one. */
-export function toWakeSeq({ message, task }: { message: TaskMessage; task: { wakeSeq: number } }): number {
+export function toWakeSeq({
+  message,
+  task,
+}: {
+  message: TaskMessage;
+  task: { wakeSeq: number };
+}): number {
   if (message.type === "wake") return message.seq;
   return message.type === "ask" ? 0 : task.wakeSeq;
 }
@@ -286,7 +308,8 @@ export function isSuperseded(request: {
 }) {
   const { message, task } = request;
   const seq = toWakeSeq(request);
-  const isOther = message.type === "wake" && message.key !== undefined && message.key !== task.wakeKey;
+  const isOther =
+    message.type === "wake" && message.key !== undefined && message.key !== task.wakeKey;
   return seq < task.wakeSeq || (seq === task.wakeSeq && isOther);
 }
 
@@ -305,7 +328,9 @@ export function parseQueueMessage(body: string): QueueMessage | undefined {
 }
 
 const newerMessageSchema = z.object({ type: z.string().min(1), requestId });
-const knownTypes: readonly string[] = queueMessageSchema.options.map(({ shape }) => shape.type.value);
+const knownTypes: readonly string[] = queueMessageSchema.options.map(
+  ({ shape }) => shape.type.value,
+);
 
 /** True if the body is a message of a type that only a newer version knows. */
 export function isNewerMessage(body: string): boolean {

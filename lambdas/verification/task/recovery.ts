@@ -1,7 +1,13 @@
 /** Recovery from a dead letter, a failure of Sekisho's own code, and a record that is only partly readable. Also an operator's redrive. */
 import * as z from "zod";
 import { markReplyInDoubt } from "./asking.ts";
-import { continueDelivery, giveUpDelivery, onCleanedUp, planCleanup, replaceAnswer } from "./delivering.ts";
+import {
+  continueDelivery,
+  giveUpDelivery,
+  onCleanedUp,
+  planCleanup,
+  replaceAnswer,
+} from "./delivering.ts";
 import type { EventOf } from "./events.ts";
 import type { Policy } from "./routing.ts";
 import {
@@ -26,7 +32,11 @@ import { markStreamInDoubt } from "./waiting.ts";
  * task that only waits for its turn, its result or a reply keeps its time. A message without a mention waits until it is known whether
  * the bot should answer. A delivery is retried later.
  */
-export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered">, policy: Policy): Transition {
+export function onDeadLettered(
+  entered: Task,
+  { nowMs }: EventOf<"dead_lettered">,
+  policy: Policy,
+): Transition {
   // The worker that failed or died may have completed its act.
   const task = markInterrupted(entered, { nowMs, policy });
   const { state, cleanupDone, message } = task;
@@ -40,7 +50,9 @@ export function onDeadLettered(entered: Task, { nowMs }: EventOf<"dead_lettered"
   if (isOpen) return { task, effects: [wake(afterDeadLetterMs)] };
   if (state === "done") return { task, effects: [] };
   // A worker may have died after it posted the placeholder.
-  const step = setOutcome(task, mayRun(task) ? ambiguousOutcome : internalOutcome, { reconcile: true });
+  const step = setOutcome(task, mayRun(task) ? ambiguousOutcome : internalOutcome, {
+    reconcile: true,
+  });
   return mayRun(task) ? { ...step, effects: [{ type: "cancel" }] } : step;
 }
 
@@ -65,17 +77,27 @@ function mayRun({ state }: Task): boolean {
 }
 
 /** Outcomes that were shown privately, within a limit. */
-const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set(["refused", "limited", "not_yours"]);
+const privateOutcomes: ReadonlySet<TaskOutcome["type"]> = new Set([
+  "refused",
+  "limited",
+  "not_yours",
+]);
 
 /**
  * Repeats the delivery of a task that has ended: of a failure, or of an answer that is still in the record because the cleanup is not done
  * or the answer was never delivered.
  */
-export function onRedrivenDone(task: Task, { nowMs }: EventOf<"redriven">, policy: Policy): Transition {
+export function onRedrivenDone(
+  task: Task,
+  { nowMs }: EventOf<"redriven">,
+  policy: Policy,
+): Transition {
   const hasNothingToTell = task.outcome === undefined || privateOutcomes.has(task.outcome.type);
   if (hasNothingToTell) return { task, effects: planCleanup(task, policy) };
   const delivery = { ...task.delivery, status: "posting" } as const;
-  const again = markForReconcile(advance(task, { state: "delivering", delivery, cleanupDone: false }));
+  const again = markForReconcile(
+    advance(task, { state: "delivering", delivery, cleanupDone: false }),
+  );
   return continueDelivery(again, { nowMs, reconcile: true, policy });
 }
 
@@ -88,7 +110,9 @@ export function onStepFailed(task: Task): Transition {
   if (state === "received" && isPerhapsForNobody(task)) return giveUpDelivery(task);
   if (state === "done") return onCleanedUp(task);
   if (state === "delivering") {
-    return outcome?.type === "failed" && outcome.insteadOfAnswer ? giveUpDelivery(task) : replaceAnswer(task);
+    return outcome?.type === "failed" && outcome.insteadOfAnswer
+      ? giveUpDelivery(task)
+      : replaceAnswer(task);
   }
   // With `reconcile`, because the failed step may have posted.
   const step = setOutcome(task, internalOutcome, { reconcile: true });
@@ -141,12 +165,16 @@ export function salvageTask(json: unknown): Task | undefined {
   if (core === undefined || rest === undefined) return undefined;
   const { id: requestId, receivedAtMs, trace, message } = core;
   const { call, placeholder, ...others } = rest;
-  const known = Object.fromEntries(Object.entries(others).filter(([, member]) => member !== undefined));
+  const known = Object.fromEntries(
+    Object.entries(others).filter(([, member]) => member !== undefined),
+  );
   return {
     ...receivedTask({ requestId, receivedAtMs, trace, message }),
     ...known,
     ...(call && { call: { ...call, arrival: "none" } }),
-    ...(placeholder && { placeholder: { ...placeholder, postedAtMs: placeholder.postedAtMs ?? receivedAtMs } }),
+    ...(placeholder && {
+      placeholder: { ...placeholder, postedAtMs: placeholder.postedAtMs ?? receivedAtMs },
+    }),
     ...core,
   };
 }

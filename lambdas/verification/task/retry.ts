@@ -10,11 +10,17 @@ import { hasFailedDelivery, isCanceled, type Task } from "./task.ts";
  */
 export type RetryObstacle = "open" | "command" | "instruction" | "cancel_word";
 
-export function findRetryObstacle({ state, message, outcome, call }: Task): RetryObstacle | undefined {
+export function findRetryObstacle({
+  state,
+  message,
+  outcome,
+  call,
+}: Task): RetryObstacle | undefined {
   if (state !== "done") return "open";
   if (message.command) return "command";
   if (message.about?.instruction || message.about?.hadInstruction) return "instruction";
-  const isCancelWord = outcome?.type === "canceling" || (message.unaddressed && call?.deadlineAtMs === undefined);
+  const isCancelWord =
+    outcome?.type === "canceling" || (message.unaddressed && call?.deadlineAtMs === undefined);
   return isCancelWord ? "cancel_word" : undefined;
 }
 
@@ -23,7 +29,12 @@ export function createRetry(
   request: Pick<AskMessage, "requestId" | "receivedAtMs" | "trace"> & { task: Task },
 ): AskMessage & { retryOf: string } {
   const { task, ...ask } = request;
-  return { type: "ask", ...ask, message: { ...task.message, text: "" }, retryOf: task.retryOf ?? task.id };
+  return {
+    type: "ask",
+    ...ask,
+    message: { ...task.message, text: "" },
+    retryOf: task.retryOf ?? task.id,
+  };
 }
 
 /** Each task has one retry by its button, however often that is clicked. Those of operators count from 1. */
@@ -50,7 +61,8 @@ export function retryAdviceOf(task: Task): RetryAdvice | undefined {
   const { outcome, message } = task;
   if (outcome?.type !== "failed" || isCanceled(task) || hasFailedDelivery(task)) return undefined;
   // The button is shown before the task is done.
-  const hasMessage = message.botIds === undefined && findRetryObstacle({ ...task, state: "done" }) === undefined;
+  const hasMessage =
+    message.botIds === undefined && findRetryObstacle({ ...task, state: "done" }) === undefined;
   if (!hasMessage) return undefined;
   return outcome.lost ? "with_care" : advice[outcome.reason];
 }

@@ -76,7 +76,8 @@ export type DestinationPolicy = {
 
 /** Returns the policy of the task's destination. If it was removed from the configuration, it counts as not deduplicating. */
 export function destinationOf(task: Task, policy: Policy): DestinationPolicy {
-  const known = task.call === undefined ? undefined : policy.destinations.get(task.call.destination);
+  const known =
+    task.call === undefined ? undefined : policy.destinations.get(task.call.destination);
   return known ?? removedDestination;
 }
 
@@ -98,14 +99,18 @@ const removedDestination: DestinationPolicy = {
 export function chooseDestination(task: Task, policy: Policy): Task | undefined {
   const { route, call } = task;
   const names = destinationsOf(task, policy);
-  const present = call === undefined || (route && !names.includes(call.destination)) ? [] : [call.destination];
+  const present =
+    call === undefined || (route && !names.includes(call.destination)) ? [] : [call.destination];
   const to = [...present, ...names].find((name) => policy.destinations.has(name));
   if (to !== undefined) return withDestination(task, { to, policy });
   return route && leaveRoute(task, policy);
 }
 
 /** Returns the destination to which a task of the route goes at first. */
-export function firstDestination({ destinations }: TaskRoute, policy: Policy): DestinationPolicy | undefined {
+export function firstDestination(
+  { destinations }: TaskRoute,
+  policy: Policy,
+): DestinationPolicy | undefined {
   const to = destinations.find((name) => policy.destinations.has(name));
   return to === undefined ? undefined : policy.destinations.get(to);
 }
@@ -211,7 +216,11 @@ export function inNewSession(task: Task, policy: Policy): Task {
 /** Returns the conversation's session, or the task's own if each task has one (`isOwn`) or this one had to begin one. */
 function sessionOf(
   task: Task,
-  { isOwn, ownSessions = 0, policy }: { isOwn: boolean; ownSessions?: number | undefined; policy: Policy },
+  {
+    isOwn,
+    ownSessions = 0,
+    policy,
+  }: { isOwn: boolean; ownSessions?: number | undefined; policy: Policy },
 ): string {
   const { zoneSecret } = policy;
   const own = ownSessions > 0 ? `${task.id}/${ownSessions}` : task.id;
@@ -228,8 +237,14 @@ function sessionOf(
 export type Conversation = { channel: string; threadTs?: string | undefined };
 
 /** Ids of direct messages begin with D. The ingress imports this file, so nothing of the task's schema may be in it. */
-function conversationOf({ message, threadRef }: Task, { oneDirectConversation }: Policy): Conversation {
-  const { channel, threadTs } = threadRef ?? { channel: message.channel, threadTs: message.threadTs ?? message.ts };
+function conversationOf(
+  { message, threadRef }: Task,
+  { oneDirectConversation }: Policy,
+): Conversation {
+  const { channel, threadTs } = threadRef ?? {
+    channel: message.channel,
+    threadTs: message.threadTs ?? message.ts,
+  };
   return oneDirectConversation && channel.startsWith("D") ? { channel } : { channel, threadTs };
 }
 
@@ -237,7 +252,10 @@ function conversationOf({ message, threadRef }: Task, { oneDirectConversation }:
  * Returns the secret that keys a conversation's ids. A conversation that may have begun before the secret was replaced keeps the former one,
  * and so its session: a thread by the time of its first message, a whole direct message always.
  */
-export function secretOfConversation(request: { conversation: Conversation; zoneSecret: ZoneSecretValues }): string {
+export function secretOfConversation(request: {
+  conversation: Conversation;
+  zoneSecret: ZoneSecretValues;
+}): string {
   const { conversation, zoneSecret } = request;
   const { current, former } = zoneSecret;
   if (former === undefined) return current;
@@ -252,7 +270,15 @@ const namespace = "5e1be58b-d86d-4b02-a7c9-f1c9c9286957";
  * `app_mention` and `message`, redeliveries and Slack's retries share app, channel and `ts`. For a slash command `ts` is the trigger id,
  * which never looks like a post's `ts`.
  */
-export function requestIdOf({ appId, channel, ts }: { appId: string; channel: string; ts: string }): string {
+export function requestIdOf({
+  appId,
+  channel,
+  ts,
+}: {
+  appId: string;
+  channel: string;
+  ts: string;
+}): string {
   return uuidV5({ namespace, name: JSON.stringify([appId, channel, ts]) });
 }
 

@@ -40,13 +40,21 @@ import type { Task, TaskCall } from "./task.ts";
 const maxBroken = 4;
 
 /** Sends the task. If it may have arrived and the destination's address has changed since, it is only looked up. */
-export function sendTask(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
+export function sendTask(
+  task: Task,
+  { nowMs, policy }: { nowMs: number; policy: Policy },
+): Transition {
   const ready = isPinned(task) ? task : chooseDestination(task, policy);
-  if (ready === undefined) return setOutcome(task, failedOutcome({ reason: "agent_not_found", lost: false }));
-  if (isPinned(task) && hasMoved(task, policy)) return { task, effects: [{ type: "poll", by: "request_id" }] };
+  if (ready === undefined)
+    return setOutcome(task, failedOutcome({ reason: "agent_not_found", lost: false }));
+  if (isPinned(task) && hasMoved(task, policy))
+    return { task, effects: [{ type: "poll", by: "request_id" }] };
   const { address } = destinationOf(ready, policy);
   const sent = withCall(limitTimeout(ready, nowMs), { address });
-  return { task: { ...sent, state: "sent", wait: { polls: 0, workStartedAtMs: nowMs } }, effects: [{ type: "send" }] };
+  return {
+    task: { ...sent, state: "sent", wait: { polls: 0, workStartedAtMs: nowMs } },
+    effects: [{ type: "send" }],
+  };
 }
 
 /** Reduces `timeout_ms` to the remaining time. Params that may have arrived stay unchanged. */
@@ -56,10 +64,18 @@ function limitTimeout(task: Task, nowMs: number): Task {
   return withCall(task, { params: { ...params, timeout_ms: Math.max(1, deadlineAtMs - nowMs) } });
 }
 
-export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, policy: Policy): Transition {
+export function onWokenSent(
+  task: Task,
+  { nowMs, resumed }: EventOf<"woken">,
+  policy: Policy,
+): Transition {
   // A task in doubt is looked up before it is sent again, even after its deadline, because the agent may be at work.
   const inDoubt = resumed || mayHaveArrived(task);
-  if (inDoubt) return { task: withCall(task, { arrival: "in_doubt" }), effects: [{ type: "poll", by: "request_id" }] };
+  if (inDoubt)
+    return {
+      task: withCall(task, { arrival: "in_doubt" }),
+      effects: [{ type: "poll", by: "request_id" }],
+    };
   if (!isPastDeadline(task, nowMs)) return sendTask(task, { nowMs, policy });
   // The host may have stored the task although it refused. It is canceled there, because a task that is given up must not begin later.
   // If the host's address has changed, it cannot be reached, so the outcome stays unknown.
@@ -67,7 +83,11 @@ export function onWokenSent(task: Task, { nowMs, resumed }: EventOf<"woken">, po
   return { ...setOutcome(task, outcome), effects: [{ type: "cancel" }] };
 }
 
-export function onAnsweredSent(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): Transition {
+export function onAnsweredSent(
+  entered: Task,
+  { nowMs, result }: EventOf<"answered">,
+  policy: Policy,
+): Transition {
   const task = inKnownSession(entered);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
@@ -82,7 +102,10 @@ export function onCallFailedSent(
   policy: Policy,
 ): Transition {
   if (isSessionEnding({ act, error })) {
-    return leaveSessions(task, { nowMs, error, policy }) ?? moveToNewSession(task, { act, error, policy });
+    return (
+      leaveSessions(task, { nowMs, error, policy }) ??
+      moveToNewSession(task, { act, error, policy })
+    );
   }
   if (error.unread) return retryUnread(withCall(task, { arrival: "in_doubt" }), { error, nowMs });
   return (act === "send" ? afterFailedSend : afterFailedLookUp)(task, { nowMs, error, policy });
@@ -90,7 +113,8 @@ export function onCallFailedSent(
 
 /** If a new session refuses too, no session of this destination lives long enough, so the route's next destination is tried. */
 function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transition | undefined {
-  if (!task.call?.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs)) return undefined;
+  if (!task.call?.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs))
+    return undefined;
   return moveOn(task, { targets: targetsOf(task, policy), nowMs, error, policy, isLastTry: true });
 }
 
@@ -104,7 +128,9 @@ function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transit
   if (isTransient(error) || breaksContract) {
     const again = withCall(countFailure(task, error), { arrival });
     const targets = targetsOf(again, policy);
-    const step = isPastDeadline(task, nowMs) ? undefined : tryAgain(again, { targets, nowMs, error, policy });
+    const step = isPastDeadline(task, nowMs)
+      ? undefined
+      : tryAgain(again, { targets, nowMs, error, policy });
     if (step !== undefined) return step;
   }
   const isUnknown = arrival === "in_doubt" && !isEndOfTask(error);
@@ -119,10 +145,14 @@ function afterRefusal({ call }: Task, { undelivered }: CallFailure): TaskCall["a
   return arrival === "none" && !undelivered ? "refused" : arrival;
 }
 
-function tryAgain(task: Task, failure: Failure & { targets: readonly string[] }): Transition | undefined {
+function tryAgain(
+  task: Task,
+  failure: Failure & { targets: readonly string[] },
+): Transition | undefined {
   const { targets, nowMs, error } = failure;
   if (targets.length > 1) return moveOn(task, failure);
-  if (task.attempts >= maxAttempts || (task.nonTransientFailures ?? 0) >= maxBroken) return undefined;
+  if (task.attempts >= maxAttempts || (task.nonTransientFailures ?? 0) >= maxBroken)
+    return undefined;
   const delayMs = taskRetryDelayMs(task.attempts, error.retryAfterMs);
   return { task, effects: [wake(Math.min(delayMs, untilDeadlineMs(task, nowMs)))] };
 }
@@ -133,20 +163,34 @@ function tryAgain(task: Task, failure: Failure & { targets: readonly string[] })
  */
 function moveOn(
   task: Task,
-  { targets, nowMs, error, policy, isLastTry = false }: Failure & { targets: readonly string[]; isLastTry?: boolean },
+  {
+    targets,
+    nowMs,
+    error,
+    policy,
+    isLastTry = false,
+  }: Failure & { targets: readonly string[]; isLastTry?: boolean },
 ): Transition | undefined {
   const [present = "", ...others] = targets;
   const earlier = task.call?.undeliveredAttempts ?? {};
   const times = isLastTry ? maxAttempts : (earlier[present]?.times ?? 0) + 1;
   const notBeforeMs = nowMs + taskRetryDelayMs(times, error.retryAfterMs);
   const undeliveredAttempts: typeof earlier = { ...earlier, [present]: { times, notBeforeMs } };
-  const [first, ...rest] = [...others, present].filter((name) => (undeliveredAttempts[name]?.times ?? 0) < maxAttempts);
+  const [first, ...rest] = [...others, present].filter(
+    (name) => (undeliveredAttempts[name]?.times ?? 0) < maxAttempts,
+  );
   if (first === undefined) return undefined;
   const timeOf = (name: string) => Math.max(undeliveredAttempts[name]?.notBeforeMs ?? 0, nowMs);
   const to = rest.reduce((best, name) => (timeOf(name) < timeOf(best) ? name : best), first);
   const attempts = undeliveredAttempts[to]?.times ?? 0;
-  const moved = withDestination({ ...withCall(task, { undeliveredAttempts }), attempts }, { to, policy });
-  return { task: moved, effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))] };
+  const moved = withDestination(
+    { ...withCall(task, { undeliveredAttempts }), attempts },
+    { to, policy },
+  );
+  return {
+    task: moved,
+    effects: [wake(Math.min(timeOf(to) - nowMs, untilDeadlineMs(task, nowMs)))],
+  };
 }
 
 /** Handles a failed look-up of a task in doubt. It is sent again only to a peer that deduplicates, and only before its deadline. */
@@ -156,13 +200,21 @@ function afterFailedLookUp(task: Task, { nowMs, error, policy }: Failure): Trans
   const { attempts, nonTransientFailures = 0 } = again;
   if (isTransient(error) && attempts < maxAttempts) return retryLater(again, error, nowMs);
   if (error.reason === "invalid_response") {
-    if (nonTransientFailures < maxBroken && attempts < maxAttempts) return retryLater(again, error, nowMs);
+    if (nonTransientFailures < maxBroken && attempts < maxAttempts)
+      return retryLater(again, error, nowMs);
     // A peer that has never answered by the contract cannot have accepted the task.
-    return setOutcome(task, nonTransientFailures === attempts ? failedOutcome(error) : ambiguousOutcome);
+    return setOutcome(
+      task,
+      nonTransientFailures === attempts ? failedOutcome(error) : ambiguousOutcome,
+    );
   }
   // A peer at another address does not know whether the first one runs the task.
-  const mayRepeat = !isTransient(error) && destinationOf(task, policy).idempotent && !hasMoved(task, policy);
+  const mayRepeat =
+    !isTransient(error) && destinationOf(task, policy).idempotent && !hasMoved(task, policy);
   if (mayRepeat && !isPastDeadline(task, nowMs)) return { task, effects: [{ type: "send" }] };
   const neverArrived = mayRepeat && error.reason === "task_not_found";
-  return setOutcome(task, neverArrived ? failedOutcome({ reason: "timeout", lost: false }) : ambiguousOutcome);
+  return setOutcome(
+    task,
+    neverArrived ? failedOutcome({ reason: "timeout", lost: false }) : ambiguousOutcome,
+  );
 }

@@ -11,7 +11,14 @@ import {
   type TaskEffect,
   type TaskEvent,
 } from "./events.ts";
-import { destinationOf, inNewSession, mayHaveArrived, type Policy, withCall, withoutParams } from "./routing.ts";
+import {
+  destinationOf,
+  inNewSession,
+  mayHaveArrived,
+  type Policy,
+  withCall,
+  withoutParams,
+} from "./routing.ts";
 import { leftOutCountOf, type Task, type TaskOutcome } from "./task.ts";
 import { tokensOf } from "./token-usage.ts";
 
@@ -57,7 +64,9 @@ export function markForReconcile(task: Task): Task {
 export function setOutcome(
   task: Task,
   outcome: TaskOutcome,
-  { reconcile = task.state === "received" && task.reconcile === true }: { reconcile?: boolean } = {},
+  {
+    reconcile = task.state === "received" && task.reconcile === true,
+  }: { reconcile?: boolean } = {},
 ): Transition {
   const advanced = advance(withoutParams(task), {
     state: "delivering",
@@ -65,8 +74,11 @@ export function setOutcome(
     delivery: task.delivery ?? { status: "posting" },
   });
   const concluded = reconcile ? markForReconcile(advanced) : advanced;
-  const isTooLarge = outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
-  const fitting = isTooLarge ? failedOutcome({ reason: "payload_too_large", lost: false }) : outcome;
+  const isTooLarge =
+    outcome.type === "answer" && Buffer.byteLength(JSON.stringify(concluded)) > maxRecordBytes;
+  const fitting = isTooLarge
+    ? failedOutcome({ reason: "payload_too_large", lost: false })
+    : outcome;
   return { task: { ...concluded, outcome: fitting }, effects: [wake(0)] };
 }
 
@@ -87,7 +99,10 @@ export const unavailableOutcome = failedOutcome({ reason: "unavailable", lost: f
 /** Sekisho's own code, or Slack, failed. */
 export const internalOutcome = failedOutcome({ reason: "internal", lost: false });
 
-export function setAnswer(task: Task, result: Extract<TaskResult, { status: "success" }>): Transition {
+export function setAnswer(
+  task: Task,
+  result: Extract<TaskResult, { status: "success" }>,
+): Transition {
   const { response_text: text, artifacts = [], usage } = result;
   const tokens = tokensOf(usage);
   const leftOut = leftOutCountOf(result);
@@ -106,12 +121,21 @@ export function startWaiting(
   { result, nowMs, policy }: { result: AcceptedResult; nowMs: number; policy: Policy },
 ): Transition {
   const sent = withCall(withoutParams(task), { taskId: result.task_id });
-  return schedulePoll(advance(sent, { state: "waiting", wait: noteGaps(task, result) }), { nowMs, policy });
+  return schedulePoll(advance(sent, { state: "waiting", wait: noteGaps(task, result) }), {
+    nowMs,
+    policy,
+  });
 }
 
 /** Asks the host to cancel the task. The first reason stays. */
-export function requestCancel(task: Task, cancelReason: NonNullable<Task["cancelReason"]>): Transition {
-  return { task: advance(task, { cancelReason: task.cancelReason ?? cancelReason }), effects: [{ type: "cancel" }] };
+export function requestCancel(
+  task: Task,
+  cancelReason: NonNullable<Task["cancelReason"]>,
+): Transition {
+  return {
+    task: advance(task, { cancelReason: task.cancelReason ?? cancelReason }),
+    effects: [{ type: "cancel" }],
+  };
 }
 
 /** Waits for a destination that is at its limit of concurrent calls. Nothing was sent, so this is no failure. */
@@ -176,7 +200,9 @@ export function fallBackToMrkdwn(task: Task): Transition {
 
 /** True if the session refused the call because it is about to end. Only `send` and `answer` begin work that needs a session. */
 export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailure }): boolean {
-  return error.reason === "session_ending" && error.retryable && (act === "send" || act === "answer");
+  return (
+    error.reason === "session_ending" && error.retryable && (act === "send" || act === "answer")
+  );
 }
 
 /**
@@ -190,7 +216,10 @@ export function moveToNewSession(
   if (!task.call?.isSessionNew) return { task: inNewSession(task, policy), effects: [wake(0)] };
   const isInDoubt = mayHaveArrived(task);
   const isKnown = act === "answer" || isInDoubt;
-  const { task: concluded, effects } = setOutcome(task, isInDoubt ? ambiguousOutcome : failedOutcome(error));
+  const { task: concluded, effects } = setOutcome(
+    task,
+    isInDoubt ? ambiguousOutcome : failedOutcome(error),
+  );
   // A task that is given up must not begin later.
   return { task: concluded, effects: isKnown ? [{ type: "cancel" }] : effects };
 }
@@ -202,7 +231,10 @@ const maxUnread = 4;
  * Retries after a response that is too large. It may be progress, a question or the answer, and the next one may be smaller. If none is,
  * the task fails and is canceled at the host, so that no agent keeps running unseen.
  */
-export function retryUnread(task: Task, { error, nowMs }: { error: CallFailure; nowMs: number }): Transition {
+export function retryUnread(
+  task: Task,
+  { error, nowMs }: { error: CallFailure; nowMs: number },
+): Transition {
   const again = countFailure(task, error);
   if ((again.nonTransientFailures ?? 0) < maxUnread) return retryLater(again, error, nowMs);
   return { task: setOutcome(again, failedOutcome(error)).task, effects: [{ type: "cancel" }] };
@@ -220,15 +252,26 @@ export function isPastDeadline(task: Task, nowMs: number): boolean {
 /** Adds the time in which the task waited for a person to its deadline. */
 export function extendDeadline(task: Task, nowMs: number): Task {
   const { question, call } = task;
-  if (question === undefined || question.answer !== undefined || call?.deadlineAtMs === undefined) return task;
-  return withCall(task, { deadlineAtMs: call.deadlineAtMs + Math.max(0, nowMs - question.askedAtMs) });
+  if (question === undefined || question.answer !== undefined || call?.deadlineAtMs === undefined)
+    return task;
+  return withCall(task, {
+    deadlineAtMs: call.deadlineAtMs + Math.max(0, nowMs - question.askedAtMs),
+  });
 }
 
 /** A message that waited longer than this for a worker is answered with an apology and never executed. */
 export const maxAgeMs = 24 * 3600_000;
 
 /** Uses Slack's `ts` (seconds since the epoch) or the time of receipt, whichever is earlier. An invalid `ts` counts as too old. */
-export function isTooOld({ ts, receivedAtMs, nowMs }: { ts: string; receivedAtMs: number; nowMs: number }): boolean {
+export function isTooOld({
+  ts,
+  receivedAtMs,
+  nowMs,
+}: {
+  ts: string;
+  receivedAtMs: number;
+  nowMs: number;
+}): boolean {
   const sinceMs = Math.min(Number(ts) * 1000, receivedAtMs);
   return !(nowMs - sinceMs <= maxAgeMs);
 }
@@ -253,13 +296,20 @@ export function taskRetryDelayMs(
   retryAfterMs: number | undefined,
   maxBackoffMs: number = retryCapMs,
 ): number {
-  const backoff = Math.min(retryCapMs, maxBackoffMs, retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20));
+  const backoff = Math.min(
+    retryCapMs,
+    maxBackoffMs,
+    retryBaseMs * 2 ** Math.min(Math.max(attempts - 1, 0), 20),
+  );
   return Math.max(backoff, Math.min(retryAfterMs ?? 0, mostObeyedMs));
 }
 
 /** Returns the delay before a call is repeated. A peer's `retryAfterMs` never delays it past the deadline. */
 export function againMs(task: Task, { retryAfterMs }: CallFailure, nowMs: number): number {
-  const mostMs = Math.max(taskRetryDelayMs(task.attempts, undefined), untilDeadlineMs(task, nowMs - graceMs));
+  const mostMs = Math.max(
+    taskRetryDelayMs(task.attempts, undefined),
+    untilDeadlineMs(task, nowMs - graceMs),
+  );
   return Math.min(taskRetryDelayMs(task.attempts, retryAfterMs), mostMs);
 }
 
@@ -318,7 +368,12 @@ export function noteGaps(task: Task, result: AcceptedResult): NonNullable<Task["
 /** Schedules the next poll by `pollDelay`, but not after the time by which the host must have ended the task. */
 export function schedulePoll(
   task: Task,
-  request: { nowMs: number; policy: Policy; ceilingMs?: number | undefined; leastMs?: number | undefined },
+  request: {
+    nowMs: number;
+    policy: Policy;
+    ceilingMs?: number | undefined;
+    leastMs?: number | undefined;
+  },
 ): Transition {
   const { nowMs, policy, ceilingMs, leastMs: shortestMs } = request;
   const { longPollMs, maxPollGapMs } = destinationOf(task, policy);
@@ -333,7 +388,9 @@ export function schedulePoll(
   const leastMs = Math.min(delayMs, mostMs);
   return {
     task: { ...task, wait: { ...wait, nextPollAtMs: nowMs + leastMs } },
-    effects: [wake({ delayMs: leastMs, jitterMs: Math.min(jitterMs, Math.max(0, mostMs - delayMs)) })],
+    effects: [
+      wake({ delayMs: leastMs, jitterMs: Math.min(jitterMs, Math.max(0, mostMs - delayMs)) }),
+    ],
   };
 }
 
@@ -355,11 +412,19 @@ const recordedEvents: readonly TaskEvent["type"][] = [
 ];
 
 /** Adds an entry to the history for each change of the state, and for each event of `recordedEvents`. */
-export function withHistory(step: { before: Task; after: Task; event: TaskEvent; atMs: number }): Task {
+export function withHistory(step: {
+  before: Task;
+  after: Task;
+  event: TaskEvent;
+  atMs: number;
+}): Task {
   const { before, after, event, atMs } = step;
   if (after.state === before.state && !recordedEvents.includes(event.type)) return after;
   const history = [...after.history, { atMs, event: event.type, state: after.state }];
-  return { ...after, history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history };
+  return {
+    ...after,
+    history: history.length > maxEntries ? [...history.slice(0, 1), ...history.slice(2)] : history,
+  };
 }
 
 /** Returns when the task last entered `delivering`, or undefined before that. */

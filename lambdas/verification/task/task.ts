@@ -28,7 +28,9 @@ const outcomeSchema = z.discriminatedUnion("type", [
     /** The token usage that the agent reports. */
     tokens: tokensSchema.optional(),
     /** The answer's files (`slack/messages/answer.ts`) in their order, each with Slack's id, or marked as failed. */
-    uploads: z.array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })])).optional(),
+    uploads: z
+      .array(z.union([z.object({ fileId: z.string() }), z.object({ failed: z.literal(true) })]))
+      .optional(),
     /** For each fetch that timed out, the index of its file. */
     fetchTimeouts: z.array(z.int()).optional(),
   }),
@@ -52,7 +54,11 @@ const outcomeSchema = z.discriminatedUnion("type", [
   /** A message that is tried again is gone, or cannot be read; or its `files` are gone. */
   z.object({ type: z.literal("unreadable"), files: z.literal(true).optional() }),
   /** A quota of the user, the channel or other bots is used up. `retryAtMs` is when there is room; absent for a quota of concurrent tasks. */
-  z.object({ type: z.literal("limited"), by: z.enum(["user", "channel", "bots"]), retryAtMs: z.int().optional() }),
+  z.object({
+    type: z.literal("limited"),
+    by: z.enum(["user", "channel", "bots"]),
+    retryAtMs: z.int().optional(),
+  }),
   /** A file of the message cannot be sent to the agent. */
   z.object({
     type: z.literal("file_refused"),
@@ -70,7 +76,16 @@ const outcomeSchema = z.discriminatedUnion("type", [
 ]);
 export type TaskOutcome = z.infer<typeof outcomeSchema>;
 
-const stateSchema = z.enum(["received", "queued", "announced", "sent", "waiting", "asking", "delivering", "done"]);
+const stateSchema = z.enum([
+  "received",
+  "queued",
+  "announced",
+  "sent",
+  "waiting",
+  "asking",
+  "delivering",
+  "done",
+]);
 
 /** The agent's progress as the thread shows it. */
 const shownProgressSchema = z.object({
@@ -201,7 +216,9 @@ export const callSchema = z.object({
    */
   arrival: z.enum(["none", "refused", "in_doubt"]),
   /** For each destination that the task certainly did not reach: the number of tries, and when the next one may be. */
-  undeliveredAttempts: z.record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() })).optional(),
+  undeliveredAttempts: z
+    .record(z.string(), z.object({ times: z.int(), notBeforeMs: z.int() }))
+    .optional(),
   /** The Execution zone's id of the accepted task. */
   taskId: z.string().optional(),
 });
@@ -350,12 +367,18 @@ export function queueGroupOf({ message, call }: Pick<Task, "message" | "call">):
   return call === undefined ? message.team : `${message.team}/${call.destination}`;
 }
 
-export function threadKeyOf(message: { channel: string; ts: string; threadTs?: string | undefined }): string {
+export function threadKeyOf(message: {
+  channel: string;
+  ts: string;
+  threadTs?: string | undefined;
+}): string {
   return `${message.channel}/${threadOf(message)}`;
 }
 
 /** The installation whose bot token is used for the task. */
-export function installationOf({ message: { team, enterprise } }: Pick<Task, "message">): Installation {
+export function installationOf({
+  message: { team, enterprise },
+}: Pick<Task, "message">): Installation {
   return { team, enterprise };
 }
 
@@ -373,9 +396,14 @@ export function hasFailedDelivery({ delivery }: Pick<Task, "delivery">): boolean
 }
 
 /** True if the task was canceled, or a person canceled it and nobody knows whether it has stopped. Neither is shown as a failure. */
-export function isCanceled({ outcome, cancelReason }: Pick<Task, "outcome" | "cancelReason">): boolean {
+export function isCanceled({
+  outcome,
+  cancelReason,
+}: Pick<Task, "outcome" | "cancelReason">): boolean {
   if (outcome?.type !== "failed" || outcome.lost) return false;
-  return outcome.reason === "canceled" || (outcome.reason === "ambiguous" && cancelReason === "asked");
+  return (
+    outcome.reason === "canceled" || (outcome.reason === "ambiguous" && cancelReason === "asked")
+  );
 }
 
 /** The `ts` of the message's thread, or of the thread that starts with the message. */

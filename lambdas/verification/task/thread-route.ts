@@ -33,7 +33,8 @@ export function decideRoute(request: {
   const routes = request.routes.filter(({ by }) => by !== task.id);
   const current = routes.findLast((earlier) => Number(earlier.ts) <= Number(ts));
   const isNamed = matching?.hasWord === true && matching.key !== current?.key;
-  const remaining = current === undefined || isNamed ? [] : remainingDestinations({ current, usable, policy });
+  const remaining =
+    current === undefined || isNamed ? [] : remainingDestinations({ current, usable, policy });
   if (current !== undefined && remaining.length > 0) {
     const reading = findReadable({ routes, current, destinations: remaining, usable });
     return { routes, route: { key: current.key, destinations: remaining, ...reading } };
@@ -45,7 +46,9 @@ export function decideRoute(request: {
   const all = [...routes, chosen].sort((a, b) => Number(a.ts) - Number(b.ts));
   const reading = findReadable({ routes: all, current: chosen, destinations, usable });
   const readable = [...destinations, ...(reading.alsoReads ?? [])];
-  const isAnew = !routes.every((earlier) => earlier.destinations.every((name) => readable.includes(name)));
+  const isAnew = !routes.every((earlier) =>
+    earlier.destinations.every((name) => readable.includes(name)),
+  );
   return {
     routes: all.length > maxRoutes ? [...all.slice(0, 1), ...all.slice(1 - maxRoutes)] : all,
     route: {
@@ -93,7 +96,9 @@ function findReadable(request: {
 }): Pick<TaskRoute, "alsoReads" | "omitsUnmarked"> {
   const { routes, current, destinations, usable } = request;
   const sharing = usable.flatMap(({ key, sharesHistory }) => (sharesHistory ? [key] : []));
-  const shared = routes.filter(({ key }) => sharing.includes(key)).flatMap((route) => route.destinations);
+  const shared = routes
+    .filter(({ key }) => sharing.includes(key))
+    .flatMap((route) => route.destinations);
   const readable = new Set([...destinations, ...current.destinations, ...shared]);
   const alsoReads = [...readable].filter((name) => !destinations.includes(name));
   const [first = current] = routes;
@@ -105,17 +110,24 @@ function findReadable(request: {
  * True if the task's agent may read an answer of the destination. Without `destination` it is an answer of version 1.0.0, which does not say
  * whose it is.
  */
-export function mayReadAnswer(route: TaskRoute | undefined, destination: string | undefined): boolean {
+export function mayReadAnswer(
+  route: TaskRoute | undefined,
+  destination: string | undefined,
+): boolean {
   if (route === undefined) return true;
   if (destination === undefined) return route.omitsUnmarked === undefined;
-  return route.destinations.includes(destination) || route.alsoReads?.includes(destination) === true;
+  return (
+    route.destinations.includes(destination) || route.alsoReads?.includes(destination) === true
+  );
 }
 
 /** Returns the route of a thread whose record is of version 1.0.0, by the destination of its first task. */
 export function routeOfFirstTask(first: Task, policy: Policy): ThreadRoute | undefined {
   const { call, message, id } = first;
   if (call === undefined) return undefined;
-  const fitting = policy.routesOf(message).filter(({ destinations }) => destinations.includes(call.destination));
+  const fitting = policy
+    .routesOf(message)
+    .filter(({ destinations }) => destinations.includes(call.destination));
   const route = matchRoute(fitting) ?? fitting[0];
   return route && { key: route.key, destinations: [call.destination], ts: tsOf(first), by: id };
 }

@@ -61,8 +61,20 @@ export function emptyThread({ id }: { id: string }): Thread {
 }
 
 /** Returns the ids of the tasks that this one waits for: those that have begun, and those with an earlier message. */
-export function tasksBefore({ thread, task, nowMs }: { thread: Thread; task: Named; nowMs: number }): string[] {
-  const own = thread.tasks.find(({ id }) => id === task.id) ?? { id: task.id, ts: tsOf(task), begun: false };
+export function tasksBefore({
+  thread,
+  task,
+  nowMs,
+}: {
+  thread: Thread;
+  task: Named;
+  nowMs: number;
+}): string[] {
+  const own = thread.tasks.find(({ id }) => id === task.id) ?? {
+    id: task.id,
+    ts: tsOf(task),
+    begun: false,
+  };
   if (own.begun) return [];
   return thread.tasks
     .filter((other) => other.id !== own.id && other.untilMs > nowMs && !other.parallel)
@@ -96,10 +108,19 @@ export function addToThread({
 }): { thread: Thread; position: Omit<ThreadPosition, "routes"> } | undefined {
   const known = thread.tasks.find(({ id }) => id === task.id);
   const others = thread.tasks
-    .map((other) => ({ ...other, untilMs: Math.min(other.untilMs, releasedAtMs.get(other.id) ?? other.untilMs) }))
+    .map((other) => ({
+      ...other,
+      untilMs: Math.min(other.untilMs, releasedAtMs.get(other.id) ?? other.untilMs),
+    }))
     .filter(({ id, untilMs }) => id !== task.id && untilMs > nowMs);
   if (known === undefined && others.length >= maxTasks) return undefined;
-  const own = known ?? { id: task.id, ts: tsOf(task), begun: false, parallel, untilMs: nowMs + maxAgeMs };
+  const own = known ?? {
+    id: task.id,
+    ts: tsOf(task),
+    begun: false,
+    parallel,
+    untilMs: nowMs + maxAgeMs,
+  };
   const before = others.filter((other) => other.begun || (!own.begun && isEarlier(other, own)));
   const waitsFor = own.begun || parallel ? [] : before.filter((other) => !other.parallel);
   const begins = waitsFor.length === 0;
@@ -110,16 +131,30 @@ export function addToThread({
       ...thread,
       ...rememberAsked(thread, [...others, own]),
       ...(routes && { routes: [...routes] }),
-      sinceTs: thread.sinceTs !== undefined && Number(thread.sinceTs) < Number(own.ts) ? thread.sinceTs : own.ts,
+      sinceTs:
+        thread.sinceTs !== undefined && Number(thread.sinceTs) < Number(own.ts)
+          ? thread.sinceTs
+          : own.ts,
       tasks: [...before, placed, ...after],
       expiresAtMs: nowMs + recordLifeMs,
     },
-    position: { queuePosition: waitsFor.length, freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)) },
+    position: {
+      queuePosition: waitsFor.length,
+      freeAtMs: Math.max(nowMs, ...waitsFor.map(({ untilMs }) => untilMs)),
+    },
   };
 }
 
 /** Removes the task. `next` is the id of the task that may now begin. */
-export function removeFromThread({ thread, id, nowMs }: { thread: Thread; id: string; nowMs: number }): {
+export function removeFromThread({
+  thread,
+  id,
+  nowMs,
+}: {
+  thread: Thread;
+  id: string;
+  nowMs: number;
+}): {
   thread: Thread;
   next: string | undefined;
 } {
@@ -133,14 +168,29 @@ export function removeFromThread({ thread, id, nowMs }: { thread: Thread; id: st
 }
 
 /** Moves the tasks that asked a person and are not among `remaining` to `asked`. */
-function rememberAsked({ tasks, asked = [] }: Thread, remaining: readonly { id: string }[]): Pick<Thread, "asked"> {
-  const gone = tasks.filter(({ id, asks }) => asks && !remaining.some((other) => other.id === id)).map(({ id }) => id);
+function rememberAsked(
+  { tasks, asked = [] }: Thread,
+  remaining: readonly { id: string }[],
+): Pick<Thread, "asked"> {
+  const gone = tasks
+    .filter(({ id, asks }) => asks && !remaining.some((other) => other.id === id))
+    .map(({ id }) => id);
   return gone.length === 0 ? {} : { asked: [...asked, ...gone].slice(-maxAsked) };
 }
 
 /** Marks that the task asks a person, and extends its hold of the thread. */
-export function holdThread({ thread, id, untilMs }: { thread: Thread; id: string; untilMs: number }): Thread {
-  const tasks = thread.tasks.map((task) => (task.id === id ? { ...task, untilMs, asks: true as const } : task));
+export function holdThread({
+  thread,
+  id,
+  untilMs,
+}: {
+  thread: Thread;
+  id: string;
+  untilMs: number;
+}): Thread {
+  const tasks = thread.tasks.map((task) =>
+    task.id === id ? { ...task, untilMs, asks: true as const } : task,
+  );
   return { ...thread, tasks, expiresAtMs: Math.max(thread.expiresAtMs, untilMs) };
 }
 
@@ -148,7 +198,10 @@ export function holdThread({ thread, id, untilMs }: { thread: Thread; id: string
 export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly string[] }): Thread {
   const isNew = (task: Thread["tasks"][number]) => ids.includes(task.id) && !task.canceled;
   if (!thread.tasks.some(isNew)) return thread;
-  return { ...thread, tasks: thread.tasks.map((task) => (isNew(task) ? { ...task, canceled: true } : task)) };
+  return {
+    ...thread,
+    tasks: thread.tasks.map((task) => (isNew(task) ? { ...task, canceled: true } : task)),
+  };
 }
 
 /**
@@ -158,7 +211,9 @@ export function markCanceled({ thread, ids }: { thread: Thread; ids: readonly st
 export function findAskingTasks(query: { thread: Thread; id: string; nowMs: number }): AskingTasks {
   const { thread, nowMs } = query;
   if (thread.tasks.some(({ id }) => id === query.id)) return { now: [], before: [] };
-  const now = thread.tasks.filter(({ asks, untilMs }) => asks === true && untilMs > nowMs).map(({ id }) => id);
+  const now = thread.tasks
+    .filter(({ asks, untilMs }) => asks === true && untilMs > nowMs)
+    .map(({ id }) => id);
   return { now, before: thread.asked ?? [] };
 }
 

@@ -13,7 +13,13 @@ export type TokenUsage = z.infer<typeof tokensSchema>;
 /** The names of token counts in common model APIs, in lower case, without dashes and underscores. */
 const tokenNames = {
   input: ["inputtokens", "prompttokens", "inputtokencount", "prompttokencount", "promptevalcount"],
-  output: ["outputtokens", "completiontokens", "outputtokencount", "candidatestokencount", "evalcount"],
+  output: [
+    "outputtokens",
+    "completiontokens",
+    "outputtokencount",
+    "candidatestokencount",
+    "evalcount",
+  ],
   total: ["totaltokens", "totaltokencount"],
 } as const;
 
@@ -21,12 +27,16 @@ const tokenNames = {
  * Reads token counts from the usage that an agent reports, by the usual names. Undefined without any count. A missing total is the sum
  * of input and output.
  */
-export function tokensOf(usage: Readonly<Record<string, unknown>> | undefined): TokenUsage | undefined {
+export function tokensOf(
+  usage: Readonly<Record<string, unknown>> | undefined,
+): TokenUsage | undefined {
   if (usage === undefined) return undefined;
   const counts = new Map(
     Object.entries(usage).flatMap(([name, value]) => {
       const count = countSchema.safeParse(value).data;
-      return count === undefined ? [] : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
+      return count === undefined
+        ? []
+        : [[name.toLowerCase().replaceAll(/[-_]/g, ""), count] as const];
     }),
   );
   const countOf = (known: readonly string[]) =>

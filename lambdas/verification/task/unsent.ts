@@ -10,7 +10,13 @@ import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delive
 import type { Delay, EventOf, MessageRead } from "./events.ts";
 import type { UserFile } from "./messages.ts";
 import { readAgentText, withParams } from "./params.ts";
-import { chooseDestination, destinationOf, leadsElsewhere, type Policy, withCall } from "./routing.ts";
+import {
+  chooseDestination,
+  destinationOf,
+  leadsElsewhere,
+  type Policy,
+  withCall,
+} from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import { toSlackDocument } from "./slack-documents.ts";
 import {
@@ -50,10 +56,12 @@ export function onPermitted(
   const refused: TaskOutcome = { type: "refused", ...(isExternal ? { external: true } : {}) };
   if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, refused);
   // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
-  if (isOutdated(task, nowMs) && !message.unaddressed) return setOutcome(known, { type: "too_old" });
+  if (isOutdated(task, nowMs) && !message.unaddressed)
+    return setOutcome(known, { type: "too_old" });
   // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
   const isBot = message.botIds !== undefined;
-  if (!isBot && isCancelWord(message.text)) return { task: known, effects: [{ type: "cancel_thread" }] };
+  if (!isBot && isCancelWord(message.text))
+    return { task: known, effects: [{ type: "cancel_thread" }] };
   if (isToBeRead(task)) return { task: known, effects: [{ type: "read_message" }] };
   const { threadTs, command } = message;
   if (threadTs === undefined || command || isBot) return acceptMessage(known, { nowMs, policy });
@@ -67,24 +75,38 @@ function isToBeRead({ retryOf, message: { about, text, files } }: Task): boolean
 }
 
 /** In a thread that waits for a reply, the message is that reply and never a new task. */
-export function onReplyGiven(task: Task, { decision, nowMs }: EventOf<"reply_given">, policy: Policy): Transition {
+export function onReplyGiven(
+  task: Task,
+  { decision, nowMs }: EventOf<"reply_given">,
+  policy: Policy,
+): Transition {
   const isSilent = task.message.unaddressed === true;
   if (decision === "taken") return ignore(task);
   if (decision === "none")
-    return isSilent && !policy.threadReplies ? ignore(task) : acceptMessage(task, { nowMs, policy });
+    return isSilent && !policy.threadReplies
+      ? ignore(task)
+      : acceptMessage(task, { nowMs, policy });
   if (isSilent) return ignore(task);
   if (decision === "not_yours") return turnAway(task, { type: "not_yours" });
   return turnAway(task, failedOutcome({ reason: "invalid_params", lost: false }));
 }
 
 /** Continues with the current text and files of a message that is tried again, or that a person asks about. */
-export function onMessageRead(task: Task, read: EventOf<"message_read">, policy: Policy): Transition {
+export function onMessageRead(
+  task: Task,
+  read: EventOf<"message_read">,
+  policy: Policy,
+): Transition {
   if (task.message.about !== undefined) return onAboutRead(task, read, policy);
   if ("lack" in read) {
-    return setOutcome(task, { type: "unreadable", ...(read.lack === "files" && { files: true as const }) });
+    return setOutcome(task, {
+      type: "unreadable",
+      ...(read.lack === "files" && { files: true as const }),
+    });
   }
   const { text, nowMs } = read;
-  if (task.message.botIds === undefined && isCancelWord(text)) return { task, effects: [{ type: "cancel_thread" }] };
+  if (task.message.botIds === undefined && isCancelWord(text))
+    return { task, effects: [{ type: "cancel_thread" }] };
   if (task.message.unaddressed && !policy.threadReplies) return ignore(task);
   return acceptMessage({ ...task, message: withNewest(task.message, read) }, { nowMs, policy });
 }
@@ -100,7 +122,10 @@ function onAboutRead(task: Task, read: EventOf<"message_read">, policy: Policy):
     return endUnread(task, { type: "unreadable", ...(isWithoutFiles && { files: true as const }) });
   }
   const { nowMs } = read;
-  return acceptMessage({ ...task, message: withAbout({ ...message, about }, read) }, { nowMs, policy });
+  return acceptMessage(
+    { ...task, message: withAbout({ ...message, about }, read) },
+    { nowMs, policy },
+  );
 }
 
 /** A retry is answered in the thread, where its button was. Whoever uses the shortcut is told privately. */
@@ -110,7 +135,10 @@ function endUnread(task: Task, outcome: TaskOutcome): Transition {
 }
 
 /** The message with the text and the files of the one that it is about. */
-function withAbout(message: Task["message"], read: Exclude<MessageRead, { lack: string }>): Task["message"] {
+function withAbout(
+  message: Task["message"],
+  read: Exclude<MessageRead, { lack: string }>,
+): Task["message"] {
   const { files: _files, sharedFiles: _shared, ...rest } = message;
   const instruction = message.about?.instruction.trim() ?? "";
   return {
@@ -128,7 +156,10 @@ function filesOf({ files, sharedFiles = [] }: Exclude<MessageRead, { lack: strin
 }
 
 /** The message as it is in Slack now. */
-function withNewest(message: Task["message"], read: Exclude<MessageRead, { lack: string }>): Task["message"] {
+function withNewest(
+  message: Task["message"],
+  read: Exclude<MessageRead, { lack: string }>,
+): Task["message"] {
   if (message.about !== undefined) return withAbout(message, read);
   const { files: _files, sharedFiles: _shared, hadFiles: _hadFiles, ...rest } = message;
   return { ...rest, text: read.text, ...filesOf(read) };
@@ -151,14 +182,19 @@ export function findRefusal(message: Task["message"], policy: Policy): TaskOutco
 }
 
 /** Accepts the message as a task: checks age, text and destination, then counts it in the quotas. */
-function acceptMessage(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
+function acceptMessage(
+  task: Task,
+  { nowMs, policy }: { nowMs: number; policy: Policy },
+): Transition {
   if (isOutdated(task, nowMs)) return setOutcome(task, { type: "too_old" });
-  if (policy.helpWord && asksForHelp(task.message)) return { task, effects: [{ type: "write_help" }] };
+  if (policy.helpWord && asksForHelp(task.message))
+    return { task, effects: [{ type: "write_help" }] };
   const refusal = findRefusal(task.message, policy);
   if (refusal !== undefined && mayGetFiles(task)) return { task, effects: [wake(lateFilesMs)] };
   if (refusal !== undefined) return turnAway(task, refusal);
   // In a thread the message may have no route of its own, because it follows the thread's.
-  const directed = chooseDestination(task, policy) ?? (task.message.threadTs === undefined ? undefined : task);
+  const directed =
+    chooseDestination(task, policy) ?? (task.message.threadTs === undefined ? undefined : task);
   if (directed === undefined) return onNoRoute(task);
   const untilMs = nowMs + maxAgeMs + destinationOf(directed, policy).deadlineMs;
   return { task: directed, effects: [{ type: "charge", untilMs }] };
@@ -170,7 +206,8 @@ const lateFilesMs = 2000;
 /** True for a mention of nothing but the bot, until it has waited once. Of a channel's message Slack tells twice, once perhaps without its files. */
 function mayGetFiles({ message, retryOf, wakeSeq }: Task): boolean {
   const { text, direct, command, about, editedTs } = message;
-  const isMention = !direct && !command && about === undefined && retryOf === undefined && editedTs === undefined;
+  const isMention =
+    !direct && !command && about === undefined && retryOf === undefined && editedTs === undefined;
   return isMention && text === "" && wakeSeq === 0;
 }
 
@@ -183,11 +220,18 @@ export function onCharged(task: Task, { over }: EventOf<"charged">, policy: Poli
   if (over !== undefined) return turnAway(task, { type: "limited", ...over });
   if (!needsThread(task)) return requestThreadPosition(task);
   const { reconcile = false } = task;
-  return { task, effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }] };
+  return {
+    task,
+    effects: [{ type: "open_thread", privately: policy.commandsPrivately, reconcile }],
+  };
 }
 
 /** The deadline counts from now on if no task is before this one. */
-export function onThreadJoined(task: Task, event: EventOf<"thread_joined">, policy: Policy): Transition {
+export function onThreadJoined(
+  task: Task,
+  event: EventOf<"thread_joined">,
+  policy: Policy,
+): Transition {
   const placed = placeInThread(task, event, policy);
   if (placed === undefined) return onNoRoute(task);
   const { queuePosition, nowMs } = event;
@@ -208,14 +252,20 @@ export function onNoRoute(task: Task): Transition {
 export function onAnnounced(task: Task, { ts, nowMs }: EventOf<"announced">): Transition {
   const state = task.queuePosition === 0 ? "announced" : "queued";
   // A waiting task looks again at once, because the task before it may have left before this one was waiting.
-  return { task: advance(task, { placeholder: { ts, postedAtMs: nowMs }, state }), effects: [wake(0)] };
+  return {
+    task: advance(task, { placeholder: { ts, postedAtMs: nowMs }, state }),
+    effects: [wake(0)],
+  };
 }
 
 /**
  * The thread's tasks were asked to end. If there are none, a message that does not mention the bot gets no answer. If an earlier message
  * had canceled them, only the writer is notified. If an earlier try of this message canceled them, the answer goes in the thread.
  */
-export function onThreadCanceled(task: Task, { count, isRepeated }: EventOf<"thread_canceled">): Transition {
+export function onThreadCanceled(
+  task: Task,
+  { count, isRepeated }: EventOf<"thread_canceled">,
+): Transition {
   if (count === 0 && task.message.unaddressed) return ignore(task);
   const isNews = (count > 0 && !isRepeated) || task.reconcile === true;
   return (isNews ? setOutcome : turnAway)(task, { type: "canceling", count });
@@ -271,7 +321,11 @@ export function requestThreadPosition(task: Task): Transition {
 }
 
 /** The task begins, and its deadline counts, once no other task is before it. */
-export function onQueuePosition(task: Task, event: EventOf<"thread_joined">, policy: Policy): Transition {
+export function onQueuePosition(
+  task: Task,
+  event: EventOf<"thread_joined">,
+  policy: Policy,
+): Transition {
   const placed = placeInThread(task, event, policy);
   if (placed === undefined) return onNoRouteQueued(task);
   const { queuePosition, freeAtMs, nowMs } = event;
@@ -290,8 +344,17 @@ function startDeadline(task: Task, nowMs: number, policy: Policy): Task {
  * Returns the delay before the next look at the thread. A waiting task gets a `thread_free` message when its turn comes. If that message
  * is lost, the task still looks often enough to notice that the one before it has an outcome.
  */
-export function turnDelay({ freeAtMs, nowMs }: { freeAtMs: number; nowMs: number }): Required<Delay> {
-  return { delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, threadReleaseMs), jitterMs: 10_000 };
+export function turnDelay({
+  freeAtMs,
+  nowMs,
+}: {
+  freeAtMs: number;
+  nowMs: number;
+}): Required<Delay> {
+  return {
+    delayMs: Math.min(Math.max(freeAtMs - nowMs, 0) + 1000, threadReleaseMs),
+    jitterMs: 10_000,
+  };
 }
 
 /** Posts the failure in the thread, because the task has a placeholder already. */
@@ -304,17 +367,24 @@ export function onNoRouteQueued(task: Task): Transition {
 }
 
 /** Gathers the context first, then sends the task once its params are in the record. */
-export function onWokenAnnounced(task: Task, { nowMs }: EventOf<"woken">, policy: Policy): Transition {
+export function onWokenAnnounced(
+  task: Task,
+  { nowMs }: EventOf<"woken">,
+  policy: Policy,
+): Transition {
   if (isPastDeadline(task, nowMs)) return setOutcome(task, unavailableOutcome);
   if (task.call?.params !== undefined) return sendTask(advance(task, {}), { nowMs, policy });
-  if (beginsInOneConversation(task, policy)) return { task, effects: [{ type: "prepare", history: "direct_message" }] };
+  if (beginsInOneConversation(task, policy))
+    return { task, effects: [{ type: "prepare", history: "direct_message" }] };
   if (hasContext(task, policy)) return { task, effects: [{ type: "prepare" }] };
   return sendTask(advance(withParams(task, {}, policy), {}), { nowMs, policy });
 }
 
 /** True for a message outside of a thread in a direct message that is one conversation. */
 function beginsInOneConversation({ message }: Task, { oneDirectConversation }: Policy): boolean {
-  return oneDirectConversation && message.direct && message.threadTs === undefined && !message.command;
+  return (
+    oneDirectConversation && message.direct && message.threadTs === undefined && !message.command
+  );
 }
 
 /** True if the message may have a history, files or a context to send, or another text than before. */
@@ -330,7 +400,10 @@ function hasContext(task: Task, policy: Policy): boolean {
  * itself, which is not that of a retry, or of a task that is about the message.
  */
 export function isToBeReadAgain({ message, retryOf, history }: Task): boolean {
-  return (message.about !== undefined || retryOf !== undefined) && history.some(({ state }) => state === "queued");
+  return (
+    (message.about !== undefined || retryOf !== undefined) &&
+    history.some(({ state }) => state === "queued")
+  );
 }
 
 /** The placeholder no longer says that the task waits. */
@@ -342,7 +415,11 @@ export function onTurnShown(task: Task, event: EventOf<"progress_shown">): Trans
  * Fails the task unless all of its files were read, because without one of them the message could mean something else. A message that was
  * read again counts as it is now: an edit or a deletion while the task waited takes effect.
  */
-export function onPrepared(waited: Task, { context }: EventOf<"prepared">, policy: Policy): Transition {
+export function onPrepared(
+  waited: Task,
+  { context }: EventOf<"prepared">,
+  policy: Policy,
+): Transition {
   const { newest } = context;
   const { message } = waited;
   if (newest !== undefined && "lack" in newest && newest.lack === "files") {
@@ -350,8 +427,12 @@ export function onPrepared(waited: Task, { context }: EventOf<"prepared">, polic
   }
   // A bot cancels nothing, and neither does a message that a person asks about.
   const mayCancel = message.about === undefined && message.botIds === undefined;
-  const isTakenBack = newest !== undefined && ("lack" in newest || (mayCancel && isCancelWord(newest.text)));
-  if (isTakenBack) return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), { reconcile: true });
+  const isTakenBack =
+    newest !== undefined && ("lack" in newest || (mayCancel && isCancelWord(newest.text)));
+  if (isTakenBack)
+    return setOutcome(waited, failedOutcome({ reason: "canceled", lost: false }), {
+      reconcile: true,
+    });
   const task = newest === undefined ? waited : { ...waited, message: withNewest(message, newest) };
   const refusal = findRefusal(task.message, policy);
   if (refusal !== undefined) return setOutcome(task, refusal);
@@ -368,7 +449,11 @@ export function onFileRefused(task: Task, { outcome }: EventOf<"file_refused">):
 }
 
 /** The history or the files could not be read. The task goes on without the history, and fails without its files. */
-export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, policy: Policy): Transition {
+export function onPrepareFailed(
+  task: Task,
+  event: EventOf<"slack_failed">,
+  policy: Policy,
+): Transition {
   const { again, isTerminal } = countSlackFailure(task, event);
   if (!isTerminal && again.attempts < maxContextTries) return retrySlack(again, event);
   const [file] = task.message.files ?? [];
@@ -378,5 +463,10 @@ export function onPrepareFailed(task: Task, event: EventOf<"slack_failed">, poli
 
 function missingFileOutcome({ name, mimetype }: UserFile): TaskOutcome {
   const detail = toSlackDocument(mimetype);
-  return { type: "file_refused", why: "not_to_be_had", name, ...(detail !== undefined && { detail }) };
+  return {
+    type: "file_refused",
+    why: "not_to_be_had",
+    name,
+    ...(detail !== undefined && { detail }),
+  };
 }

@@ -46,11 +46,19 @@ export function onWokenWaiting(
   // A worker that died may have begun a stream.
   const known = resumed ? markStreamInDoubt(task, policy) : task;
   if (isPastDeadline(task, nowMs - graceMs)) return requestCancel(known, "deadline");
-  const wait = { ...waitOf(task), polls: Math.max(waitOf(task).polls, carried) + 1, polledAtMs: nowMs };
+  const wait = {
+    ...waitOf(task),
+    polls: Math.max(waitOf(task).polls, carried) + 1,
+    polledAtMs: nowMs,
+  };
   return { task: { ...known, wait }, effects: [{ type: "poll", by: "task_id" }] };
 }
 
-export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"answered">, policy: Policy): Transition {
+export function onAnsweredWaiting(
+  entered: Task,
+  { nowMs, result }: EventOf<"answered">,
+  policy: Policy,
+): Transition {
   const task = inKnownSession(entered);
   if (result.status === "success") return setAnswer(task, result);
   if (result.status === "input_required") return startAsking(task, { result, nowMs, policy });
@@ -58,14 +66,19 @@ export function onAnsweredWaiting(entered: Task, { nowMs, result }: EventOf<"ans
   const step = goOnWaiting(accepted, { result, nowMs, policy });
   // The time of a poll with a large answer is stored, because a push must not bring the next one forward.
   const isLarge = waitOf(step.task).minPollGapMs !== undefined;
-  const isNothingNew = !isLarge && isSameCall(entered, accepted) && step.task.progress === entered.progress;
+  const isNothingNew =
+    !isLarge && isSameCall(entered, accepted) && step.task.progress === entered.progress;
   return isNothingNew ? withCarriedPolls(step) : step;
 }
 
 /** True if the poll says of the call what the record says. */
 function isSameCall(before: Task, after: Task): boolean {
   const hasFailed = before.attempts > 0 || (before.nonTransientFailures ?? 0) > 0;
-  return !hasFailed && before.call?.taskId === after.call?.taskId && before.call?.isSessionNew === undefined;
+  return (
+    !hasFailed &&
+    before.call?.taskId === after.call?.taskId &&
+    before.call?.isSessionNew === undefined
+  );
 }
 
 const storedEveryPolls = 10;
@@ -104,12 +117,23 @@ function goOnWaiting(
   const { progress } = result;
   const polled: Task = { ...task, wait: noteGaps(task, result) };
   if (progress === undefined || !isNews(task, progress)) {
-    return schedulePoll(polled, { nowMs, policy, ceilingMs: silentGapMs(polled, { nowMs, policy }) });
+    return schedulePoll(polled, {
+      nowMs,
+      policy,
+      ceilingMs: silentGapMs(polled, { nowMs, policy }),
+    });
   }
   if (nowMs < nextEditAtMs(task)) return pollAfterNews(markUnshown(polled), { nowMs, policy });
   const { percent, steps, partial_text: partialText } = progress;
   const text = progress.text?.slice(0, maxTextLength);
-  const next = { text, percent, steps, partialText, shownAtMs: nowMs, inDoubt: task.progress?.inDoubt };
+  const next = {
+    text,
+    percent,
+    steps,
+    partialText,
+    shownAtMs: nowMs,
+    inDoubt: task.progress?.inDoubt,
+  };
   return { task: { ...polled, progress: next }, effects: [{ type: "show_progress" }] };
 }
 
@@ -138,7 +162,11 @@ function isNews({ progress }: Task, news: NonNullable<AcceptedResult["progress"]
   );
 }
 
-export function onProgressShown(task: Task, event: EventOf<"progress_shown">, policy: Policy): Transition {
+export function onProgressShown(
+  task: Task,
+  event: EventOf<"progress_shown">,
+  policy: Policy,
+): Transition {
   if (event.shown.isStopped) return requestCancel(withShownProgress(task, event), "asked");
   return pollAfterNews(withShownProgress(task, event), { nowMs: event.nowMs, policy });
 }
@@ -161,7 +189,10 @@ export function withShownProgress(task: Task, { shown, nowMs }: EventOf<"progres
  * Polls soon after news, because a person may watch the progress, but not before the thread may be changed again. Where that is more than a
  * second away, it polls before, because the answer may be there.
  */
-function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): Transition {
+function pollAfterNews(
+  task: Task,
+  { nowMs, policy }: { nowMs: number; policy: Policy },
+): Transition {
   const longestMs = destinationOf(task, policy).longPollMs > 0 ? 0 : newsGapMs;
   const untilEditMs = nextEditAtMs(task) - nowMs;
   const turnMs = task.progress?.isUnshown ? untilEditMs : longestMs;
@@ -171,7 +202,10 @@ function pollAfterNews(task: Task, { nowMs, policy }: { nowMs: number; policy: P
 }
 
 /** The longest gap after a poll that brought no news. A destination that held the poll to its end may hold the next one at once. */
-function silentGapMs(task: Task, { nowMs, policy }: { nowMs: number; policy: Policy }): number | undefined {
+function silentGapMs(
+  task: Task,
+  { nowMs, policy }: { nowMs: number; policy: Policy },
+): number | undefined {
   const { longPollMs } = destinationOf(task, policy);
   const heldMs = nowMs - (waitOf(task).polledAtMs ?? nowMs);
   return longPollMs > 0 && heldMs >= longPollMs ? 0 : writingGapMs(task, nowMs);
@@ -193,12 +227,17 @@ export function markStreamInDoubt(task: Task, policy: Policy): Task {
 }
 
 /** A poll is safe to repeat, so only the end of the task, or a host that does not know it, ends the wait before the deadline. */
-export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed">, policy: Policy): Transition {
+export function onPollFailed(
+  task: Task,
+  { nowMs, error }: EventOf<"call_failed">,
+  policy: Policy,
+): Transition {
   if (error.unread) return retryUnread(task, { error, nowMs });
   // A peer at another address that does not know the task says nothing about the one that took it.
   const isForeign = error.reason === "task_not_found" && hasMoved(task, policy);
   if (isForeign) return setOutcome(task, ambiguousOutcome);
-  if (isEndOfTask(error) || error.reason === "task_not_found") return setOutcome(task, failedOutcome(error));
+  if (isEndOfTask(error) || error.reason === "task_not_found")
+    return setOutcome(task, failedOutcome(error));
   const again = countFailure(task, error);
   // An unreachable peer may come back. One that rejects our credentials or breaks the contract is unlikely to recover.
   if ((again.nonTransientFailures ?? 0) >= maxAttempts) {
@@ -206,7 +245,10 @@ export function onPollFailed(task: Task, { nowMs, error }: EventOf<"call_failed"
   }
   const mostMs = untilDeadlineMs(task, nowMs - graceMs);
   const maxBackoffMs = Math.floor(destinationOf(task, policy).maxPollGapMs / 1.5);
-  const delayMs = Math.min(taskRetryDelayMs(again.attempts, error.retryAfterMs, maxBackoffMs), mostMs);
+  const delayMs = Math.min(
+    taskRetryDelayMs(again.attempts, error.retryAfterMs, maxBackoffMs),
+    mostMs,
+  );
   // With jitter, so that the tasks of an unreachable host do not poll it at the same moment.
   return { task: again, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 2) })] };
 }

@@ -39,7 +39,10 @@ export function createRedirectProblem({ status, location, sent }: Redirect): Pee
   const target = location === undefined ? undefined : describeTarget(location, sent);
   const where = target === undefined ? "elsewhere" : `to ${target}`;
   const message = `It redirects ${where} (HTTP ${status}), and redirects are not followed. Set the url to the final address.`;
-  return new PeerProblem("ResponseRedirects", message, { status, isRefusal: refusingRedirects.includes(status) });
+  return new PeerProblem("ResponseRedirects", message, {
+    status,
+    isRefusal: refusingRedirects.includes(status),
+  });
 }
 
 const maxTargetLength = 300;
@@ -51,10 +54,14 @@ function describeTarget(location: string, sent: Redirect["sent"]): string | unde
   const url = parseUrl(location, sent?.url.href);
   if (url === null || !/^https?:$/.test(url.protocol)) return undefined;
   const words = Object.values(sent?.headers ?? {}).flatMap((value) => value.split(/[\s,;=]+/));
-  const secrets = words.filter((word) => word.length >= minSecretLength).map((word) => word.toLowerCase());
+  const secrets = words
+    .filter((word) => word.length >= minSecretLength)
+    .map((word) => word.toLowerCase());
   const target = url.origin === sent?.url.origin ? url.pathname : `${url.origin}${url.pathname}`;
   const plain = `${target} ${decode(target)}`.toLowerCase();
-  return secrets.some((secret) => plain.includes(secret)) ? undefined : truncate(sanitizeLine(target), maxTargetLength);
+  return secrets.some((secret) => plain.includes(secret))
+    ? undefined
+    : truncate(sanitizeLine(target), maxTargetLength);
 }
 
 function decode(address: string): string {
@@ -77,7 +84,10 @@ export function createTypeProblem({ status, headers }: UnreadableHead): PeerProb
 }
 
 /** For a response that is no JSON-RPC. */
-export function createResponseProblem(response: { status?: number | undefined; body: Uint8Array }): PeerProblem {
+export function createResponseProblem(response: {
+  status?: number | undefined;
+  body: Uint8Array;
+}): PeerProblem {
   const { status, body } = response;
   const note = status === undefined ? "" : ` (HTTP ${status})`;
   if (status === undefined || status < 400) {
@@ -150,7 +160,8 @@ function describeEnvelope(value: unknown): string {
   const isSent = (member: unknown) => member !== undefined && member !== null;
   if (isSent(error)) {
     const path = errorObjectSchema.safeParse(error).error?.issues[0]?.path ?? [];
-    if (path.length > 0 || !isJsonObject(error)) return `its member "${["error", ...path].join(".")}" is malformed`;
+    if (path.length > 0 || !isJsonObject(error))
+      return `its member "${["error", ...path].join(".")}" is malformed`;
     if (isSent(value.result)) return 'it has both "result" and "error"';
   } else if (value.result === undefined) return 'it has neither "result" nor "error"';
   return typeof id === "string" || typeof id === "number"

@@ -50,6 +50,7 @@ export function createEventCollector({ maxBytes }: { maxBytes: number }): {
 
 function isResponse(json: unknown): boolean {
   if (!isJsonObject(json) || json.jsonrpc !== "2.0") return false;
-  const isNotification = json.method !== undefined && json.result === undefined && json.error === undefined;
+  const isNotification =
+    json.method !== undefined && json.result === undefined && json.error === undefined;
   return !isNotification;
 }

@@ -2,7 +2,11 @@
 
 import type { IncomingHttpHeaders } from "node:http";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import { type JsonRpcErrorObject, type JsonRpcResponse, responseSchema } from "../../../contracts/envelope.ts";
+import {
+  type JsonRpcErrorObject,
+  type JsonRpcResponse,
+  responseSchema,
+} from "../../../contracts/envelope.ts";
 import { decodeError, foreignIssues } from "../../../contracts/error-data.ts";
 import { type ClientReason, type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
 import {
@@ -43,7 +47,10 @@ export function readResponse<M extends MethodName>(request: {
   dialect: Dialect;
 }): ResultOf<M> {
   const { response, method, params, id, requestId, dialect } = request;
-  const envelope = parseEnvelope({ body: response.body, repairs: dialect === "a2a" || dialect === "a2a-0.3" });
+  const envelope = parseEnvelope({
+    body: response.body,
+    repairs: dialect === "a2a" || dialect === "a2a-0.3",
+  });
   if (envelope === undefined) throw toStatusError(response, method);
   if ("error" in envelope) {
     if (envelope.id !== id && envelope.id !== null) throw createMismatchError();
@@ -55,7 +62,10 @@ export function readResponse<M extends MethodName>(request: {
   requireSameTask(params, envelope.result);
   requireSameRequest(params, requestId, envelope.result);
   const isDeep = isTooDeep(response.body);
-  const result = takeResult(response.shortened ? withoutCutStrings(envelope.result) : envelope.result, { isDeep });
+  const result = takeResult(
+    response.shortened ? withoutCutStrings(envelope.result) : envelope.result,
+    { isDeep },
+  );
   const parsed = methods[method].result.safeParse(result);
   if (parsed.success) return noteLargeAnswer(parsed.data, response) as ResultOf<M>;
   const failure = legacyErrorResultSchema.safeParse(result).data;
@@ -77,7 +87,10 @@ function noteLargeAnswer(
  * Returns undefined if the body is not a JSON-RPC response. A byte order mark and repeated keys are refused, as by the host (RFC 8259,
  * section 8.1, and RFC 7493, section 2.3), and so is invalid UTF-8, unless `repairs` replaces it by U+FFFD.
  */
-export function parseEnvelope(request: { body: Uint8Array; repairs: boolean }): JsonRpcResponse | undefined {
+export function parseEnvelope(request: {
+  body: Uint8Array;
+  repairs: boolean;
+}): JsonRpcResponse | undefined {
   const decoded = decodeText(request);
   if (decoded === undefined) return undefined;
   const json = repairHalfCharacters(decoded);
@@ -111,12 +124,18 @@ function toStatusError(response: TransportResponse, method: MethodName): Sekisho
   const reason = status === undefined ? "invalid_response" : statusToReason(status);
   // A 413 for a call that only asks about a task says nothing about the task itself.
   const unread = reason === "payload_too_large" && method !== "execute_task";
-  const details = { ...delay(retryAfterMs), ...(reason === "invalid_response" && readRefusedMembers(response)) };
+  const details = {
+    ...delay(retryAfterMs),
+    ...(reason === "invalid_response" && readRefusedMembers(response)),
+  };
   return new SekishoError(reason, { details, unread, cause: createResponseProblem(response) });
 }
 
 /** The members of the request that an endpoint of another protocol complains of. */
-export function readRefusedMembers({ status = 200, body }: TransportResponse): Pick<ErrorDetails, "issues"> {
+export function readRefusedMembers({
+  status = 200,
+  body,
+}: TransportResponse): Pick<ErrorDetails, "issues"> {
   const issues = status < 400 ? undefined : foreignIssues(takeErrorData(parseJson(body)));
   return issues === undefined ? {} : { issues };
 }
@@ -125,9 +144,15 @@ export function readRefusedMembers({ status = 200, body }: TransportResponse): P
 const busyCodes: readonly unknown[] = ["bedrock_throttling", "throttling", "rate_limit_exceeded"];
 
 /** The agent has run and failed. Even if it was only busy, the same request would get the same result, so the error ends the task. */
-function toLegacyError({ error_code: code, error_message: message }: LegacyErrorResult): SekishoError {
-  if (busyCodes.includes(code)) return new SekishoError("rate_limited", { exact: false, endsTask: true });
-  return new SekishoError("execution_failed", { explanation: takeExplanation(message) ?? takeExplanation(code) });
+function toLegacyError({
+  error_code: code,
+  error_message: message,
+}: LegacyErrorResult): SekishoError {
+  if (busyCodes.includes(code))
+    return new SekishoError("rate_limited", { exact: false, endsTask: true });
+  return new SekishoError("execution_failed", {
+    explanation: takeExplanation(message) ?? takeExplanation(code),
+  });
 }
 
 /** The error's own delay wins over the header. An `unavailable` peer stored nothing, unless the error names a task. */
@@ -143,7 +168,8 @@ function toPeerError(
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
     exact,
-    undelivered: withoutStatus.exact && tookNothing.has(withoutStatus.reason) && details.task_id === undefined,
+    undelivered:
+      withoutStatus.exact && tookNothing.has(withoutStatus.reason) && details.task_id === undefined,
     explanation: takeExplanation(explanation),
     ...(code === undefined ? {} : { code }),
   });
@@ -167,7 +193,13 @@ export type CappedBody = { body: Uint8Array; shortened?: true };
  * Collects the chunks of one body. `add` throws `payload_too_large` past `maxBytes`. With `shortens` it cuts long strings first, and
  * throws only if the rest is still too large or the whole body exceeds `maxShortening` times the limit.
  */
-export function createResponseCollector({ maxBytes, shortens = false }: { maxBytes: number; shortens?: boolean }): {
+export function createResponseCollector({
+  maxBytes,
+  shortens = false,
+}: {
+  maxBytes: number;
+  shortens?: boolean;
+}): {
   add(chunk: Uint8Array): void;
   end(): CappedBody;
 } {
@@ -196,7 +228,10 @@ export function createResponseCollector({ maxBytes, shortens = false }: { maxByt
 }
 
 /** Reads a stream, and cuts long strings if it is larger than `maxBytes`. Throws `payload_too_large` if the rest is still too large. */
-export async function readShortened(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<CappedBody> {
+export async function readShortened(
+  stream: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): Promise<CappedBody> {
   const collector = createResponseCollector({ maxBytes, shortens: true });
   for await (const chunk of stream) collector.add(chunk);
   return collector.end();
@@ -317,7 +352,8 @@ type Params = { task_id?: string | undefined; correlation_id?: string | undefine
 /** Throws `invalid_response` for a response about another task, because its answer may be for other people. */
 function requireSameTask(params: Params, answered: unknown): void {
   const { task_id: taskId } = Object(answered) as Record<string, unknown>;
-  if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id) throw createMismatchError();
+  if (params?.task_id !== undefined && isId(taskId) && taskId !== params.task_id)
+    throw createMismatchError();
 }
 
 /**
@@ -337,7 +373,10 @@ function isId(value: unknown): value is string {
 
 function createMismatchError(): SekishoError {
   return new SekishoError("invalid_response", {
-    cause: new PeerProblem("ResponseMixedUp", "Its response belongs to another call. Look at its log."),
+    cause: new PeerProblem(
+      "ResponseMixedUp",
+      "Its response belongs to another call. Look at its log.",
+    ),
   });
 }
 
@@ -357,13 +396,17 @@ export function checkResponseHead(head: ResponseHead): SekishoError | undefined 
   const { status, headers, maxBytes, readsEvents = false, sent } = head;
   const { "content-encoding": encoding = "identity", "content-type": type, location } = headers;
   if (isRedirection(status)) {
-    return new SekishoError("invalid_response", { cause: createRedirectProblem({ status, location, sent }) });
+    return new SekishoError("invalid_response", {
+      cause: createRedirectProblem({ status, location, sent }),
+    });
   }
   const isReadable = isJson(type) || (readsEvents && isEventStream(type));
   if (encoding.toLowerCase() !== "identity" || !isReadable) {
     return new SekishoError("invalid_response", { cause: createTypeProblem({ status, headers }) });
   }
-  return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes }) ? createTooLargeError() : undefined;
+  return isAnnouncedLarger({ contentLength: headers["content-length"], maxBytes })
+    ? createTooLargeError()
+    : undefined;
 }
 
 /** Redirects, and "not modified". */

@@ -43,7 +43,8 @@ export function createClient(options: {
   random?: () => number;
 }): ExecutionClient {
   const { transport, log: processLog, telemetry = noTelemetry, now = Date.now } = options;
-  const { sleep = ({ ms, signal }) => wait(ms, undefined, { signal }), random = Math.random } = options;
+  const { sleep = ({ ms, signal }) => wait(ms, undefined, { signal }), random = Math.random } =
+    options;
   const { name, dialect, idempotent, omitFields = [], callTimeoutMs, url } = options.destination;
   const log = processLog.with({ destination: name });
   const { metrics, spans } = telemetry;
@@ -128,7 +129,10 @@ export type ExecutionClient = {
 /** Aborts the call's signal at its deadline. The transport then rejects at once, and its error says if anything was sent. */
 function deadline({ now }: { now: () => number }): Wrapper {
   return (next) => async (call) => {
-    const { signal, end } = createDeadline({ timeoutMs: call.endsAtMs - now(), signal: call.signal });
+    const { signal, end } = createDeadline({
+      timeoutMs: call.endsAtMs - now(),
+      signal: call.signal,
+    });
     try {
       return await next({ ...call, signal });
     } finally {

@@ -58,9 +58,12 @@ export function takeResult(result: unknown, { isDeep = true }: { isDeep?: boolea
 }
 
 /** The members of every other result. */
-const otherMembers = [cancelResultSchema, feedbackResultSchema, discoverResultSchema, legacyErrorResultSchema].flatMap(
-  ({ shape }) => Object.keys(shape),
-);
+const otherMembers = [
+  cancelResultSchema,
+  feedbackResultSchema,
+  discoverResultSchema,
+  legacyErrorResultSchema,
+].flatMap(({ shape }) => Object.keys(shape));
 /** The Verification zone reads no `attachments`. */
 const { attachments: _, ...readOfSuccess } = successResultSchema.shape;
 
@@ -70,7 +73,10 @@ export function isSuccess(result: unknown): boolean {
 }
 
 /** Repairs the details of an error: keeps the beginning of long lists and objects, and none if they are nested too deeply. */
-export function takeErrorData(data: unknown, { isDeep = true }: { isDeep?: boolean } = {}): unknown {
+export function takeErrorData(
+  data: unknown,
+  { isDeep = true }: { isDeep?: boolean } = {},
+): unknown {
   if (isDeep && isNestedTooDeep(data)) return undefined;
   let remaining = maxDetails;
 
@@ -90,7 +96,13 @@ export function takeErrorData(data: unknown, { isDeep = true }: { isDeep?: boole
 }
 
 /** A legacy agent has one file in a member of its own, whose `parts` hold it: `contentBase64`, `fileName` and `mimeType`. */
-function withLegacyFiles({ artifacts, legacyFile }: { artifacts: unknown; legacyFile: unknown }): unknown {
+function withLegacyFiles({
+  artifacts,
+  legacyFile,
+}: {
+  artifacts: unknown;
+  legacyFile: unknown;
+}): unknown {
   const { parts } = Object(legacyFile) as Members;
   if (!Array.isArray(parts)) return artifacts;
   const files = parts.slice(0, maxArtifacts).map((part) => {
@@ -108,7 +120,9 @@ const maxExplanationLength = 2000;
  */
 export function takeExplanation(explanation: unknown): string | undefined {
   if (typeof explanation !== "string" && typeof explanation !== "number") return undefined;
-  const text = maskTokens(truncate(String(explanation).trim(), maxExplanationLength).toWellFormed());
+  const text = maskTokens(
+    truncate(String(explanation).trim(), maxExplanationLength).toWellFormed(),
+  );
   return text === "" ? undefined : sanitizeLines(text);
 }
 
@@ -140,7 +154,12 @@ function takeAccepted(members: Members): Members {
   const kept = withFitting(others, acceptedResultSchema.shape, ["poll_after_ms", "expires_at"]);
   if (!isJsonObject(progress)) return kept;
   const read = pickMembers(progress, Object.keys(progressSchema.shape));
-  const fitting = withFitting(read, progressSchema.shape, ["text", "percent", "partial_text", "steps"]);
+  const fitting = withFitting(read, progressSchema.shape, [
+    "text",
+    "percent",
+    "partial_text",
+    "steps",
+  ]);
   const texts = Object.entries(fitting).map(([name, member]) => [
     name,
     typeof member === "string" ? sanitizeLines(member) : member,
@@ -152,7 +171,12 @@ function takeAccepted(members: Members): Members {
 function takeQuestion(members: Members): Members {
   const { prompt, options, ...others } = members;
   return {
-    ...withFitting(others, inputRequiredResultSchema.shape, ["fields", "kind", "question_id", "expires_at"]),
+    ...withFitting(others, inputRequiredResultSchema.shape, [
+      "fields",
+      "kind",
+      "question_id",
+      "expires_at",
+    ]),
     prompt: typeof prompt === "string" ? sanitizeLines(prompt) : "",
     ...(Array.isArray(options) && { options: options.slice(0, maxOptions).flatMap(takeOption) }),
   };
@@ -161,7 +185,9 @@ function takeQuestion(members: Members): Members {
 function takeOption(option: unknown): unknown[] {
   if (!isJsonObject(option)) return [];
   const read = pickMembers(option, Object.keys(questionOptionSchema.shape));
-  const { data } = questionOptionSchema.safeParse(withFitting(read, questionOptionSchema.shape, ["style"]));
+  const { data } = questionOptionSchema.safeParse(
+    withFitting(read, questionOptionSchema.shape, ["style"]),
+  );
   return data === undefined ? [] : [{ ...data, label: sanitizeLine(data.label) }];
 }
 
@@ -191,7 +217,10 @@ function isAbsent(member: unknown): boolean {
 /** Returns undefined if the artifact has no valid content. */
 function takeArtifact(artifact: unknown, { isDeep }: { isDeep: boolean }): Artifact | undefined {
   if (!isJsonObject(artifact)) return undefined;
-  const { name, url, base64, data, ...others } = pickMembers(artifact, Object.keys(artifactSchema.shape));
+  const { name, url, base64, data, ...others } = pickMembers(
+    artifact,
+    Object.keys(artifactSchema.shape),
+  );
   const fitting = withFitting(
     {
       ...others,
@@ -215,7 +244,15 @@ function isWebAddress(url: string): boolean {
 type Fits = { safeParse(value: unknown): { success: boolean } };
 
 /** Drops those members listed in `names` that do not fit the schema. */
-function withFitting<N extends string>(members: Members, shape: Record<N, Fits>, names: readonly N[]): Members {
-  const broken = names.filter((name) => name in members && !shape[name].safeParse(members[name]).success);
-  return Object.fromEntries(Object.entries(members).filter(([name]) => !(broken as string[]).includes(name)));
+function withFitting<N extends string>(
+  members: Members,
+  shape: Record<N, Fits>,
+  names: readonly N[],
+): Members {
+  const broken = names.filter(
+    (name) => name in members && !shape[name].safeParse(members[name]).success,
+  );
+  return Object.fromEntries(
+    Object.entries(members).filter(([name]) => !(broken as string[]).includes(name)),
+  );
 }

@@ -15,7 +15,11 @@ export type TapEntry = {
 export type Tap = (entry: TapEntry) => void;
 
 /** Wraps the transport and passes each request and response to `tap`, which must not throw. */
-export function tapTransport(options: { transport: Transport; tap: Tap; now?: () => number }): Transport {
+export function tapTransport(options: {
+  transport: Transport;
+  tap: Tap;
+  now?: () => number;
+}): Transport {
   const { transport, tap, now = Date.now } = options;
   return {
     ...transport,

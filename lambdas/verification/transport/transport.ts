@@ -4,7 +4,12 @@ import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.
 import type { OpenSpan, Trace } from "../../shared/telemetry/telemetry.ts";
 
 /** `body` is one JSON-RPC request in UTF-8. `signal` also ends the reading of the response body. */
-export type TransportRequest = { body: Uint8Array; sessionId: string; signal: AbortSignal; trace: Trace };
+export type TransportRequest = {
+  body: Uint8Array;
+  sessionId: string;
+  signal: AbortSignal;
+  trace: Trace;
+};
 
 /**
  * `status` is the HTTP status, if the transport has one. It counts only if the body is not a JSON-RPC response, or to narrow an ambiguous
@@ -59,7 +64,10 @@ export type CallHandler = (call: RunningCall) => Promise<ResultOf<MethodName>>;
 export type Wrapper = (next: CallHandler) => CallHandler;
 
 /** Puts the wrappers around `innermost`. The first wrapper is the outermost. */
-export function compose(request: { wrappers: readonly Wrapper[]; innermost: CallHandler }): CallHandler {
+export function compose(request: {
+  wrappers: readonly Wrapper[];
+  innermost: CallHandler;
+}): CallHandler {
   const { wrappers, innermost } = request;
   return wrappers.reduceRight((next, wrapper) => wrapper(next), innermost);
 }

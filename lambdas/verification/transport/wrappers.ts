@@ -7,7 +7,12 @@ import { isDedupedId } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { type Metrics, readTraceId, type SpanStart, type Spans } from "../../shared/telemetry/telemetry.ts";
+import {
+  type Metrics,
+  readTraceId,
+  type SpanStart,
+  type Spans,
+} from "../../shared/telemetry/telemetry.ts";
 import { PeerProblem } from "./peer-problem.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 
@@ -38,19 +43,33 @@ export function callLog({ log, now }: { log: Log; now: () => number }): Wrapper 
 
 function createLogFields({ method, params, requestId, attempt, trace }: RunningCall): LogFields {
   const { task_id } = { task_id: undefined, ...params };
-  return { request_id: requestId, task_id, operation: method, attempt, trace_id: readTraceId(trace) };
+  return {
+    request_id: requestId,
+    task_id,
+    operation: method,
+    attempt,
+    trace_id: readTraceId(trace),
+  };
 }
 
 type Measured = { metrics: Metrics; destination: string };
 
 /** Counts each call once, however many attempts it takes, and also counts the calls that an open circuit refuses. */
-export function measureCalls({ metrics, destination, now }: Measured & { now: () => number }): Wrapper {
+export function measureCalls({
+  metrics,
+  destination,
+  now,
+}: Measured & { now: () => number }): Wrapper {
   return (next) => async (call) => {
     const operation = call.method;
     const startedAtMs = now();
     const ended = (result: string) => {
       metrics.add("sekisho_calls_total", { destination, operation, result });
-      metrics.observe("sekisho_call_seconds", { destination, operation }, Math.max(0, now() - startedAtMs) / 1000);
+      metrics.observe(
+        "sekisho_call_seconds",
+        { destination, operation },
+        Math.max(0, now() - startedAtMs) / 1000,
+      );
     };
     try {
       const answer = await next(call);
@@ -67,7 +86,8 @@ export function measureCalls({ metrics, destination, now }: Measured & { now: ()
 /** Counts retries. It must be inside `retry`, to see each attempt. */
 export function measureRetries({ metrics, destination }: Measured): Wrapper {
   return (next) => (call) => {
-    if (call.attempt > 1) metrics.add("sekisho_retries_total", { destination, operation: call.method });
+    if (call.attempt > 1)
+      metrics.add("sekisho_retries_total", { destination, operation: call.method });
     return next(call);
   };
 }
@@ -133,7 +153,8 @@ export function circuitBreaker(options: {
   function failed(call: RunningCall): void {
     failures += 1;
     if (failures < maxFailures) return;
-    if (failures === maxFailures) log.warn("circuit_opened", { ...readIds(call), delay_ms: openMs });
+    if (failures === maxFailures)
+      log.warn("circuit_opened", { ...readIds(call), delay_ms: openMs });
     openUntilMs = now() + openMs;
   }
 
@@ -205,13 +226,21 @@ export function retry(options: {
         const last = toTrustedError(call, SekishoError.from(thrown), idempotent);
         undelivered &&= last.undelivered;
         const error = undelivered ? last : withoutUndelivered(last);
-        const ms = (error.details.retry_after_ms ?? 0) + backoffMs({ ...retryPause, attempt: attempt - 1, random });
+        const ms =
+          (error.details.retry_after_ms ?? 0) +
+          backoffMs({ ...retryPause, attempt: attempt - 1, random });
         const repeatable =
           error.reason === "ambiguous"
             ? !mayHaveArrived && isDeduplicated(call, idempotent)
             : error.exact && isRepeatedInCall(error.reason);
         const outcome = mayHaveArrived ? inDoubt(call, error) : error;
-        if (!repeatable || attempt >= maxAttempts || call.signal.aborted || now() + ms >= call.endsAtMs) throw outcome;
+        if (
+          !repeatable ||
+          attempt >= maxAttempts ||
+          call.signal.aborted ||
+          now() + ms >= call.endsAtMs
+        )
+          throw outcome;
         mayHaveArrived ||= error.reason === "ambiguous";
         await sleep({ ms, signal: call.signal }).catch(() => {
           throw mayHaveArrived ? inDoubt(call, error) : error;
@@ -232,7 +261,8 @@ export function isRepeatedInCall(reason: ClientReason): boolean {
  */
 function toTrustedError(call: RunningCall, error: SekishoError, idempotent: boolean): SekishoError {
   const { reason, undelivered, details } = error;
-  const mayHaveRun = call.method === "execute_task" && !idempotent && reason === "unavailable" && !undelivered;
+  const mayHaveRun =
+    call.method === "execute_task" && !idempotent && reason === "unavailable" && !undelivered;
   return mayHaveRun ? new SekishoError("ambiguous", { details, cause: error }) : error;
 }
 
@@ -246,7 +276,12 @@ function isDeduplicated(call: RunningCall, idempotent: boolean): boolean {
 function withoutUndelivered(error: SekishoError): SekishoError {
   if (!error.undelivered) return error;
   const { reason, details, exact, code, cause } = error;
-  return new SekishoError(reason, { details, exact, cause, ...(code === undefined ? {} : { code }) });
+  return new SekishoError(reason, {
+    details,
+    exact,
+    cause,
+    ...(code === undefined ? {} : { code }),
+  });
 }
 
 /** These reasons are about the call alone and say nothing about the task. */
@@ -260,7 +295,8 @@ const unrelatedReasons: readonly ClientReason[] = [
 /** Keeps the outcome ambiguous, because an earlier attempt may have arrived even if a later one certainly did nothing. */
 function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
   const isAboutCall =
-    unrelatedReasons.includes(error.reason) || (error.cause instanceof PeerProblem && error.cause.isRefusal);
+    unrelatedReasons.includes(error.reason) ||
+    (error.cause instanceof PeerProblem && error.cause.isRefusal);
   const isRefusal = method === "execute_task" && isAboutCall;
   if (!error.retryable && !isRefusal) return error;
   return new SekishoError("ambiguous", { details: error.details, cause: error });

@@ -146,7 +146,9 @@ export function createHistoryEntry(options: {
   };
 }
 
-export function votesByPerson(votes: NonNullable<Task["votes"]>): NonNullable<HistoryEntry["votes"]> {
+export function votesByPerson(
+  votes: NonNullable<Task["votes"]>,
+): NonNullable<HistoryEntry["votes"]> {
   return Object.fromEntries(votes.map(({ voterId, vote }) => [voterId, vote]));
 }
 
@@ -161,7 +163,10 @@ export function countVotes(votes: HistoryEntry["votes"]): { up: number; down: nu
 const maxVoters = 1000;
 
 /** Adds the task's votes to its entry, up to `maxVoters` people. Returns undefined if that changes nothing. */
-export function withVotes(entry: HistoryEntry, votes: NonNullable<Task["votes"]>): HistoryEntry | undefined {
+export function withVotes(
+  entry: HistoryEntry,
+  votes: NonNullable<Task["votes"]>,
+): HistoryEntry | undefined {
   const { votes: noted = {} } = entry;
   const freePlaces = Math.max(0, maxVoters - Object.keys(noted).length);
   const added = votes.filter(({ voterId }) => !(voterId in noted)).slice(0, freePlaces);
@@ -190,7 +195,9 @@ function toOutcomeEnd(outcome: TaskOutcome): HistoryEnd | undefined {
     case "answer":
       return { outcome: "answered" };
     case "failed":
-      return outcome.reason === "canceled" ? { outcome: "canceled" } : { outcome: "failed", reason: outcome.reason };
+      return outcome.reason === "canceled"
+        ? { outcome: "canceled" }
+        : { outcome: "failed", reason: outcome.reason };
     case "limited":
       return { outcome: "limited", reason: outcome.by };
     case "file_refused":

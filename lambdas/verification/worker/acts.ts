@@ -24,7 +24,14 @@ import { readConversation } from "./conversation.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
 import { cleanUpThread, deliver, hasLeftovers, openThread } from "./deliver.ts";
 import { importFurther } from "./further-files.ts";
-import { type Indicators, markAsking, markReceived, markWorking, renewStatus, settleSession } from "./indicators.ts";
+import {
+  type Indicators,
+  markAsking,
+  markReceived,
+  markWorking,
+  renewStatus,
+  settleSession,
+} from "./indicators.ts";
 import type { ReadOverview } from "./overview.ts";
 import { isSlackError, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
@@ -60,14 +67,17 @@ export type ActOptions = {
   stopping?: AbortSignal | undefined;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createRunAct({ now = Date.now, stopping, ...options }: ActOptions): RunAct {
-  const { slack, gate, notify, files, findTaskContext, text, threads, usageHistory, taskOf } = options;
+  const { slack, gate, notify, files, findTaskContext, text, threads, usageHistory, taskOf } =
+    options;
   const { questions, readOverview, indicators, streaming, destinations, slots, newId } = options;
   const slotsOf = createDestinationSlots({ destinations, slots, transfers: files.transfers, now });
   const inTransfer = createInTransfer(slotsOf);
   const calls = createCallRunner({ destinations, slotsOf, newId, now, stopping });
   const pace = createSlackPace({ now });
 
+  // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
   async function perform({ act, task, signal, join }: ActRequest): Promise<TaskEvent> {
     const request = { slack, task, text, indicators, signal };
     if (isCall(act)) {
@@ -88,13 +98,19 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "charge":
         return { type: "charged", over: await gate.charge({ task, untilMs: act.untilMs }) };
       case "open_thread": {
-        const threadRef = await openThread({ ...request, privately: act.privately, reconcile: act.reconcile });
+        const threadRef = await openThread({
+          ...request,
+          privately: act.privately,
+          reconcile: act.reconcile,
+        });
         return { type: "thread_opened", threadRef };
       }
       case "join_thread": {
         const position = await threads.joinThread({ task });
         if (position === "full") return { type: "thread_full" };
-        return position === "no_route" ? { type: position } : { type: "thread_joined", nowMs: now(), ...position };
+        return position === "no_route"
+          ? { type: position }
+          : { type: "thread_joined", nowMs: now(), ...position };
       }
       case "leave_thread":
         await leaveThread({ task, join });
@@ -114,11 +130,22 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "read_message":
         return { type: "message_read", nowMs: now(), ...(await readMessage(request)) };
       case "announce":
-        return { type: "announced", ts: await announceTask({ ...request, reconcile: act.reconcile }), nowMs: now() };
+        return {
+          type: "announced",
+          ts: await announceTask({ ...request, reconcile: act.reconcile }),
+          nowMs: now(),
+        };
       case "prepare":
         return {
           type: "prepared",
-          context: await prepare({ ...request, act, files, findTaskContext, inTransfer, nowMs: now() }),
+          context: await prepare({
+            ...request,
+            act,
+            files,
+            findTaskContext,
+            inTransfer,
+            nowMs: now(),
+          }),
         };
       case "show_progress":
         return {
@@ -146,7 +173,9 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "upload": {
         const { index } = act;
         const upload = () => files.upload({ task, index, signal });
-        const { fileId } = await (files.isFetched({ task, index }) ? inTransfer({ task, work: upload }) : upload());
+        const { fileId } = await (files.isFetched({ task, index })
+          ? inTransfer({ task, work: upload })
+          : upload());
         return { type: "uploaded", index, fileId };
       }
       case "deliver":
@@ -154,7 +183,11 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
       case "check_thread": {
         // A status that Slack took late may say that the bot is still at work.
         if (indicators.sessions && (await threads.isIdle({ task }))) await settleSession(request);
-        return { type: (await hasLeftovers({ ...request, nowMs: now() })) ? "leftovers_found" : "cleaned_up" };
+        return {
+          type: (await hasLeftovers({ ...request, nowMs: now() }))
+            ? "leftovers_found"
+            : "cleaned_up",
+        };
       }
       case "clean_up":
         await cleanUpThread({ ...request, nowMs: now() });
@@ -163,7 +196,13 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
   }
 
   /** Leaves the thread and notes the task in the usage history, together with the task's record if that is possible. */
-  async function leaveThread({ task, join }: { task: Task; join: ActRequest["join"] }): Promise<void> {
+  async function leaveThread({
+    task,
+    join,
+  }: {
+    task: Task;
+    join: ActRequest["join"];
+  }): Promise<void> {
     await gate.release({ task });
     const leaving = threads.leaving({ task });
     const entry = usageHistory.entryOf({ task });
@@ -201,8 +240,10 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
         const { kind, retryAfterMs } = thrown;
         return { type: "slack_failed", nowMs: now(), act: act.type, kind, retryAfterMs };
       }
-      if (isDataFailure(thrown)) return { type: "step_failed", nowMs: now(), causeKind: causeKindOf(thrown) };
-      if (thrown instanceof TransferBusy) return { type: "transfer_busy", nowMs: now(), delayMs: thrown.delayMs };
+      if (isDataFailure(thrown))
+        return { type: "step_failed", nowMs: now(), causeKind: causeKindOf(thrown) };
+      if (thrown instanceof TransferBusy)
+        return { type: "transfer_busy", nowMs: now(), delayMs: thrown.delayMs };
       if (thrown instanceof FetchTimedOut && act.type === "upload")
         return { type: "fetch_timed_out", index: act.index };
       if (!(thrown instanceof FileRefused)) throw thrown;
@@ -214,7 +255,9 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
 }
 
 function isCall(act: Act): act is ExecutionCall {
-  return act.type === "send" || act.type === "poll" || act.type === "answer" || act.type === "cancel";
+  return (
+    act.type === "send" || act.type === "poll" || act.type === "answer" || act.type === "cancel"
+  );
 }
 
 /**
@@ -231,7 +274,9 @@ export async function announceTask(request: {
 }): Promise<string> {
   const { slack, task, reconcile, text, signal } = request;
   if (reconcile) {
-    const [earlier] = (await ownPostsOrKnown(request)).filter(({ part }) => part === placeholderPart);
+    const [earlier] = (await ownPostsOrKnown(request)).filter(
+      ({ part }) => part === placeholderPart,
+    );
     if (earlier !== undefined) return earlier.ts;
   }
   const key = { requestId: task.id, part: placeholderPart };
@@ -266,14 +311,26 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   const hasHistory = act.history !== undefined || (threadTs !== undefined && !command);
   // One read of the conversation is enough for its history, its files and the names in it.
   const messages = hasHistory ? await readConversation(request) : [];
-  const further = await importFurther({ ...request, task }, listThreadFiles({ messages, message: task.message }));
+  const further = await importFurther(
+    { ...request, task },
+    listThreadFiles({ messages, message: task.message }),
+  );
   const texts = [waited.message.text, newest?.text ?? "", waited.message.about?.instruction ?? ""];
   const { names, context } = await findTaskContext({ task, texts, thread: messages, signal });
   const nameOf = (id: string) => (Object.hasOwn(names, id) ? names[id] : undefined);
   const mayRead = (destination: string | undefined) => mayReadAnswer(task.route, destination);
-  const history = pureStep(() => createThreadHistory({ messages, message: task.message, mayRead, nameOf }));
+  const history = pureStep(() =>
+    createThreadHistory({ messages, message: task.message, mayRead, nameOf }),
+  );
   const { leftOut } = further;
-  return { attachments: [...attachments, ...further.attachments], history, newest, names, context, leftOut };
+  return {
+    attachments: [...attachments, ...further.attachments],
+    history,
+    newest,
+    names,
+    context,
+    leftOut,
+  };
 }
 
 /** Reads the message once more if an edit or a deletion is not told to this task. */
@@ -285,7 +342,11 @@ async function readAgain(request: PrepareRequest): Promise<Context["newest"]> {
  * Reads the text and the files of a message that is tried again, or that a person asks about. They come from Slack, because Sekisho does
  * not keep them. Resolves to a `lack` if the message, or all of its files, are gone. Rejects with a SlackError.
  */
-export async function readMessage(request: { slack: SlackApi; task: Task; signal: AbortSignal }): Promise<MessageRead> {
+export async function readMessage(request: {
+  slack: SlackApi;
+  task: Task;
+  signal: AbortSignal;
+}): Promise<MessageRead> {
   const { slack, task, signal } = request;
   const { message: asked } = task;
   if (asked.about !== undefined) {
@@ -293,7 +354,9 @@ export async function readMessage(request: { slack: SlackApi; task: Task; signal
     const call = { installation: installationOf(task), requestId: task.id, signal };
     const read = await slack.message({ ...call, channel, ts: about.ts, threadTs });
     if (read === undefined) return { lack: "message" };
-    return task.retryOf !== undefined && hadFiles(task) && read.files.length === 0 ? { lack: "files" } : read;
+    return task.retryOf !== undefined && hadFiles(task) && read.files.length === 0
+      ? { lack: "files" }
+      : read;
   }
   const messages = await messagesFromTask(request);
   const message = messages.find((candidate) => candidate.ts === asked.ts);
@@ -329,7 +392,8 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
     const isStranger = await gate.isStranger(notice);
     signal.throwIfAborted();
     const postIfDue = async () => {
-      if (await gate.mayRefuse({ ...notice, user: notice.actor.user, isStranger })) await post(signal);
+      if (await gate.mayRefuse({ ...notice, user: notice.actor.user, isStranger }))
+        await post(signal);
     };
     const work = () => abortable({ promise: postIfDue(), signal });
     if (!isStranger) return allowed.take({ signal, work });
@@ -351,10 +415,22 @@ export function createNotify({ gate }: { gate: Pick<Gate, "isStranger" | "mayRef
   };
 }
 
-type RefuseRequest = { slack: SlackApi; notify: Notify; task: Task; text: TaskText; signal: AbortSignal };
+type RefuseRequest = {
+  slack: SlackApi;
+  notify: Notify;
+  task: Task;
+  text: TaskText;
+  signal: AbortSignal;
+};
 
 /** Tells the writer of a refused message the reason. */
-export async function postRefusalOnce({ slack, notify, task, text, signal }: RefuseRequest): Promise<void> {
+export async function postRefusalOnce({
+  slack,
+  notify,
+  task,
+  text,
+  signal,
+}: RefuseRequest): Promise<void> {
   const { threadTs } = task.message;
   const actor = actorOf(task.message);
   const [content] = text.parts(task);
@@ -363,7 +439,12 @@ export async function postRefusalOnce({ slack, notify, task, text, signal }: Ref
   await notify({ task, actor, kind: kindOf(task.outcome), threadTs, signal, post });
 }
 
-async function postRefusal(slack: SlackApi, task: Task, content: MessageContent, signal: AbortSignal): Promise<void> {
+async function postRefusal(
+  slack: SlackApi,
+  task: Task,
+  content: MessageContent,
+  signal: AbortSignal,
+): Promise<void> {
   const { user, channel, direct, threadTs, command, unaddressed } = task.message;
   const installation = installationOf(task);
   const call = { installation, requestId: task.id, signal };

@@ -92,7 +92,12 @@ export function createCallRunner(options: {
         return await runInSlot(request);
       } catch (thrown) {
         if (!(thrown instanceof SekishoError)) throw thrown;
-        return { type: "call_failed", nowMs: now(), act: request.act.type, error: failureOf(thrown) };
+        return {
+          type: "call_failed",
+          nowMs: now(),
+          act: request.act.type,
+          error: failureOf(thrown),
+        };
       }
     },
     async stopSession({ task: { call: made }, signal }) {
@@ -117,7 +122,10 @@ function failureOf(error: SekishoError): CallFailure {
 }
 
 /** Every call of a task carries its session id and its trace. */
-type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "sendTimeoutMs" | "botToken"> & {
+type ExecuteCall = Pick<
+  WorkerDestination,
+  "client" | "callTimeoutMs" | "sendTimeoutMs" | "botToken"
+> & {
   task: Task;
   signal: AbortSignal;
 };
@@ -126,7 +134,9 @@ type ExecuteCall = Pick<WorkerDestination, "client" | "callTimeoutMs" | "sendTim
 export async function sendTaskCall(request: ExecuteCall): Promise<TaskResult> {
   const { client, callTimeoutMs, sendTimeoutMs = callTimeoutMs, botToken, task, signal } = request;
   if (task.call?.params === undefined) throw new SekishoError("internal");
-  const secret = botToken && { bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }) };
+  const secret = botToken && {
+    bot_token: await readToken({ botToken: () => botToken(task), callTimeoutMs, signal }),
+  };
   const params = { ...task.call?.params, ...secret };
   const call = common({ callTimeoutMs: sendTimeoutMs, task, signal });
   return client.call({ method: "execute_task", params, id: task.id, ...call });
@@ -138,14 +148,20 @@ export async function pollTask(
   const { client, callTimeoutMs, task, by, waitMs, newId, signal } = request;
   const key = by === "task_id" ? { task_id: task.call?.taskId } : { request_id: task.id };
   const params = waitMs > 0 ? { ...key, wait_ms: waitMs } : key;
-  return client.call({ method: "get_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+  return client.call({
+    method: "get_task",
+    params,
+    id: newId(),
+    ...common({ callTimeoutMs, task, signal }),
+  });
 }
 
 /** Sends the person's reply with its own JSON-RPC id, so that the host recognises a repetition. */
 async function answerTask(request: ExecuteCall): Promise<TaskResult> {
   const { client, callTimeoutMs, sendTimeoutMs = callTimeoutMs, task, signal } = request;
   const { question, call } = task;
-  if (question?.answer === undefined || call?.taskId === undefined) throw new SekishoError("internal");
+  if (question?.answer === undefined || call?.taskId === undefined)
+    throw new SekishoError("internal");
   const { option, text, fields, user, callId } = question.answer;
   const chosen = option === undefined ? undefined : question.options[option];
   const params = {
@@ -163,13 +179,23 @@ async function answerTask(request: ExecuteCall): Promise<TaskResult> {
 
 async function cancelTask(request: ExecuteCall & { newId: () => string }): Promise<void> {
   const { client, callTimeoutMs, task, newId, signal } = request;
-  const key = task.call?.taskId === undefined ? { request_id: task.id } : { task_id: task.call?.taskId };
+  const key =
+    task.call?.taskId === undefined ? { request_id: task.id } : { task_id: task.call?.taskId };
   const params = { ...key, reason: task.cancelReason ?? "undeliverable" };
-  await client.call({ method: "cancel_task", params, id: newId(), ...common({ callTimeoutMs, task, signal }) });
+  await client.call({
+    method: "cancel_task",
+    params,
+    id: newId(),
+    ...common({ callTimeoutMs, task, signal }),
+  });
 }
 
 /** Reads the bot token. Without one nothing is sent, so a failure is `undelivered`. */
-async function readToken(request: { botToken: () => Promise<string>; callTimeoutMs: number; signal: AbortSignal }) {
+async function readToken(request: {
+  botToken: () => Promise<string>;
+  callTimeoutMs: number;
+  signal: AbortSignal;
+}) {
   const signal = AbortSignal.any([request.signal, AbortSignal.timeout(request.callTimeoutMs)]);
   try {
     return await abortable({ promise: request.botToken(), signal });
@@ -178,7 +204,15 @@ async function readToken(request: { botToken: () => Promise<string>; callTimeout
   }
 }
 
-function common({ callTimeoutMs, task, signal }: { callTimeoutMs: number; task: Task; signal: AbortSignal }) {
+function common({
+  callTimeoutMs,
+  task,
+  signal,
+}: {
+  callTimeoutMs: number;
+  task: Task;
+  signal: AbortSignal;
+}) {
   return {
     requestId: task.id,
     sessionId: task.call?.sessionId ?? "",

@@ -45,16 +45,21 @@ async function handleCompletion(
   if (push === undefined) return log.warn("completion_refused", { bytes: body.length });
   const task = await store.get({ id: push.request_id });
   const nowMs = now();
-  const isKnown = task?.call?.taskId === push.task_id && isOfUse(task, nowMs) && !isPolledSoon(task, nowMs);
+  const isKnown =
+    task?.call?.taskId === push.task_id && isOfUse(task, nowMs) && !isPolledSoon(task, nowMs);
   if (task === undefined || !(isKnown || isSending(task, { taskId: push.task_id, nowMs }))) {
     return log.debug("completion_dropped", { ...push });
   }
-  if (isHeld(task, nowMs) || isRecent(task, nowMs)) return pollSoon(options, sentLinks, { task, nowMs });
+  if (isHeld(task, nowMs) || isRecent(task, nowMs))
+    return pollSoon(options, sentLinks, { task, nowMs });
   const event: TaskEvent = { type: "woken", nowMs, resumed: task.lease !== undefined };
-  await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal }).catch(async (thrown: unknown) => {
-    if (thrown instanceof InterruptedStep) await wakeAfterLease(options, task, thrown).catch(() => {});
-    throw thrown;
-  });
+  await runStep(options, { task, event, seq: task.wakeSeq, nowMs, signal }).catch(
+    async (thrown: unknown) => {
+      if (thrown instanceof InterruptedStep)
+        await wakeAfterLease(options, task, thrown).catch(() => {});
+      throw thrown;
+    },
+  );
 }
 
 /** Its queue delivers a failed push again after minutes, and only twice. What the step had found should not wait for that. */
@@ -64,7 +69,11 @@ async function wakeAfterLease(
   { leaseUntilMs }: InterruptedStep,
 ): Promise<void> {
   const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq: task.wakeSeq });
-  await queue.send({ body, delayMs: Math.max(0, leaseUntilMs - now()) + soonAgainMs, group: queueGroupOf(task) });
+  await queue.send({
+    body,
+    delayMs: Math.max(0, leaseUntilMs - now()) + soonAgainMs,
+    group: queueGroupOf(task),
+  });
 }
 
 /** True if a worker sends the task, or the reply to its question. A push may come before the worker has stored that the host accepted it. */
@@ -121,7 +130,9 @@ async function pollSoon(
     return log.debug("completion_dropped", { request_id: task.id, task_id: task.call?.taskId });
   }
   // The clock of the worker that polled may be ahead.
-  const sincePollMs = isRecent(task, nowMs) ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs)) : 0;
+  const sincePollMs = isRecent(task, nowMs)
+    ? Math.max(0, nowMs - (task.wait?.polledAtMs ?? nowMs))
+    : 0;
   const delayMs = minGapMs(task) - sincePollMs;
   const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq, early: firstEarly });
   await queue.send({ body, delayMs, group: queueGroupOf(task) });
@@ -130,5 +141,9 @@ async function pollSoon(
   sentLinks.set(task.id, { seq, dueAtMs: nowMs + delayMs, leaseUntilMs: task.lease?.untilMs ?? 0 });
   const [oldest] = sentLinks.keys();
   if (oldest !== undefined && sentLinks.size > maxSentLinks) sentLinks.delete(oldest);
-  log.debug("completion_deferred", { request_id: task.id, task_id: task.call?.taskId, delay_ms: delayMs });
+  log.debug("completion_deferred", {
+    request_id: task.id,
+    task_id: task.call?.taskId,
+    delay_ms: delayMs,
+  });
 }

@@ -40,9 +40,20 @@ const maxMessages = 5;
 const maxAgeSeconds = 8 * 3600;
 
 /** Returns the person's messages since the last pause, and what is in their threads, because the answers are there. */
-async function readDirectHistory({ slack, task, signal }: ConversationRequest): Promise<PostedMessage[]> {
+async function readDirectHistory({
+  slack,
+  task,
+  signal,
+}: ConversationRequest): Promise<PostedMessage[]> {
   const { appId, botUsers, channel, ts } = task.message;
-  const call = { installation: installationOf(task), channel, appId, botUsers, requestId: task.id, signal };
+  const call = {
+    installation: installationOf(task),
+    channel,
+    appId,
+    botUsers,
+    requestId: task.id,
+    signal,
+  };
   const posts = await slack.posts({ ...call, oldestTs: (Number(ts) - maxAgeSeconds).toFixed(6) });
   const earlier = posts
     .filter((post) => post.from === "person" && Number(post.ts) < Number(ts))

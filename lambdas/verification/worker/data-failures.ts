@@ -28,12 +28,15 @@ export function pureStep<T>(run: () => T): T {
  */
 export function isDataFailure(thrown: unknown): boolean {
   if (thrown instanceof PureStepError) return true;
-  return thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message);
+  return (
+    thrown instanceof RangeError && /call stack|string length|array length/i.test(thrown.message)
+  );
 }
 
 /** The class of the underlying error for the log, never its message. */
 export function causeKindOf(thrown: unknown): string {
-  const cause = thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
+  const cause =
+    thrown instanceof PureStepError || thrown instanceof ItemError ? thrown.cause : thrown;
   return errorKind(cause);
 }
 
@@ -45,7 +48,8 @@ export function causeKindOf(thrown: unknown): string {
 export function createSafeText(text: TaskText): TaskText {
   return {
     placeholder: (task) => withFallback(text.placeholder, task, withoutTexts(task)),
-    question: ({ task, nowMs }) => withFallback(text.question, { task, nowMs }, { task: withoutTexts(task), nowMs }),
+    question: ({ task, nowMs }) =>
+      withFallback(text.question, { task, nowMs }, { task: withoutTexts(task), nowMs }),
     opening: (task) => withFallback(text.opening, task, withoutTexts(task)),
     status: (task) => withFallback(text.status, task, withoutTexts(task)),
     sessionTitle: (task) => withFallback(text.sessionTitle, task, withoutTexts(task)),
@@ -67,7 +71,11 @@ function withFallback<A, R>(show: (about: A) => R, about: A, fallback: A): R {
 }
 
 function withoutTexts({ progress: _, question, message, ...task }: Task): Task {
-  return { ...task, message: { ...message, text: "" }, ...(question && { question: withoutText(question) }) };
+  return {
+    ...task,
+    message: { ...message, text: "" },
+    ...(question && { question: withoutText(question) }),
+  };
 }
 
 function withoutText({ answer, ...question }: AgentQuestion): AgentQuestion {

@@ -24,9 +24,17 @@ import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
 import { leaveMessage } from "./newer-version.ts";
 import { type ActlessOptions, runStep } from "./run-step.ts";
 
-type DeadLetter = { message: QueueMessage; signal: AbortSignal | undefined; keep: () => Promise<void> };
+type DeadLetter = {
+  message: QueueMessage;
+  signal: AbortSignal | undefined;
+  keep: () => Promise<void>;
+};
 
-type HandleDeadLetter = (request: { body: string; signal?: AbortSignal; keep?: () => Promise<void> }) => Promise<void>;
+type HandleDeadLetter = (request: {
+  body: string;
+  signal?: AbortSignal;
+  keep?: () => Promise<void>;
+}) => Promise<void>;
 
 /** Creates the handler that `Worker.deadLetter` describes. */
 export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLetter {
@@ -58,7 +66,10 @@ export function createHandleDeadLetter(options: ActlessOptions): HandleDeadLette
  *   automatically if there is something left to do.
  * It does not store messages whose task goes on elsewhere (the wake-up is done, or a worker holds the task) or that have no task.
  */
-async function handleDeadLetter(options: ActlessOptions, { message, signal, keep }: DeadLetter): Promise<void> {
+async function handleDeadLetter(
+  options: ActlessOptions,
+  { message, signal, keep }: DeadLetter,
+): Promise<void> {
   const { queue, now = Date.now } = options;
   // A queued task also checks its thread by itself.
   if (message.type === "thread_free") return;
@@ -69,7 +80,8 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   if (message.type === "vote_given") return;
   // The person sees that the click had no effect, and may click again.
   if (isInteraction(message)) return keep();
-  if (message.type === "redrive" || message.type === "cancel") return retryRequest(options, { message, keep });
+  if (message.type === "redrive" || message.type === "cancel")
+    return retryRequest(options, { message, keep });
   const { task, unreadable } = await readTask(options, message.requestId);
   if (task === undefined && unreadable !== undefined) return keep();
   if (task === undefined) {
@@ -82,11 +94,16 @@ async function handleDeadLetter(options: ActlessOptions, { message, signal, keep
   const nowMs = now();
   const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    return queue.send({ ...deferUntilLeaseEnds({ message, task, lease: task.lease, isLate: false, nowMs }), group });
+    return queue.send({
+      ...deferUntilLeaseEnds({ message, task, lease: task.lease, isLate: false, nowMs }),
+      group,
+    });
   }
   await keep();
   const event: TaskEvent =
-    unreadable === undefined ? { type: "dead_lettered", nowMs } : { type: "step_failed", nowMs, causeKind: unreadable };
+    unreadable === undefined
+      ? { type: "dead_lettered", nowMs }
+      : { type: "step_failed", nowMs, causeKind: unreadable };
   if (await runStep(options, { task, event, seq, nowMs, signal })) return;
   await queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
 }
@@ -124,7 +141,11 @@ async function retryRequest(
   const isOpen = isCancel || (message.type === "message_change" && isUnsent(task));
   if (!isOpen && task.lease === undefined) return;
   const group = queueGroupOf(task);
-  await options.queue.send({ body: encodeQueueMessage(message), delayMs: afterDeadLetterMs, group });
+  await options.queue.send({
+    body: encodeQueueMessage(message),
+    delayMs: afterDeadLetterMs,
+    group,
+  });
 }
 
 /** A message without a record is retried for a week, so that the person gets an answer, even if only that it is too late. */

@@ -41,12 +41,15 @@ type Request = {
 };
 
 /** Posts the outcome. With `reconcile` it first looks for posts that an earlier try may have left. */
-export async function deliver(request: Request & { reconcile: boolean }): Promise<"delivered" | "share_refused"> {
+export async function deliver(
+  request: Request & { reconcile: boolean },
+): Promise<"delivered" | "share_refused"> {
   const { task, reconcile } = request;
   if (task.delivery?.status === "failure_notice") return postFailureNotice(request);
   const isUnsure = reconcile || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
-  for (const { ts } of found.filter(({ part }) => part === streamPart)) await closeStream(request, ts);
+  for (const { ts } of found.filter(({ part }) => part === streamPart))
+    await closeStream(request, ts);
   for (const action of planRequest(request, { found, asNew: isNew(request) })) {
     if (action.type === "remove") await unlessUnseen(request, perform(request, action));
     else if (action.type !== "share") await perform(request, action);
@@ -68,7 +71,9 @@ async function postFailureNotice(request: Request & { reconcile: boolean }): Pro
     if (request.reconcile || !(thrown instanceof SlackError)) throw thrown;
     return [];
   });
-  const isThere = planRequest(request, { found, asNew: true }).every(({ type }) => type === "remove");
+  const isThere = planRequest(request, { found, asNew: true }).every(
+    ({ type }) => type === "remove",
+  );
   if (isThere || found.some(({ part }) => part === insteadPart)) return "delivered";
   const [content] = request.text.parts(request.task);
   if (content !== undefined) await perform(request, { type: "post", part: insteadPart, content });
@@ -77,7 +82,12 @@ async function postFailureNotice(request: Request & { reconcile: boolean }): Pro
 
 /** Shares the uploaded files. Resolves to false if Slack refuses for good. */
 async function share({ slack, task, signal }: Request): Promise<boolean> {
-  const call = { installation: installationOf(task), ...threadRefOf(task), requestId: task.id, signal };
+  const call = {
+    installation: installationOf(task),
+    ...threadRefOf(task),
+    requestId: task.id,
+    signal,
+  };
   try {
     await slack.shareUploads({ ...call, files: sharesOf(task) });
     return true;
@@ -90,7 +100,9 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
 /** True if `cleanUpThread` has something to do. Only reads. */
 export async function hasLeftovers(request: Request): Promise<boolean> {
   const found = await ownPosts(request);
-  const isSurplus = planRequest(request, { found, asNew: true }).some(({ type }) => type === "remove");
+  const isSurplus = planRequest(request, { found, asNew: true }).some(
+    ({ type }) => type === "remove",
+  );
   if (isSurplus || found.some(hasOldButtons)) return true;
   return (await findSurplusOpenings(request)).length > 0;
 }
@@ -112,7 +124,8 @@ export async function cleanUpThread(request: Request): Promise<void> {
     await perform(request, action);
     removed.add(action.ts);
   }
-  for (const post of found.filter(hasOldButtons)) if (!removed.has(post.ts)) await closeButtons(request, post);
+  for (const post of found.filter(hasOldButtons))
+    if (!removed.has(post.ts)) await closeButtons(request, post);
   for (const opening of await findSurplusOpenings(request)) await removeIn(request, opening);
 }
 
@@ -120,7 +133,8 @@ export async function cleanUpThread(request: Request): Promise<void> {
 async function closeButtons(request: Request, { ts, part, buttons }: OwnPost): Promise<void> {
   const { question } = request.task;
   if (buttons === undefined) return;
-  if (question !== undefined && part === questionPart + question.index) await closeQuestion(request, ts);
+  if (question !== undefined && part === questionPart + question.index)
+    await closeQuestion(request, ts);
   else await showOneOf(request, { ts, part, contents: [{ text: buttons.text }] });
 }
 
@@ -140,7 +154,13 @@ async function showOneOf(
 ): Promise<void> {
   const { slack, task, signal } = request;
   const { channel } = threadRefOf(task);
-  const post = { installation: installationOf(task), channel, ts, key: { requestId: task.id, part }, signal };
+  const post = {
+    installation: installationOf(task),
+    channel,
+    ts,
+    key: { requestId: task.id, part },
+    signal,
+  };
   for (const content of contents) {
     try {
       return await slack.update({ ...post, content });
@@ -169,26 +189,46 @@ async function findSurplusOpenings(request: Request): Promise<{ channel: string;
   return surplus;
 }
 
-function planRequest({ task, text, nowMs }: Request, { found, asNew }: { found: readonly OwnPost[]; asNew: boolean }) {
+function planRequest(
+  { task, text, nowMs }: Request,
+  { found, asNew }: { found: readonly OwnPost[]; asNew: boolean },
+) {
   const hasFiles = uploadsOf(task).length > 0;
   const isRevised = task.delivery?.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
   // If the failure notice is not in the thread, the parts of the answer stay.
-  const hasFailureNotice = hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
+  const hasFailureNotice =
+    hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
   const parts = text.parts(hasFailureNotice ? task : { ...task, delivery: undefined });
   const firstPart = hasFailureNotice ? insteadPart : firstPartOf(task);
   const recorded = recordedPosts(task);
-  return planDelivery({ parts, firstPart, found, recorded, asNew, hasFiles, isStreamLatest, isRevised });
+  return planDelivery({
+    parts,
+    firstPart,
+    found,
+    recorded,
+    asNew,
+    hasFiles,
+    isStreamLatest,
+    isRevised,
+  });
 }
 
 /** True if the answer must be a new message. An edit of the placeholder could go unnoticed, be above a question, or be overwritten late. */
 function isNew({ task: { placeholder, question, progress }, nowMs }: Request): boolean {
-  const isLate = placeholder !== undefined && nowMs - placeholder.postedAtMs > editNotifiesNobodyAfterMs;
+  const isLate =
+    placeholder !== undefined && nowMs - placeholder.postedAtMs > editNotifiesNobodyAfterMs;
   return isLate || question !== undefined || progress?.inDoubt === true;
 }
 
 /** True if the stream is the newest post: there is no question below it, and it grew within the last minute. */
-function isStreamRecent({ task: { question, progress, stream }, nowMs }: { task: Task; nowMs: number }): boolean {
+function isStreamRecent({
+  task: { question, progress, stream },
+  nowMs,
+}: {
+  task: Task;
+  nowMs: number;
+}): boolean {
   const startedAtMs = stream?.messages.at(-1)?.startedAtMs ?? 0;
   if (question !== undefined && startedAtMs <= question.askedAtMs) return false;
   return progress === undefined || nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
@@ -211,7 +251,10 @@ async function closeStream({ slack, task, signal }: Request, ts: string): Promis
   await unlessGone(slack.stopStream({ ...call, ts }));
 }
 
-async function perform(request: Request, action: Exclude<DeliveryAction, { type: "share" }>): Promise<void> {
+async function perform(
+  request: Request,
+  action: Exclude<DeliveryAction, { type: "share" }>,
+): Promise<void> {
   const { slack, task, signal } = request;
   const installation = installationOf(task);
   const { channel, threadTs } = threadRefOf(task);
@@ -232,7 +275,10 @@ async function perform(request: Request, action: Exclude<DeliveryAction, { type:
 }
 
 /** Deletes a message. If the workspace forbids that, an edit removes its buttons and says that it is not the answer. */
-async function removeIn(request: Request, { channel, ts }: { channel: string; ts: string }): Promise<void> {
+async function removeIn(
+  request: Request,
+  { channel, ts }: { channel: string; ts: string },
+): Promise<void> {
   const { slack, task, text, signal } = request;
   const installation = installationOf(task);
   try {
@@ -241,7 +287,9 @@ async function removeIn(request: Request, { channel, ts }: { channel: string; ts
     if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
     if (thrown instanceof SlackError && thrown.slackError === "message_not_found") return;
     const key = { requestId: task.id, part: replacedPart };
-    await unlessGone(slack.update({ installation, channel, ts, content: text.replaced(task), key, signal }));
+    await unlessGone(
+      slack.update({ installation, channel, ts, content: text.replaced(task), key, signal }),
+    );
   }
 }
 
@@ -303,12 +351,20 @@ export async function openThread(
   }
   const { slack, signal } = request;
   const { user } = task.message;
-  const direct = await slack.openDirect({ installation: installationOf(task), user, requestId: task.id, signal });
+  const direct = await slack.openDirect({
+    installation: installationOf(task),
+    user,
+    requestId: task.id,
+    signal,
+  });
   return openIn(request, direct.channel);
 }
 
 /** Posts the opening in the channel, or finds the one that an earlier try posted. */
-async function openIn(request: OpenRequest & { reconcile: boolean }, channel: string): Promise<ThreadRef> {
+async function openIn(
+  request: OpenRequest & { reconcile: boolean },
+  channel: string,
+): Promise<ThreadRef> {
   const { slack, task, text, reconcile, signal } = request;
   const [earlier] = reconcile ? await findOpenings(request, channel) : [];
   if (earlier !== undefined) return { channel, threadTs: earlier };
@@ -320,12 +376,21 @@ async function openIn(request: OpenRequest & { reconcile: boolean }, channel: st
 }
 
 /** Finds the `ts` of the task's openings in the channel, oldest first. Resolves to none if the bot may not read there. */
-async function findOpenings({ slack, task, signal }: OpenRequest, channel: string): Promise<string[]> {
+async function findOpenings(
+  { slack, task, signal }: OpenRequest,
+  channel: string,
+): Promise<string[]> {
   const { message, id: requestId } = task;
   const oldestTs = (Number(message.ts) - skewSeconds).toFixed(6);
   const target = { installation: installationOf(task), channel };
   try {
-    const posts = await slack.posts({ ...target, oldestTs, appId: message.appId, requestId, signal });
+    const posts = await slack.posts({
+      ...target,
+      oldestTs,
+      appId: message.appId,
+      requestId,
+      signal,
+    });
     return posts
       .filter(({ key }) => key?.requestId === requestId && key.part === openingPart)
       .map(({ ts }) => ts)

@@ -24,10 +24,14 @@ export async function importFurther(
   if (wanted.length === 0) return { attachments: [] };
   const work = () => files.importFurtherFiles({ task, files: wanted, signal });
   const { attachments, leftOut } = await inTransfer({ task, work }).catch((thrown: unknown) => {
-    if (thrown instanceof TransferBusy && hasWaited(task, nowMs)) return { attachments: [], leftOut: wanted };
+    if (thrown instanceof TransferBusy && hasWaited(task, nowMs))
+      return { attachments: [], leftOut: wanted };
     throw thrown;
   });
-  return { attachments, ...(leftOut.length > 0 && { leftOut: leftOut.map(({ name }) => safeFileName(name)) }) };
+  return {
+    attachments,
+    ...(leftOut.length > 0 && { leftOut: leftOut.map(({ name }) => safeFileName(name)) }),
+  };
 }
 
 function hasWaited({ history, call }: Task, nowMs: number): boolean {

@@ -11,7 +11,10 @@ export type Lease = NonNullable<Task["lease"]>;
 /** `stored` is the record with the lease, as it was written last. */
 export type HeldLease = { lease: Lease | undefined; stored: Task | undefined };
 
-export function createLease({ newId, leaseMs }: { newId: () => string; leaseMs: number }, nowMs: number): Lease {
+export function createLease(
+  { newId, leaseMs }: { newId: () => string; leaseMs: number },
+  nowMs: number,
+): Lease {
   return { owner: newId(), untilMs: nowMs + leaseMs };
 }
 
@@ -128,9 +131,13 @@ export function deferUntilLeaseEnds(request: {
   const { wakeSeq } = request.task;
   const restMs = lease.untilMs - nowMs + soonAgainMs;
   if (isLate) return { body: encodeQueueMessage(message), delayMs: restMs };
-  const isUrgent = message.type === "thread_free" || message.type === "cancel" || message.type === "message_change";
+  const isUrgent =
+    message.type === "thread_free" ||
+    message.type === "cancel" ||
+    message.type === "message_change";
   if (isUrgent) return laterCopy(message, 500, restMs);
-  if (message.type !== "wake" || message.seq <= wakeSeq) return { body: encodeQueueMessage(message), delayMs: restMs };
+  if (message.type !== "wake" || message.seq <= wakeSeq)
+    return { body: encodeQueueMessage(message), delayMs: restMs };
   return laterCopy(message, 50, restMs);
 }
 

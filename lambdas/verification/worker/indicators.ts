@@ -15,8 +15,18 @@ export type Indicators = {
   sessions: boolean;
 };
 
-type Request = { slack: SlackApi; task: Task; text: TaskText; indicators: Indicators; signal: AbortSignal };
-type Call = { installation: ReturnType<typeof installationOf>; requestId: string; signal: AbortSignal };
+type Request = {
+  slack: SlackApi;
+  task: Task;
+  text: TaskText;
+  indicators: Indicators;
+  signal: AbortSignal;
+};
+type Call = {
+  installation: ReturnType<typeof installationOf>;
+  requestId: string;
+  signal: AbortSignal;
+};
 
 /** Far more than Slack usually takes. */
 const timeoutMs = 3000;
@@ -44,7 +54,8 @@ export async function renewStatus(request: Request & { nowMs: number }): Promise
   const { placeholder, cancelReason, wait } = task;
   if (placeholder === undefined || cancelReason !== undefined) return;
   const isFirst = (wait?.polls ?? 0) <= 1;
-  if (isFirst || nowMs - placeholder.postedAtMs >= renewAfterMs) await setStatus(request, text.status(task));
+  if (isFirst || nowMs - placeholder.postedAtMs >= renewAfterMs)
+    await setStatus(request, text.status(task));
 }
 
 /** False until the first poll. A worker that dies after it has set the status is followed by one that polls too. */
@@ -55,7 +66,10 @@ function hasStatus({ wait }: Task): boolean {
 /** A person has to do something before the task goes on. */
 export async function markAsking(request: Request): Promise<void> {
   const { task } = request;
-  await Promise.all([hasStatus(task) && setStatus(request, ""), setSession(request, { status: "suspended" })]);
+  await Promise.all([
+    hasStatus(task) && setStatus(request, ""),
+    setSession(request, { status: "suspended" }),
+  ]);
 }
 
 export async function markWorking(request: Request): Promise<void> {
@@ -79,16 +93,22 @@ async function markOutcome(request: Request): Promise<void> {
 /** No task of the thread is under way any more. A worker may have died after it began the session and before it recorded anything. */
 export async function settleSession(request: Request): Promise<void> {
   const { outcome } = request.task;
-  const isNeverBegun = outcome !== undefined && ["refused", "limited", "help"].includes(outcome.type);
+  const isNeverBegun =
+    outcome !== undefined && ["refused", "limited", "help"].includes(outcome.type);
   if (!isNeverBegun) await setSession(request, { status: "active" });
 }
 
 /** Adds a reaction to a message that was accepted as the reply to a question. */
 export async function markReplyTaken(request: Omit<Request, "text">): Promise<void> {
-  if (request.indicators.reactions !== undefined) await react(request, request.indicators.reactions.done, true);
+  if (request.indicators.reactions !== undefined)
+    await react(request, request.indicators.reactions.done, true);
 }
 
-async function react({ slack, task, signal }: Omit<Request, "text">, name: string, present: boolean): Promise<void> {
+async function react(
+  { slack, task, signal }: Omit<Request, "text">,
+  name: string,
+  present: boolean,
+): Promise<void> {
   const { channel, about, command } = task.message;
   // A slash command leaves no message to react to.
   if (command) return;
@@ -96,9 +116,14 @@ async function react({ slack, task, signal }: Omit<Request, "text">, name: strin
   await attempt({ task, signal }, (call) => slack.react({ ...call, channel, ts, name, present }));
 }
 
-async function setStatus({ slack, task, indicators, signal }: Request, status: string): Promise<void> {
+async function setStatus(
+  { slack, task, indicators, signal }: Request,
+  status: string,
+): Promise<void> {
   if (!indicators.status) return;
-  await attempt({ task, signal }, (call) => slack.setStatus({ ...call, ...threadRefOf(task), status }));
+  await attempt({ task, signal }, (call) =>
+    slack.setStatus({ ...call, ...threadRefOf(task), status }),
+  );
 }
 
 /** The thread's first message names the session. A session that Slack has begun by itself is renamed. */
@@ -107,8 +132,16 @@ async function beginSession(request: Request): Promise<void> {
   const { threadTs, command } = task.message;
   const title = threadTs === undefined || command ? text.sessionTitle(task) : undefined;
   const shown = await setSession(request, { status: "processing", title });
-  if (shown === undefined || title === undefined || shown.title === undefined || shown.title === title) return;
-  await attempt({ task, signal }, (call) => slack.renameSession({ ...call, ...threadRefOf(task), title }));
+  if (
+    shown === undefined ||
+    title === undefined ||
+    shown.title === undefined ||
+    shown.title === title
+  )
+    return;
+  await attempt({ task, signal }, (call) =>
+    slack.renameSession({ ...call, ...threadRefOf(task), title }),
+  );
 }
 
 async function setSession(
@@ -117,7 +150,9 @@ async function setSession(
 ): Promise<{ title: string | undefined } | undefined> {
   if (!indicators.sessions) return undefined;
   const { user } = task.message;
-  return attempt({ task, signal }, (call) => slack.setSession({ ...call, ...threadRefOf(task), ...session, user }));
+  return attempt({ task, signal }, (call) =>
+    slack.setSession({ ...call, ...threadRefOf(task), ...session, user }),
+  );
 }
 
 /** Resolves to undefined if the call fails. */

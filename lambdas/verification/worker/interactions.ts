@@ -29,7 +29,10 @@ import type { RetryByClick } from "./retry-click.ts";
 import type { Threads } from "./threads.ts";
 import type { Votes } from "./votes.ts";
 
-export type HandleInteraction = (request: { interaction: Interaction; signal: AbortSignal }) => Promise<void>;
+export type HandleInteraction = (request: {
+  interaction: Interaction;
+  signal: AbortSignal;
+}) => Promise<void>;
 
 type Options = {
   store: TaskStore<Task>;
@@ -89,7 +92,10 @@ const maxAtOncePerPerson = 4;
  * While Slack is slow, an interaction holds one of the process's slots for seconds. Without a limit, one person who clicks again and again
  * would delay everybody's answers. A click or a form beyond the limit comes again later, and what the person can simply repeat is dropped.
  */
-function limitPerPerson({ queue, log, now }: Options, handle: HandleInteraction): HandleInteraction {
+function limitPerPerson(
+  { queue, log, now }: Options,
+  handle: HandleInteraction,
+): HandleInteraction {
   const underWay = new Map<string, number>();
   return async (request) => {
     const { interaction } = request;
@@ -116,7 +122,12 @@ function limitPerPerson({ queue, log, now }: Options, handle: HandleInteraction)
 /** Tells the person privately why the click had no effect. Best effort, and limited. */
 async function notifyRefusal(
   { gate, notify, slack, text }: Pick<Options, "gate" | "notify" | "slack" | "text">,
-  { task, actor, refusal, signal }: { task: Task; actor: Actor; refusal: ButtonClickRefusal; signal: AbortSignal },
+  {
+    task,
+    actor,
+    refusal,
+    signal,
+  }: { task: Task; actor: Actor; refusal: ButtonClickRefusal; signal: AbortSignal },
 ): Promise<void> {
   const { user } = actor;
   const threadRef = threadRefOf(task);
@@ -126,12 +137,24 @@ async function notifyRefusal(
     const notice = text.buttonClickRefused({ refusal, locale });
     await slack.postEphemeral({ ...call, ...threadRef, text: notice, signal: deadline });
   };
-  await notify({ task, actor, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
+  await notify({
+    task,
+    actor,
+    kind: refusal.type,
+    threadTs: threadRef.threadTs,
+    signal,
+    post,
+  }).catch(() => {});
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 function createHandleButtonClick(options: Options) {
   const { store, queue, gate, questions, takeVote, retryByClick, log, now } = options;
-  async function cancel({ task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function cancel({
+    task,
+    person,
+    signal,
+  }: Clicked): Promise<ButtonClickRefusal | undefined> {
     if (!(await gate.mayCancel({ task, person, signal }))) return { type: "not_yours" };
     if (task.outcome !== undefined || task.state === "done") return { type: "over" };
     const body = encodeQueueMessage({ type: "cancel", requestId: task.id });
@@ -139,16 +162,27 @@ function createHandleButtonClick(options: Options) {
     return undefined;
   }
 
-  async function answer({ buttonClick, task, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function answer({
+    buttonClick,
+    task,
+    signal,
+  }: Clicked): Promise<ButtonClickRefusal | undefined> {
     if (buttonClick.button.type !== "answer") return undefined;
     const { question: index, option } = buttonClick.button;
     // A question that is over has no options any more, but its answer is still recorded.
     const { question: asked } = task;
-    const isOffered = asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
+    const isOffered =
+      asked?.index !== index || asked.answer !== undefined || option < asked.options.length;
     if (!isOffered) return { type: "over" };
     const given = { user: buttonClick.user, atMs: buttonClick.atMs, option };
     const { userTeam } = buttonClick;
-    const decision = await questions.give({ requestId: task.id, index, answer: given, userTeam, signal });
+    const decision = await questions.give({
+      requestId: task.id,
+      index,
+      answer: given,
+      userTeam,
+      signal,
+    });
     switch (decision.type) {
       case "taken":
         return undefined;
@@ -163,25 +197,43 @@ function createHandleButtonClick(options: Options) {
     }
   }
 
-  async function vote({ buttonClick, task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function vote({
+    buttonClick,
+    task,
+    person,
+    signal,
+  }: Clicked): Promise<ButtonClickRefusal | undefined> {
     const { button, atMs } = buttonClick;
     if (button.type !== "feedback") return undefined;
     const refusal = await takeVote({ task, person, click: { atMs, vote: button.vote }, signal });
     return refusal === "held" ? handleLater({ buttonClick, task }) : refusal;
   }
 
-  async function retry({ buttonClick, task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function retry({
+    buttonClick,
+    task,
+    person,
+    signal,
+  }: Clicked): Promise<ButtonClickRefusal | undefined> {
     const refusal = await retryByClick({ task, person, atMs: buttonClick.atMs, signal });
     return refusal === "held" ? handleLater({ buttonClick, task }) : refusal;
   }
 
   /** A worker acts on the task, and would lose its step if the record changed. */
-  async function handleLater({ buttonClick, task }: Pick<Clicked, "buttonClick" | "task">): Promise<undefined> {
+  async function handleLater({
+    buttonClick,
+    task,
+  }: Pick<Clicked, "buttonClick" | "task">): Promise<undefined> {
     const delayMs = heldDelayMs(now() - buttonClick.atMs);
     await queue.send({ body: encodeQueueMessage(buttonClick), delayMs, group: queueGroupOf(task) });
   }
 
-  async function open({ buttonClick, task, person, signal }: Clicked): Promise<ButtonClickRefusal | undefined> {
+  async function open({
+    buttonClick,
+    task,
+    person,
+    signal,
+  }: Clicked): Promise<ButtonClickRefusal | undefined> {
     const { button } = buttonClick;
     if (button.type !== "open_form") return undefined;
     return openForm(options, { button, task, person, signal });
@@ -202,20 +254,41 @@ function createHandleButtonClick(options: Options) {
     }
   }
 
-  return async ({ buttonClick, signal }: { buttonClick: ButtonClick; signal: AbortSignal }): Promise<void> => {
-    const fields = { request_id: buttonClick.requestId, operation: buttonClick.button.type, user: buttonClick.user };
+  return async ({
+    buttonClick,
+    signal,
+  }: {
+    buttonClick: ButtonClick;
+    signal: AbortSignal;
+  }): Promise<void> => {
+    const fields = {
+      request_id: buttonClick.requestId,
+      operation: buttonClick.button.type,
+      user: buttonClick.user,
+    };
     const task = await store.get({ id: buttonClick.requestId });
-    if (task === undefined || !isShownTo(task, buttonClick)) return log.warn("button_click_without_task", fields);
+    if (task === undefined || !isShownTo(task, buttonClick))
+      return log.warn("button_click_without_task", fields);
     const { user, userTeam } = buttonClick;
     const actor = { user, userTeam };
     const person = await gate.identify({ task, actor, signal });
     const refusal = await handle({ buttonClick, task, person, signal });
-    log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
+    log.info("button_clicked", {
+      ...fields,
+      trace_id: readTraceId(task.trace),
+      reason: refusal?.type,
+    });
     if (buttonClick.channel === undefined) {
       const { requestId } = buttonClick;
       const canceling = refusal === undefined ? requestId : undefined;
       // In an organization, a click may name another workspace than the view was made for.
-      await options.publishHome({ installation: installationOf(task), actor, requestId, canceling, signal });
+      await options.publishHome({
+        installation: installationOf(task),
+        actor,
+        requestId,
+        canceling,
+        signal,
+      });
     } else if (refusal !== undefined) {
       await notifyRefusal(options, { task, actor, refusal, signal });
     }
@@ -235,7 +308,11 @@ function createHandleFormSubmitted(options: Options) {
     const task = await store.get({ id: form.requestId });
     if (task === undefined) return log.warn("button_click_without_task", fields);
     const refusal = await giveForm(options, { form, task, signal });
-    log.info("button_clicked", { ...fields, trace_id: readTraceId(task.trace), reason: refusal?.type });
+    log.info("button_clicked", {
+      ...fields,
+      trace_id: readTraceId(task.trace),
+      reason: refusal?.type,
+    });
     if (refusal === undefined) return;
     const actor = { user: form.user, userTeam: form.userTeam };
     await notifyRefusal(options, { task, actor, refusal, signal });
@@ -252,7 +329,14 @@ async function suggestPrompts(
   const { team, enterprise, channel, threadTs, requestId } = opened;
   // In the older assistant panel, prompts belong to a thread.
   if (prompts.length === 0 || (threadTs === undefined && !indicators.sessions)) return;
-  const request = { installation: { team, enterprise }, channel, threadTs, prompts, requestId, signal };
+  const request = {
+    installation: { team, enterprise },
+    channel,
+    threadTs,
+    prompts,
+    requestId,
+    signal,
+  };
   await slack.suggestPrompts(request).catch(() => {});
 }
 
@@ -274,7 +358,13 @@ function mayHaveUnrecordedStream({ stream, wait, lease }: Task): boolean {
 function createHandleSessionStopped(options: Options) {
   const { store, queue, gate, threads, slack, log } = options;
 
-  return async ({ stopped, signal }: { stopped: SessionStopped; signal: AbortSignal }): Promise<void> => {
+  return async ({
+    stopped,
+    signal,
+  }: {
+    stopped: SessionStopped;
+    signal: AbortSignal;
+  }): Promise<void> => {
     const { team, enterprise, channel, threadTs, user, userTeam, streams, requestId } = stopped;
     const ids = await threads.listed({ thread: `${channel}/${threadTs}` });
     const listed = await Promise.all(ids.map((id) => store.get({ id })));
@@ -301,10 +391,22 @@ function createHandleSessionStopped(options: Options) {
     }
     log.info("session_stopped", { request_id: requestId, user, count: canceled });
     if (refused !== undefined && canceled === 0) {
-      await notifyRefusal(options, { task: refused, actor, refusal: { type: "not_yours" }, signal });
+      await notifyRefusal(options, {
+        task: refused,
+        actor,
+        refusal: { type: "not_yours" },
+        signal,
+      });
     }
     if (ids.length > 0) return;
-    const session = { installation: { team, enterprise }, channel, threadTs, user, requestId, signal };
+    const session = {
+      installation: { team, enterprise },
+      channel,
+      threadTs,
+      user,
+      requestId,
+      signal,
+    };
     await slack.setSession({ ...session, status: "active" }).catch(() => {});
   };
 }

@@ -56,7 +56,11 @@ function withNote(task: Task, change: MessageChange): Task {
 
 const filesTooLate = "files_too_late";
 
-const lateParts: Record<LateChange, number> = { edited: latePart, deleted: latePart + 1, files: latePart + 2 };
+const lateParts: Record<LateChange, number> = {
+  edited: latePart,
+  deleted: latePart + 1,
+  files: latePart + 2,
+};
 
 /**
  * An edit until the thread was checked for the last time, a deletion while the agent may still be at work, and files always: otherwise they
@@ -71,7 +75,9 @@ function isWorthSaying(task: Task, change: MessageChange): boolean {
   if (task.message.botIds !== undefined) return false;
   // The task was never sent, because the message was refused, or was a reply.
   if (wait === undefined) return false;
-  if (isDeleted) return lateChange !== "deleted" && outcome === undefined && cancelReason === undefined;
-  if (isLateFiles(change)) return history.every(({ event }) => event !== filesTooLate) && isNewVersion(task, message);
+  if (isDeleted)
+    return lateChange !== "deleted" && outcome === undefined && cancelReason === undefined;
+  if (isLateFiles(change))
+    return history.every(({ event }) => event !== filesTooLate) && isNewVersion(task, message);
   return lateChange === undefined && !cleanupDone && isNewVersion(task, message);
 }

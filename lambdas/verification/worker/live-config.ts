@@ -1,7 +1,11 @@
 /** Applies the live settings to the deployed configuration. They are read again in the background. Settings that do not fit are ignored. */
 
 import { createCachedValue } from "../../shared/async/cache.ts";
-import { createFingerprints, outdatedSettings, withLiveSettings } from "../../shared/config/live-settings.ts";
+import {
+  createFingerprints,
+  outdatedSettings,
+  withLiveSettings,
+} from "../../shared/config/live-settings.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -52,7 +56,10 @@ export function createLiveConfig(options: {
       config = withLiveSettings({ config: deployed, json });
       refused = false;
       log.info("live_settings_read", { bytes: newer.length });
-      for (const destination of outdatedSettings({ json, deployed: createFingerprints(deployed) })) {
+      for (const destination of outdatedSettings({
+        json,
+        deployed: createFingerprints(deployed),
+      })) {
         log.warn("live_settings_outdated", { destination });
       }
     } catch (error) {

@@ -9,13 +9,23 @@ import type { Log } from "../../shared/log.ts";
 import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { buildAskAboutModal, buildShortcutRefusalModal, toFieldValues } from "../slack/messages/modal.ts";
+import {
+  buildAskAboutModal,
+  buildShortcutRefusalModal,
+  toFieldValues,
+} from "../slack/messages/modal.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { takeAnswer } from "../task/asking.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick, FormSubmitted, ShortcutUsed } from "../task/messages.ts";
-import { installationOf, type Locale, queueGroupOf, receivedTask, type Task } from "../task/task.ts";
+import {
+  installationOf,
+  type Locale,
+  queueGroupOf,
+  receivedTask,
+  type Task,
+} from "../task/task.ts";
 import { isSlackError } from "./own-posts.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
 
@@ -36,7 +46,10 @@ const localeTimeoutMs = 700;
 
 type PersonQuery = Parameters<Gate["localeOf"]>[0];
 
-async function localeOf({ gate }: Pick<ModalOptions, "gate">, query: PersonQuery): Promise<Locale | undefined> {
+async function localeOf(
+  { gate }: Pick<ModalOptions, "gate">,
+  query: PersonQuery,
+): Promise<Locale | undefined> {
   const signal = AbortSignal.any([query.signal, AbortSignal.timeout(localeTimeoutMs)]);
   return gate.localeOf({ ...query, signal }).catch(() => undefined);
 }
@@ -58,12 +71,20 @@ export async function openForm(
   if (!(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
   const installation = installationOf(task);
   const isAsker = user === task.message.user && task.locale !== undefined;
-  const locale = isAsker ? task.locale : await localeOf(options, { installation, user, requestId: task.id, signal });
+  const locale = isAsker
+    ? task.locale
+    : await localeOf(options, { installation, user, requestId: task.id, signal });
   const view = text.questionModal({ task, locale });
   if (view === undefined) return { type: "over" };
   if (button.triggerId === undefined) return { type: "form_not_opened" };
   try {
-    await slack.openModal({ installation, requestId: task.id, triggerId: button.triggerId, view, signal });
+    await slack.openModal({
+      installation,
+      requestId: task.id,
+      triggerId: button.triggerId,
+      view,
+      signal,
+    });
     return undefined;
   } catch (thrown) {
     return toOpeningRefusal(thrown);
@@ -88,11 +109,20 @@ export async function giveForm(
   const { user, atMs, question: index, submissionId: from } = form;
   // A form of an earlier question has no fields here. It is refused below.
   const { fields = [] } = question?.index === index ? question : {};
-  const checked = checkFieldValues({ fields, values: toFieldValues({ fields, values: form.values }) });
+  const checked = checkFieldValues({
+    fields,
+    values: toFieldValues({ fields, values: form.values }),
+  });
   // The ingress has checked the inputs, so only a form of another version comes here.
   if ("problems" in checked) return { type: "form_not_opened" };
   const answer = { user, atMs, fields: checked.values, from };
-  const decision = await questions.give({ requestId: task.id, index, answer, userTeam: form.userTeam, signal });
+  const decision = await questions.give({
+    requestId: task.id,
+    index,
+    answer,
+    userTeam: form.userTeam,
+    signal,
+  });
   switch (decision.type) {
     case "taken":
       return undefined;
@@ -115,8 +145,15 @@ export async function giveForm(
 export function createHandleShortcut(options: ModalOptions) {
   const { slack, log } = options;
 
-  return async ({ shortcut, signal }: { shortcut: ShortcutUsed; signal: AbortSignal }): Promise<void> => {
-    const { requestId, team, enterprise, channel, ts, threadTs, actionTs, user, triggerId } = shortcut;
+  return async ({
+    shortcut,
+    signal,
+  }: {
+    shortcut: ShortcutUsed;
+    signal: AbortSignal;
+  }): Promise<void> => {
+    const { requestId, team, enterprise, channel, ts, threadTs, actionTs, user, triggerId } =
+      shortcut;
     const installation = { team, enterprise };
     const call = { installation, requestId, signal };
     const [info, locale = "en"] = await Promise.all([
@@ -135,14 +172,17 @@ export function createHandleShortcut(options: ModalOptions) {
       locale,
     };
     const view =
-      "refusal" in info ? buildShortcutRefusalModal({ refusal: info.refusal, locale }) : buildAskAboutModal(modal);
+      "refusal" in info
+        ? buildShortcutRefusalModal({ refusal: info.refusal, locale })
+        : buildAskAboutModal(modal);
     const reason = "refusal" in info ? info.refusal : undefined;
     log.info("shortcut_used", { request_id: requestId, team, channel, user, reason });
     try {
       await slack.openModal({ ...call, triggerId, view });
     } catch (thrown) {
       if (!(thrown instanceof SlackError)) throw thrown;
-      if (thrown.slackError !== "exchanged_trigger_id") await notifyUnopened(options, { shortcut, locale, signal });
+      if (thrown.slackError !== "exchanged_trigger_id")
+        await notifyUnopened(options, { shortcut, locale, signal });
     }
   };
 }
@@ -153,7 +193,10 @@ function undefinedIfSlackFails(thrown: unknown): undefined {
   if (!(thrown instanceof SlackError)) throw thrown;
 }
 
-async function readChannel(slack: SlackApi, request: Parameters<SlackApi["channelInfo"]>[0]): Promise<ChannelFacts> {
+async function readChannel(
+  slack: SlackApi,
+  request: Parameters<SlackApi["channelInfo"]>[0],
+): Promise<ChannelFacts> {
   try {
     const { hasBot, isShared } = await slack.channelInfo(request);
     return hasBot ? { isShared } : { refusal: "not_in_channel" };
@@ -176,10 +219,28 @@ async function notifyUnopened(
 ): Promise<void> {
   const { requestId, team, enterprise, channel, user, userTeam, ts, threadTs } = shortcut;
   const actor = { user, userTeam };
-  const message = { appId: "", team, enterprise, channel, user, ts, direct: channel.startsWith("D"), text: "" };
+  const message = {
+    appId: "",
+    team,
+    enterprise,
+    channel,
+    user,
+    ts,
+    direct: channel.startsWith("D"),
+    text: "",
+  };
   const task = receivedTask({ requestId, receivedAtMs: 0, trace: { traceparent: "" }, message });
   const notice = text.buttonClickRefused({ refusal: { type: "shortcut_not_opened" }, locale });
-  const call = { installation: { team, enterprise }, channel, threadTs, user, requestId, text: notice };
+  const call = {
+    installation: { team, enterprise },
+    channel,
+    threadTs,
+    user,
+    requestId,
+    text: notice,
+  };
   const post = (deadline: AbortSignal) => slack.postEphemeral({ ...call, signal: deadline });
-  await notify({ task, actor, kind: "shortcut_not_opened", threadTs, signal, post }).catch(() => {});
+  await notify({ task, actor, kind: "shortcut_not_opened", threadTs, signal, post }).catch(
+    () => {},
+  );
 }

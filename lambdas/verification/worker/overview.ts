@@ -15,7 +15,9 @@ import { personKeyOf, type Task, threadRefOf } from "../task/task.ts";
 type Person = { installation: Installation; actor: Actor; requestId: string; signal: AbortSignal };
 
 /** `canceling` is a task that was just asked to end, which its record may not say yet. Rejects if the store or Slack is unavailable. */
-export type ReadOverview = (person: Person & { canceling?: string | undefined }) => Promise<Overview>;
+export type ReadOverview = (
+  person: Person & { canceling?: string | undefined },
+) => Promise<Overview>;
 
 type Options = {
   config: Pick<Config, "slack" | "routes">;
@@ -28,27 +30,37 @@ type Options = {
 export function createReadOverview({ config, contact, store, gate, text }: Options): ReadOverview {
   const { assistant, command } = config.slack;
 
-  async function listTasks({ installation, actor: { user }, canceling }: Parameters<ReadOverview>[0]) {
+  async function listTasks({
+    installation,
+    actor: { user },
+    canceling,
+  }: Parameters<ReadOverview>[0]) {
     const key = personKeyOf({ team: installation.team, user });
     const { items, cursor } = await store.list({ index: "principal", key, limit: maxListed });
     // A message that is not accepted yet may be no task.
     const tasks = items.filter(({ call, outcome }) => call !== undefined && outcome === undefined);
     const own = tasks.map((task) => toOwnTask({ task, text, isCanceling: task.id === canceling }));
-    return { tasks: own.slice(0, maxHomeTasks), hasMoreTasks: own.length > maxHomeTasks || cursor !== undefined };
+    return {
+      tasks: own.slice(0, maxHomeTasks),
+      hasMoreTasks: own.length > maxHomeTasks || cursor !== undefined,
+    };
   }
 
   return async (request) => {
     const { installation, actor, requestId, signal } = request;
-    const routes = config.routes.filter(({ team }) => team === undefined || team === installation.team);
+    const routes = config.routes.filter(
+      ({ team }) => team === undefined || team === installation.team,
+    );
     const channels = [...new Set(routes.flatMap(({ channel }) => channel ?? []))];
     const [{ mayAsk, rules, quota, channels: allowed }, own] = await Promise.all([
       gate.accessOf({ installation, actor, channels, requestId, signal }),
       listTasks(request),
     ]);
-    const usable = routes.flatMap(({ word, channel, destination: [destination] }): OverviewRoute[] =>
-      destination === undefined || (channel !== undefined && !allowed.includes(channel))
-        ? []
-        : [{ word, channel, destination }],
+    const usable = routes.flatMap(
+      ({ word, channel, destination: [destination] }): OverviewRoute[] =>
+        destination === undefined || (channel !== undefined && !allowed.includes(channel))
+          ? []
+          : [{ word, channel, destination }],
     );
     return {
       mayAsk,
@@ -67,10 +79,24 @@ export function createReadOverview({ config, contact, store, gate, text }: Optio
 /** A few more than are shown, because some of them may be no tasks. */
 const maxListed = 2 * maxHomeTasks;
 
-function toOwnTask({ task, text, isCanceling }: { task: Task; text: Options["text"]; isCanceling: boolean }): OwnTask {
+function toOwnTask({
+  task,
+  text,
+  isCanceling,
+}: {
+  task: Task;
+  text: Options["text"];
+  isCanceling: boolean;
+}): OwnTask {
   const { channel } = threadRefOf(task);
   const activity = isCanceling ? "canceling" : toActivity(task);
-  return { requestId: task.id, text: text.sessionTitle(task) ?? "", channel, askedAtMs: task.receivedAtMs, activity };
+  return {
+    requestId: task.id,
+    text: text.sessionTitle(task) ?? "",
+    channel,
+    askedAtMs: task.receivedAtMs,
+    activity,
+  };
 }
 
 function toActivity({ state, cancelReason, question }: Task): OwnTask["activity"] {
@@ -108,9 +134,16 @@ export function createPublishHome({
         readOverview({ installation, actor, canceling, requestId, signal }),
         gate.localeOf(person),
       ]);
-      await slack.publishHome({ ...person, blocks: homeBlocks({ overview, locale, nowMs: now() }) });
+      await slack.publishHome({
+        ...person,
+        blocks: homeBlocks({ overview, locale, nowMs: now() }),
+      });
     } catch (thrown) {
-      log.warn("home_not_published", { request_id: requestId, user, cause_kind: errorKind(thrown) });
+      log.warn("home_not_published", {
+        request_id: requestId,
+        user,
+        cause_kind: errorKind(thrown),
+      });
     }
   };
 }

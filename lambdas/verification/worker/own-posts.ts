@@ -7,7 +7,13 @@ import {
   type SlackApi,
   SlackError,
 } from "../slack/api/slack.ts";
-import { filesPart, insteadPart, placeholderPart, questionPart, streamPart } from "../slack/messages/blocks.ts";
+import {
+  filesPart,
+  insteadPart,
+  placeholderPart,
+  questionPart,
+  streamPart,
+} from "../slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
 import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
@@ -34,9 +40,12 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
   return messages.flatMap((message): OwnPost[] => {
     const { ts, key, from, fileIds, text, hasButtons } = message;
     const buttons = hasButtons ? { text } : undefined;
-    if (key !== undefined) return key.requestId === task.id ? [{ ts, part: key.part, buttons }] : [];
+    if (key !== undefined)
+      return key.requestId === task.id ? [{ ts, part: key.part, buttons }] : [];
     if (fileIds.some((id) => uploads.includes(id))) return [{ ts, part: filesPart }];
-    return from === "self" && isOwnStream({ task, message, nextTs }) ? [{ ts, part: streamPart }] : [];
+    return from === "self" && isOwnStream({ task, message, nextTs })
+      ? [{ ts, part: streamPart }]
+      : [];
   });
 }
 
@@ -69,7 +78,9 @@ export async function ownPostsOrKnown(request: Request): Promise<OwnPost[]> {
 
 export function knownPosts({ placeholder, stream }: Task): OwnPost[] {
   const streams = (stream?.messages ?? []).map(({ ts }) => ({ ts, part: streamPart }));
-  return placeholder === undefined ? streams : [{ ts: placeholder.ts, part: placeholderPart }, ...streams];
+  return placeholder === undefined
+    ? streams
+    : [{ ts: placeholder.ts, part: placeholderPart }, ...streams];
 }
 
 /** The file ids of the answer's uploads. */
@@ -82,12 +93,21 @@ export function uploadsOf({ outcome }: Task): string[] {
  * True if the message is a stream of the task. Slack stores no key with a stream. If an unrecorded stream may exist, it is a message of
  * the bot without a key, between the placeholder and the first post of the thread's next task.
  */
-function isOwnStream({ task, message, nextTs }: { task: Task; message: PostedMessage; nextTs: number }): boolean {
+function isOwnStream({
+  task,
+  message,
+  nextTs,
+}: {
+  task: Task;
+  message: PostedMessage;
+  nextTs: number;
+}): boolean {
   const { stream, placeholder } = task;
   const { ts, fileIds } = message;
   if (stream === undefined || fileIds.length > 0) return false;
   if (stream.messages.some((known) => known.ts === ts)) return true;
-  const isBetween = Number(ts) > Number(placeholder?.ts ?? Number.POSITIVE_INFINITY) && Number(ts) < nextTs;
+  const isBetween =
+    Number(ts) > Number(placeholder?.ts ?? Number.POSITIVE_INFINITY) && Number(ts) < nextTs;
   return stream.inDoubt === true && isBetween;
 }
 
@@ -96,7 +116,8 @@ function passedTs({ history, placeholder, call }: Task): number {
   const outcomeAtMs = concludedAtMs({ history }) ?? Number.POSITIVE_INFINITY;
   const deadlineAtMs = call?.deadlineAtMs ?? Number.POSITIVE_INFINITY;
   const passedAtMs = Math.min(outcomeAtMs + threadReleaseMs, deadlineAtMs + graceMs + deliveryMs);
-  const slackAheadMs = placeholder === undefined ? 0 : Number(placeholder.ts) * 1000 - placeholder.postedAtMs;
+  const slackAheadMs =
+    placeholder === undefined ? 0 : Number(placeholder.ts) * 1000 - placeholder.postedAtMs;
   return (passedAtMs + slackAheadMs - clockErrorMs) / 1000;
 }
 
@@ -106,7 +127,9 @@ function hasLeft({ state, history }: Task): boolean {
 
 function nextTaskTs({ id, placeholder }: Task, messages: readonly PostedMessage[]): number {
   const placeholderTs = placeholder?.ts ?? "0";
-  const others = messages.filter(({ ts, key }) => key && key.requestId !== id && Number(ts) > Number(placeholderTs));
+  const others = messages.filter(
+    ({ ts, key }) => key && key.requestId !== id && Number(ts) > Number(placeholderTs),
+  );
   return Math.min(...others.map(({ ts }) => Number(ts)));
 }
 
@@ -144,12 +167,24 @@ export function planDelivery(request: {
   /** The content has changed since earlier parts were posted. */
   isRevised?: boolean;
 }): DeliveryAction[] {
-  const { parts, found, recorded = [], asNew, firstPart, hasFiles, isStreamLatest = true, isRevised = false } = request;
+  const {
+    parts,
+    found,
+    recorded = [],
+    asNew,
+    firstPart,
+    hasFiles,
+    isStreamLatest = true,
+    isRevised = false,
+  } = request;
   const byPart = new Map<number, OwnPost>();
   const surplus: OwnPost[] = [];
   const streams = found.filter(({ part }) => part === streamPart);
   const isRecorded = ({ ts }: OwnPost) => recorded.includes(ts);
-  for (const post of [...found.filter(isRecorded), ...found.filter((other) => !isRecorded(other))]) {
+  for (const post of [
+    ...found.filter(isRecorded),
+    ...found.filter((other) => !isRecorded(other)),
+  ]) {
     const { part } = post;
     const isWanted = !isOutcome(part) || (part >= firstPart && part < firstPart + parts.length);
     if (part === streamPart) continue;
@@ -164,13 +199,17 @@ export function planDelivery(request: {
   const actions = parts.flatMap((content, index): DeliveryAction[] => {
     const part = firstPart + index;
     const there = byPart.get(part);
-    if (there !== undefined) return isRevised ? [{ type: "update", ts: there.ts, part, content }] : [];
-    if (index === 0 && edited !== undefined) return [{ type: "update", ts: edited.ts, part, content }];
+    if (there !== undefined)
+      return isRevised ? [{ type: "update", ts: there.ts, part, content }] : [];
+    if (index === 0 && edited !== undefined)
+      return [{ type: "update", ts: edited.ts, part, content }];
     return [{ type: "post", part, content }];
   });
   const shares: DeliveryAction[] = hasFiles && !byPart.has(filesPart) ? [{ type: "share" }] : [];
   const left = placeholder === undefined || placeholder === edited ? [] : [placeholder];
-  const removals = [...surplus, ...streams, ...left].map(({ ts }): DeliveryAction => ({ type: "remove", ts }));
+  const removals = [...surplus, ...streams, ...left].map(
+    ({ ts }): DeliveryAction => ({ type: "remove", ts }),
+  );
   return [...actions, ...shares, ...removals];
 }
 

@@ -9,15 +9,29 @@ import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
-import { type GivenAnswer, installationOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
+import {
+  type GivenAnswer,
+  installationOf,
+  queueGroupOf,
+  type Task,
+  threadRefOf,
+} from "../task/task.ts";
 import { type Indicators, markReplyTaken } from "./indicators.ts";
 import { ownPostsOrKnown } from "./own-posts.ts";
 import type { Threads } from "./threads.ts";
 
-type Notice = { task: Task; actor: Actor; kind: string; threadTs: string | undefined; signal: AbortSignal };
+type Notice = {
+  task: Task;
+  actor: Actor;
+  kind: string;
+  threadTs: string | undefined;
+  signal: AbortSignal;
+};
 
 /** Calls `post` if the limits on notices allow it now. Ignores a failure of Slack. Rejects for other failures. */
-export type Notify = (notice: Notice & { post: (signal: AbortSignal) => Promise<void> }) => Promise<void>;
+export type Notify = (
+  notice: Notice & { post: (signal: AbortSignal) => Promise<void> },
+) => Promise<void>;
 
 type Given = Omit<GivenAnswer, "callId">;
 export type ReplyResult =
@@ -51,12 +65,17 @@ export type Questions = {
     signal: AbortSignal;
   }): Promise<ReplyResult>;
   /** Gives the message as a reply, if its thread waits for one. `reconcile`: an earlier try may have given it. */
-  giveFromThread(request: { task: Task; reconcile: boolean; signal: AbortSignal }): Promise<TaskEvent>;
+  giveFromThread(request: {
+    task: Task;
+    reconcile: boolean;
+    signal: AbortSignal;
+  }): Promise<TaskEvent>;
 };
 
 /** Far more than the number of workers that write one record at once. */
 const maxAttempts = 20;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createQuestions(options: {
   store: Pick<TaskStore<Task>, "replace">;
   /** By request id. Resolves to undefined also if the record cannot be read. */
@@ -71,7 +90,8 @@ export function createQuestions(options: {
   newId: () => string;
   now: () => number;
 }): Questions {
-  const { store, taskOf, queue, threads, gate, notify, slack, text, indicators, newId, now } = options;
+  const { store, taskOf, queue, threads, gate, notify, slack, text, indicators, newId, now } =
+    options;
   async function give(request: Parameters<Questions["give"]>[0]): Promise<ReplyResult> {
     const { requestId, index, saidTs, answer, userTeam, signal } = request;
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
@@ -79,31 +99,42 @@ export function createQuestions(options: {
       if (task === undefined) return { type: "over" };
       if (isRepeated({ task, index, answer })) return { type: "taken" };
       // The question is not posted yet, so it is unknown whether the message was written after it.
-      if (saidTs !== undefined && isOpen(task) && task.question?.ts === undefined) return { type: "held" };
+      if (saidTs !== undefined && isOpen(task) && task.question?.ts === undefined)
+        return { type: "held" };
       // The message was written before the question was posted.
-      if (saidTs !== undefined && task.question && !isWrittenAfter(task.question, saidTs)) return { type: "past" };
+      if (saidTs !== undefined && task.question && !isWrittenAfter(task.question, saidTs))
+        return { type: "past" };
       const nowMs = now();
       const asked = index === undefined ? {} : { index };
       const taken = takeAnswer({ task, ...asked, answer: { ...answer, callId: newId() }, nowMs });
       if ("notTaken" in taken) return taken.notTaken;
-      if (answer.option === undefined && !answer.text && answer.fields === undefined) return { type: "says_nothing" };
+      if (answer.option === undefined && !answer.text && answer.fields === undefined)
+        return { type: "says_nothing" };
       const person = await gate.identify({ task, actor: { user: answer.user, userTeam }, signal });
       if (!(await gate.mayAnswer({ task, person, signal }))) return { type: "not_yours" };
       if (task.lease !== undefined && task.lease.untilMs > nowMs) return { type: "held" };
       // The wake-up is sent first, as in every step, so that no stored answer is left without one.
       const seq = task.wakeSeq + 1;
-      await queue.send({ body: encodeQueueMessage({ type: "wake", requestId, seq }), group: queueGroupOf(task) });
+      await queue.send({
+        body: encodeQueueMessage({ type: "wake", requestId, seq }),
+        group: queueGroupOf(task),
+      });
       const { lease: _lapsed, ...rest } = taken.task;
-      if ((await store.replace({ item: { ...rest, wakeSeq: seq } })) !== undefined) return { type: "taken" };
+      if ((await store.replace({ item: { ...rest, wakeSeq: seq } })) !== undefined)
+        return { type: "taken" };
     }
     return { type: "held" };
   }
 
-  async function giveFromThread(request: Parameters<Questions["giveFromThread"]>[0]): Promise<TaskEvent> {
+  async function giveFromThread(
+    request: Parameters<Questions["giveFromThread"]>[0],
+  ): Promise<TaskEvent> {
     const { task, reconcile, signal } = request;
     const { message, id: from } = task;
     const answer: Given = { user: message.user, atMs: now(), text: message.text, from };
-    const toEvent = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => ({
+    const toEvent = (
+      decision: Extract<TaskEvent, { type: "reply_given" }>["decision"],
+    ): TaskEvent => ({
       type: "reply_given",
       nowMs: now(),
       decision,
@@ -113,7 +144,8 @@ export function createQuestions(options: {
     const { userTeam } = actorOf(message);
     for (const requestId of reconcile ? [...asking.before, ...asking.now] : asking.now) {
       const given = await give({ requestId, saidTs: message.ts, answer, userTeam, signal });
-      if (given.type === "held") return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
+      if (given.type === "held")
+        return { type: "busy", delayMs: heldDelayMs(now() - task.receivedAtMs) };
       const isMeant = given.type === "taken" || given.type === "says_nothing";
       if (isMeant && message.files !== undefined) await notifyFilesIgnored({ task, signal });
       if (given.type === "says_nothing") return toEvent("says_nothing");
@@ -126,26 +158,58 @@ export function createQuestions(options: {
   }
 
   /** Tells the person privately that the files of a reply are not sent to the agent. Best effort, and limited. */
-  async function notifyFilesIgnored({ task, signal }: { task: Task; signal: AbortSignal }): Promise<void> {
+  async function notifyFilesIgnored({
+    task,
+    signal,
+  }: {
+    task: Task;
+    signal: AbortSignal;
+  }): Promise<void> {
     const actor = actorOf(task.message);
     const { user } = actor;
     const refusal = { type: "files_left" } as const;
     const notice = text.buttonClickRefused({ refusal, locale: task.locale });
     const threadRef = threadRefOf(task);
-    const call = { installation: installationOf(task), ...threadRef, requestId: task.id, user, text: notice };
+    const call = {
+      installation: installationOf(task),
+      ...threadRef,
+      requestId: task.id,
+      user,
+      text: notice,
+    };
     const post = (deadline: AbortSignal) => slack.postEphemeral({ ...call, signal: deadline });
-    await notify({ task, actor, kind: refusal.type, threadTs: threadRef.threadTs, signal, post }).catch(() => {});
+    await notify({
+      task,
+      actor,
+      kind: refusal.type,
+      threadTs: threadRef.threadTs,
+      signal,
+      post,
+    }).catch(() => {});
   }
 
   return { give, giveFromThread };
 }
 
 function isOpen({ state, question, cancelReason }: Task): boolean {
-  return state === "asking" && question !== undefined && question.answer === undefined && cancelReason === undefined;
+  return (
+    state === "asking" &&
+    question !== undefined &&
+    question.answer === undefined &&
+    cancelReason === undefined
+  );
 }
 
 /** True if the same message or click came before. The queue delivers at least once, and a repetition must not answer the next question. */
-function isRepeated({ task, index, answer }: { task: Task; index: number | undefined; answer: Given }): boolean {
+function isRepeated({
+  task,
+  index,
+  answer,
+}: {
+  task: Task;
+  index: number | undefined;
+  answer: Given;
+}): boolean {
   if (answer.from !== undefined) return task.answeredBy?.includes(answer.from) === true;
   const given = task.question?.answer;
   if (given === undefined || index !== task.question?.index) return false;
@@ -161,7 +225,15 @@ export async function askQuestion(request: Request & { reconcile: boolean }): Pr
   if (earlierTs !== undefined) return earlierTs;
   const content = text.question({ task, nowMs });
   const key = { requestId: task.id, part: partOf(task) };
-  return (await slack.post({ installation: installationOf(task), ...threadRefOf(task), content, key, signal })).ts;
+  return (
+    await slack.post({
+      installation: installationOf(task),
+      ...threadRefOf(task),
+      content,
+      key,
+      signal,
+    })
+  ).ts;
 }
 
 /** Edits the question's message to show its state. Best effort, because the delivery repeats it and until then clicks are refused. */
@@ -176,13 +248,17 @@ export async function showQuestion({ slack, task, text, nowMs, signal }: Request
 }
 
 /** Resolves to the `ts` of the question's message, or to undefined if it was never posted. Rejects with a SlackError. */
-export async function questionTsOf(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
+export async function questionTsOf(
+  request: Pick<Request, "slack" | "task" | "signal">,
+): Promise<string | undefined> {
   // A worker may have died after it posted the question and before it saved the `ts`.
   return request.task.question?.ts ?? (await findQuestion(request));
 }
 
 /** Finds the earliest post of the question. */
-async function findQuestion(request: Pick<Request, "slack" | "task" | "signal">): Promise<string | undefined> {
+async function findQuestion(
+  request: Pick<Request, "slack" | "task" | "signal">,
+): Promise<string | undefined> {
   const posts = await ownPostsOrKnown(request);
   return posts.find(({ part }) => part === partOf(request.task))?.ts;
 }

@@ -34,7 +34,12 @@ import type { Threads } from "./threads.ts";
 import type { Votes } from "./votes.ts";
 
 /** One event of a step and its result, for the local page. */
-export type Observation = { requestId: string; event: TaskEvent; task: Task; effects: TaskEffect[] };
+export type Observation = {
+  requestId: string;
+  event: TaskEvent;
+  task: Task;
+  effects: TaskEffect[];
+};
 
 /** Writes that an act leaves to the step's last write, so that one call does them all. */
 export type JointWrites = {
@@ -46,7 +51,12 @@ export type JointWrites = {
 };
 
 /** `join` takes writes that can be done with the record. Without it, the act does them itself. */
-export type ActRequest = { act: Act; task: Task; signal: AbortSignal; join?: (joint: JointWrites) => void };
+export type ActRequest = {
+  act: Act;
+  task: Task;
+  signal: AbortSignal;
+  join?: (joint: JointWrites) => void;
+};
 
 /** Rejects if the store, the queue or the gate is unavailable. The message is then delivered again. */
 export type RunAct = {
@@ -126,7 +136,8 @@ export async function runStep(options: StepOptions, begun: Begun): Promise<boole
     return await spans.within(createStepSpan(task, event, options.queueSystem), async () => {
       const last = await runEffects(options, hold, { first, begun });
       const polls = hold.lease === undefined ? last?.effects.find(isWake)?.polls : undefined;
-      if (last !== undefined && polls !== undefined) return sendAgain(options, hold, { last, seq, polls });
+      if (last !== undefined && polls !== undefined)
+        return sendAgain(options, hold, { last, seq, polls });
       const saved = last && (await finishStep(options, hold, { last, seq }));
       if (saved !== undefined) {
         reportSeen(options, hold);
@@ -135,7 +146,9 @@ export async function runStep(options: StepOptions, begun: Begun): Promise<boole
       return saved !== undefined || hold.lease !== undefined;
     });
   } catch (cause) {
-    throw hold.lease === undefined ? cause : new InterruptedStep({ leaseUntilMs: hold.lease.untilMs, cause });
+    throw hold.lease === undefined
+      ? cause
+      : new InterruptedStep({ leaseUntilMs: hold.lease.untilMs, cause });
   }
 }
 
@@ -151,10 +164,13 @@ async function saveStep(
   const { store, runAct, now = Date.now } = options;
   const { lease = createLease(options, now()) } = hold;
   const owedIf = (taken: Taken) => (runAct === undefined ? owe(taken) : taken);
-  const save = ({ task }: Taken) => store.replace({ item: { ...withStoredRevision(hold, task), lease } });
+  const save = ({ task }: Taken) =>
+    store.replace({ item: { ...withStoredRevision(hold, task), lease } });
   let taken = owedIf(step);
   const saved = await save(taken).catch((thrown: unknown) => {
-    taken = owedIf(takeFailedStep(options, { task: before, atMs: now(), thrown: itemErrorIn(thrown) }));
+    taken = owedIf(
+      takeFailedStep(options, { task: before, atMs: now(), thrown: itemErrorIn(thrown) }),
+    );
     return save(taken);
   });
   if (saved === undefined) return undefined;
@@ -181,7 +197,11 @@ function takeStep(
   { task, event, atMs }: { task: Task; event: TaskEvent; atMs: number },
 ): Taken {
   if (event.type === "step_failed") {
-    options.log.error("step_failed", { ...idsOf(task), state: task.state, cause_kind: event.causeKind });
+    options.log.error("step_failed", {
+      ...idsOf(task),
+      state: task.state,
+      cause_kind: event.causeKind,
+    });
   }
   try {
     const step = next({ task, event, policy: options.policy });
@@ -196,7 +216,11 @@ function takeFailedStep(
   options: ActlessOptions,
   { task, atMs, thrown }: { task: Task; atMs: number; thrown: unknown },
 ): Taken {
-  return takeStep(options, { task, event: { type: "step_failed", nowMs: atMs, causeKind: causeKindOf(thrown) }, atMs });
+  return takeStep(options, {
+    task,
+    event: { type: "step_failed", nowMs: atMs, causeKind: causeKindOf(thrown) },
+    atMs,
+  });
 }
 
 /** Returns the ItemError of a write. Rethrows any other error, which is a failure of the store. */
@@ -231,7 +255,8 @@ async function runEffects(
   const join = (joint: JointWrites) => {
     hold.joint = joint;
   };
-  const hasTime = () => begun.signal?.aborted !== true && now() - begun.nowMs <= leaseMs * followShare;
+  const hasTime = () =>
+    begun.signal?.aborted !== true && now() - begun.nowMs <= leaseMs * followShare;
 
   /** Ends the work a tenth of the lease before its end, which leaves time for the wake-up and the record. */
   function withinLease<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
@@ -257,7 +282,9 @@ async function runEffects(
       before = task;
       const event: TaskEvent = { type: "woken", nowMs: now(), resumed: false };
       const next = takeStep(options, { task, event, atMs: event.nowMs });
-      const isRepeatable = next.effects.every((effect) => !isAct(effect) || repeatableActs.has(effect.type));
+      const isRepeatable = next.effects.every(
+        (effect) => !isAct(effect) || repeatableActs.has(effect.type),
+      );
       const saved = isRepeatable ? next : await saveStep(options, hold, { before, step: next });
       if (saved === undefined) {
         const completed = await takeLateFiles({ store, hold, task });
@@ -292,7 +319,11 @@ async function sendAgain(
   { last: { task, effects }, seq, polls }: { last: Transition; seq: number; polls: number },
 ): Promise<boolean> {
   const body = encodeQueueMessage({ type: "wake", requestId: task.id, seq, polls });
-  await options.queue.send({ body, group: queueGroupOf(task), delayMs: toDelayMs(options, effects) });
+  await options.queue.send({
+    body,
+    group: queueGroupOf(task),
+    delayMs: toDelayMs(options, effects),
+  });
   reportSeen(options, hold);
   return true;
 }
@@ -325,9 +356,15 @@ async function finishStep(
   }
   const { lease: _lease, wakeKey: _wakeKey, ...rest } = task;
   const save = (item: Task) =>
-    replaceWith(store, hold, { ...item, wakeSeq: seq + 1, ...(wakeKey !== undefined && { wakeKey }) });
+    replaceWith(store, hold, {
+      ...item,
+      wakeSeq: seq + 1,
+      ...(wakeKey !== undefined && { wakeKey }),
+    });
   const saved = await save(rest).catch(async (thrown: unknown) => {
-    const failed = owe(takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) }));
+    const failed = owe(
+      takeFailedStep(options, { task: rest, atMs: now(), thrown: itemErrorIn(thrown) }),
+    );
     await queue.send(next);
     const kept = await save(failed.task);
     if (kept !== undefined) reportStep(options, { ...failed, before: rest, operation: "save" });
@@ -339,7 +376,11 @@ async function finishStep(
 }
 
 /** Saves the record together with what acts have left to this write; or, where a condition fails, that first and then the record. */
-async function replaceWith(store: ActlessOptions["store"], hold: Hold, task: Task): Promise<Task | undefined> {
+async function replaceWith(
+  store: ActlessOptions["store"],
+  hold: Hold,
+  task: Task,
+): Promise<Task | undefined> {
   const { joint } = hold;
   const item = withStoredRevision(hold, task);
   hold.joint = undefined;
@@ -371,9 +412,13 @@ function reportSeen(options: ActlessOptions, { unreported }: Hold): void {
 }
 
 /** Logs and counts a step. */
-function reportStep(options: ActlessOptions, { before, task, effects, event, operation }: Report): void {
+function reportStep(
+  options: ActlessOptions,
+  { before, task, effects, event, operation }: Report,
+): void {
   const reason = giveUpReason({ before, event, task });
-  if (reason !== undefined) options.log.error("answer_not_delivered", { ...idsOf(task), operation, reason });
+  if (reason !== undefined)
+    options.log.error("answer_not_delivered", { ...idsOf(task), operation, reason });
   options.log.info("task_step", {
     ...idsOf(task),
     event: event.type,

@@ -3,7 +3,11 @@
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { mostMessages } from "../slack/messages/answer.ts";
 import { placeholderPart } from "../slack/messages/blocks.ts";
-import { nextStreamPiece, type StreamContent, type StreamPiece } from "../slack/messages/stream-piece.ts";
+import {
+  nextStreamPiece,
+  type StreamContent,
+  type StreamPiece,
+} from "../slack/messages/stream-piece.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { ProgressShown } from "../task/events.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
@@ -27,17 +31,25 @@ const fullLength = 10_000;
 const timeoutMs = 5000;
 
 /** Shows the task's progress. A failure of Slack is ignored, because the answer follows anyway. */
-export async function showProgress(request: Request & { streaming: boolean }): Promise<ProgressShown> {
+export async function showProgress(
+  request: Request & { streaming: boolean },
+): Promise<ProgressShown> {
   const { task, streaming } = request;
-  const bounded = { ...request, signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]) };
+  const bounded = {
+    ...request,
+    signal: AbortSignal.any([request.signal, AbortSignal.timeout(timeoutMs)]),
+  };
   const partial = task.progress?.partialText;
   if (partial === undefined || !streaming || task.stream?.refused) return editInTurn(bounded);
   const shown = await showStream(bounded, partial);
   // A stream shows the text, and the placeholder the steps.
-  if (task.progress?.steps === undefined || shown.isStopped || shown.delayMs !== undefined) return shown;
+  if (task.progress?.steps === undefined || shown.isStopped || shown.delayMs !== undefined)
+    return shown;
   const edited = await editInTurn(bounded);
   // The text does not wait until the placeholder may be edited again.
-  return edited.delayMs !== undefined && shown.stream !== undefined ? shown : { ...shown, ...edited };
+  return edited.delayMs !== undefined && shown.stream !== undefined
+    ? shown
+    : { ...shown, ...edited };
 }
 
 /** The time until the task's turn, if it is not yet. */
@@ -53,9 +65,14 @@ async function editInTurn(request: Request): Promise<ProgressShown> {
 
 async function editPlaceholder({ slack, task, text, signal }: Request): Promise<ProgressShown> {
   if (task.placeholder === undefined) return {};
-  const post = { installation: installationOf(task), channel: threadRefOf(task).channel, ts: task.placeholder.ts };
+  const post = {
+    installation: installationOf(task),
+    channel: threadRefOf(task).channel,
+    ts: task.placeholder.ts,
+  };
   const key = { requestId: task.id, part: placeholderPart };
-  const edit = (shown: Task) => slack.update({ ...post, content: text.placeholder(shown), key, signal });
+  const edit = (shown: Task) =>
+    slack.update({ ...post, content: text.placeholder(shown), key, signal });
   try {
     await edit(task).catch((thrown: unknown) => {
       const isRefused = thrown instanceof SlackError && thrown.kind === "refused";
@@ -73,9 +90,11 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
   const { task, now } = request;
   const stream: Stream = task.stream ?? { messages: [], length: 0 };
   const latest = stream.messages.at(-1);
-  const current = latest !== undefined && canAppend({ ...latest, nowMs: now() }) ? latest : undefined;
+  const current =
+    latest !== undefined && canAppend({ ...latest, nowMs: now() }) ? latest : undefined;
   // Each message of a long stream must be deleted later, so from here on the placeholder shows the newest text.
-  if (current === undefined && stream.messages.length >= mostMessages) return { stream: { ...stream, refused: true } };
+  if (current === undefined && stream.messages.length >= mostMessages)
+    return { stream: { ...stream, refused: true } };
   const piece = pieceOf({ text, from: stream.length, shows: current?.shows });
   // The first words are awaited most.
   if (piece.type === "none") return latest === undefined ? { delayMs: 0 } : {};
@@ -93,7 +112,9 @@ async function showStream(request: Request, text: string): Promise<ProgressShown
     if (isStoppedByUser(thrown)) return { stream: { ...stream, refused: true }, isStopped: true };
     if (isTerminal(thrown)) return { ...shown, stream: { ...stream, refused: true } };
     // It may be unknown whether the text or a message was posted. The answer replaces either.
-    const doubtful = shown.inDoubt && { stream: { ...stream, refused: true as const, inDoubt: true as const } };
+    const doubtful = shown.inDoubt && {
+      stream: { ...stream, refused: true as const, inDoubt: true as const },
+    };
     return { ...shown, inDoubt: false, ...doubtful };
   }
 }
@@ -107,7 +128,11 @@ function pieceOf(request: Parameters<typeof nextStreamPiece>[0]): StreamPiece {
   }
 }
 
-function canAppend(message: { startedAtMs: number; shows?: StreamContent | undefined; nowMs: number }): boolean {
+function canAppend(message: {
+  startedAtMs: number;
+  shows?: StreamContent | undefined;
+  nowMs: number;
+}): boolean {
   const { startedAtMs, shows, nowMs } = message;
   return nowMs - startedAtMs < rollOverAfterMs && shows !== undefined && shows.length < fullLength;
 }
@@ -115,11 +140,16 @@ function canAppend(message: { startedAtMs: number; shows?: StreamContent | undef
 type Piece = Extract<StreamPiece, { type: "piece" }>;
 
 /** Begins a new message of the stream, and closes the former one. */
-async function begin({ slack, task, now, signal }: Request, stream: Stream, piece: Piece): Promise<Stream> {
+async function begin(
+  { slack, task, now, signal }: Request,
+  stream: Stream,
+  piece: Piece,
+): Promise<Stream> {
   const call = { installation: installationOf(task), requestId: task.id, signal };
   const threadRef = threadRefOf(task);
   const former = stream.messages.at(-1);
-  if (former !== undefined) await slack.stopStream({ ...call, channel: threadRef.channel, ts: former.ts });
+  if (former !== undefined)
+    await slack.stopStream({ ...call, channel: threadRef.channel, ts: former.ts });
   const { user, team, userTeam = team } = task.message;
   const startedAtMs = now();
   const { markdown, shows, end } = piece;
@@ -127,9 +157,19 @@ async function begin({ slack, task, now, signal }: Request, stream: Stream, piec
   return { ...stream, messages: [...stream.messages, { ts, startedAtMs, shows }], length: end };
 }
 
-async function append({ slack, task, signal }: Request, { ts, markdown }: { ts: string; markdown: string }) {
+async function append(
+  { slack, task, signal }: Request,
+  { ts, markdown }: { ts: string; markdown: string },
+) {
   const { channel } = threadRefOf(task);
-  await slack.appendStream({ installation: installationOf(task), channel, ts, markdown, requestId: task.id, signal });
+  await slack.appendStream({
+    installation: installationOf(task),
+    channel,
+    ts,
+    markdown,
+    requestId: task.id,
+    signal,
+  });
 }
 
 /** `inDoubt`: the edit may still arrive and must not overwrite the answer. `delayMs`: Slack's rate limit. */
@@ -145,5 +185,7 @@ function isStoppedByUser(thrown: unknown): boolean {
 }
 
 function isTerminal(thrown: unknown): boolean {
-  return thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind);
+  return (
+    thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind)
+  );
 }

@@ -46,9 +46,13 @@ export function createSlackPace({ now }: { now: () => number }): SlackPace {
   };
 
   function findLine(name: string, nowMs: number): Line {
-    const line = lines.get(name) ?? { freeAtMs: Number.NEGATIVE_INFINITY, booked: new Map<string, number>() };
+    const line = lines.get(name) ?? {
+      freeAtMs: Number.NEGATIVE_INFINITY,
+      booked: new Map<string, number>(),
+    };
     lines.set(name, line);
-    for (const [requestId, atMs] of line.booked) if (atMs < nowMs - forgetAfterMs) line.booked.delete(requestId);
+    for (const [requestId, atMs] of line.booked)
+      if (atMs < nowMs - forgetAfterMs) line.booked.delete(requestId);
     return line;
   }
 }

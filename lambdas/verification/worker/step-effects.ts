@@ -16,7 +16,10 @@ export function isWake(effect: TaskEffect): effect is Extract<TaskEffect, { type
 }
 
 /** The delay of the step's wake-up, with its jitter. */
-export function toDelayMs({ random = Math.random }: { random?: () => number }, effects: readonly TaskEffect[]): number {
+export function toDelayMs(
+  { random = Math.random }: { random?: () => number },
+  effects: readonly TaskEffect[],
+): number {
   const { delayMs = 0, jitterMs = 0 } = effects.find(isWake) ?? {};
   return delayMs + Math.floor(random() * jitterMs);
 }

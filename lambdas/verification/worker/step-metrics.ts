@@ -26,10 +26,15 @@ function countWait({ metrics, before, event }: Stepped): void {
 /** Counts from the first of consecutive history entries of one state, because people's requests add entries too. */
 function countStage({ metrics, before, task }: Stepped): void {
   if (before.state === task.state) return;
-  const entered = before.history[before.history.findLastIndex(({ state }) => state !== before.state) + 1];
+  const entered =
+    before.history[before.history.findLastIndex(({ state }) => state !== before.state) + 1];
   const left = task.history.at(-1);
   if (entered === undefined || left === undefined) return;
-  metrics.observe("sekisho_stage_seconds", { stage: before.state }, seconds(left.atMs - entered.atMs));
+  metrics.observe(
+    "sekisho_stage_seconds",
+    { stage: before.state },
+    seconds(left.atMs - entered.atMs),
+  );
 }
 
 function countPoll({ metrics, event, task }: Stepped): void {
@@ -48,14 +53,20 @@ function countTokens({ metrics, before, task }: Stepped): void {
 
 function countDelivery({ metrics, before, event, task }: Stepped): void {
   if (event.type === "delivered" && !hasFailedDelivery(task)) {
-    metrics.add("sekisho_answers_delivered_total", { outcome: outcomeLabels(task.outcome).outcome });
+    metrics.add("sekisho_answers_delivered_total", {
+      outcome: outcomeLabels(task.outcome).outcome,
+    });
   }
   const reason = giveUpReason({ before, event, task });
   if (reason !== undefined) metrics.add("sekisho_answers_undelivered_total", { reason });
 }
 
 /** Returns why this step gave up the delivery, or undefined if it did not. */
-export function giveUpReason({ before, event, task }: Omit<Stepped, "metrics">): string | undefined {
+export function giveUpReason({
+  before,
+  event,
+  task,
+}: Omit<Stepped, "metrics">): string | undefined {
   if (hasFailedDelivery(before) || !hasFailedDelivery(task)) return undefined;
   if (event.type === "slack_failed") return event.kind;
   return event.type === "step_failed" ? "internal" : undefined;
@@ -90,7 +101,10 @@ function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; rea
   switch (outcome.type) {
     case "failed": {
       const { reason, lost } = outcome;
-      return { outcome: reason === "canceled" ? "canceled" : "failed", reason: lost ? "lost" : reason };
+      return {
+        outcome: reason === "canceled" ? "canceled" : "failed",
+        reason: lost ? "lost" : reason,
+      };
     }
     case "limited":
       return { outcome: "limited", reason: outcome.by };
@@ -102,7 +116,10 @@ function outcomeLabels(outcome: TaskOutcome | undefined): { outcome: string; rea
 }
 
 /** Returns why a message was refused, or undefined for a task that began. */
-function refusalOf({ outcome, placeholder }: Pick<Task, "outcome" | "placeholder">): string | undefined {
+function refusalOf({
+  outcome,
+  placeholder,
+}: Pick<Task, "outcome" | "placeholder">): string | undefined {
   switch (outcome?.type) {
     case "refused":
       return "not_allowed";
@@ -130,14 +147,27 @@ const refusedReasons: { readonly [reason: string]: string | undefined } = {
 };
 
 export function createDeliverySpan({ id, trace }: Task): SpanStart {
-  return { name: "deliver answer", kind: "internal", trace, attributes: { "sekisho.request_id": id } };
+  return {
+    name: "deliver answer",
+    kind: "internal",
+    trace,
+    attributes: { "sekisho.request_id": id },
+  };
 }
 
 /**
  * Records the root span of the task once its answer is in the thread. Later steps have spans in the same trace. If a worker dies between
  * the save and this call, the root span is missing, which is better than two.
  */
-export function recordTaskSpan({ spans, before, task }: { spans: Spans; before: Task; task: Task }): void {
+export function recordTaskSpan({
+  spans,
+  before,
+  task,
+}: {
+  spans: Spans;
+  before: Task;
+  task: Task;
+}): void {
   const { id, outcome, call, wait, receivedAtMs, trace, history } = task;
   const isDone = ({ state }: { state: string }) => state === "done";
   const end = history.find(isDone);

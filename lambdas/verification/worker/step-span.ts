@@ -6,7 +6,11 @@ import type { Task } from "../task/task.ts";
 /** The queue's kind as in OpenTelemetry's semantic conventions (`messaging.system`). */
 export type QueueSystem = "aws_sqs" | "sqlite";
 
-export function createStepSpan(task: Task, event: TaskEvent, system: QueueSystem | undefined): SpanStart {
+export function createStepSpan(
+  task: Task,
+  event: TaskEvent,
+  system: QueueSystem | undefined,
+): SpanStart {
   return {
     name: "process tasks",
     kind: "consumer",

@@ -1,7 +1,13 @@
 /** The acts on a thread's queue of tasks (`task/thread.ts`): join it, leave it and wake the next task, hold it, cancel its tasks. */
 
 import type { ItemWrite, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import { absent, changeRecord, createRecordMemory, type Guess, withMemory } from "../../shared/engine/records.ts";
+import {
+  absent,
+  changeRecord,
+  createRecordMemory,
+  type Guess,
+  withMemory,
+} from "../../shared/engine/records.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ThreadPosition } from "../task/events.ts";
 import type { UserMessage } from "../task/messages.ts";
@@ -55,6 +61,7 @@ export type Threads = {
 };
 
 /** Every method rejects if the store or the queue is unavailable, and may then be repeated. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createThreads(options: {
   store: TaskStore<Thread>;
   /** By request id. */
@@ -103,7 +110,10 @@ export function createThreads(options: {
   }
 
   /** A record of version 1.0.0 does not have the thread's route. Its first task does. */
-  async function routesOf({ routes, sinceTs }: Thread, task: Task): Promise<readonly ThreadRoute[]> {
+  async function routesOf(
+    { routes, sinceTs }: Thread,
+    task: Task,
+  ): Promise<readonly ThreadRoute[]> {
     if (routes !== undefined || sinceTs === undefined) return routes ?? [];
     const { appId, channel } = task.message;
     const first = await taskOf(requestIdOf({ appId, channel, ts: sinceTs }));
@@ -121,12 +131,23 @@ export function createThreads(options: {
       async function join(thread: Thread): Promise<Change<ThreadPosition | "full" | "no_route">> {
         const decision = decideRoute({ routes: await routesOf(thread, task), task, policy });
         const destination = decision && firstDestination(decision.route, policy);
-        if (decision === undefined || destination === undefined) return { thread, result: "no_route" };
+        if (decision === undefined || destination === undefined)
+          return { thread, result: "no_route" };
         const { routes } = decision;
         const parallel = destination.concurrency === "parallel";
         const turnMs = destination.deadlineMs + graceMs + deliveryMs;
-        const releasedAtMs = parallel ? new Map<string, number>() : await releaseTimes(thread, task);
-        const added = addToThread({ thread, task, routes, parallel, turnMs, nowMs: now(), releasedAtMs });
+        const releasedAtMs = parallel
+          ? new Map<string, number>()
+          : await releaseTimes(thread, task);
+        const added = addToThread({
+          thread,
+          task,
+          routes,
+          parallel,
+          turnMs,
+          nowMs: now(),
+          releasedAtMs,
+        });
         if (added === undefined) return { thread, result: "full" };
         return { thread: added.thread, result: { ...added.position, routes } };
       }
@@ -156,20 +177,27 @@ export function createThreads(options: {
       return (await listed(task)).every((id) => id === task.id);
     },
     async hold({ task, untilMs }) {
-      await change(task, (thread) => ({ thread: holdThread({ thread, id: task.id, untilMs }), result: undefined }));
+      await change(task, (thread) => ({
+        thread: holdThread({ thread, id: task.id, untilMs }),
+        result: undefined,
+      }));
     },
     async asking({ task }) {
       const thread = await store.get({ id: threadIdOf(task) });
-      return thread === undefined ? { now: [], before: [] } : findAskingTasks({ thread, id: task.id, nowMs: now() });
+      return thread === undefined
+        ? { now: [], before: [] }
+        : findAskingTasks({ thread, id: task.id, nowMs: now() });
     },
     async isKnown({ message }) {
       const thread = await store.get({ id: threadIdOf({ thread: threadKeyOf(message) }) });
       // Without `sinceTs` the record does not say since when the bot is known.
-      if (thread?.sinceTs !== undefined && Number(thread.sinceTs) < Number(message.ts)) return "known";
+      if (thread?.sinceTs !== undefined && Number(thread.sinceTs) < Number(message.ts))
+        return "known";
       const { appId, channel, threadTs } = message;
       if (threadTs === undefined) return "unknown";
       const first = await taskOf(requestIdOf({ appId, channel, ts: threadTs }));
-      if (first === undefined || first.message.unaddressed || first.thread !== threadKeyOf(message)) return "unknown";
+      if (first === undefined || first.message.unaddressed || first.thread !== threadKeyOf(message))
+        return "unknown";
       if (first.state === "received") return "undecided";
       // A task that failed before it joined the thread counts too, because the bot has reported that in the thread.
       const isAsked = first.outcome?.type !== "refused" && first.outcome?.type !== "canceling";
@@ -185,7 +213,10 @@ export function createThreads(options: {
       for (const { id } of meant) {
         if (!(await mayCancel(id))) continue;
         ids.push(id);
-        await queue.send({ body: encodeQueueMessage({ type: "cancel", requestId: id }), group: queueGroupOf(task) });
+        await queue.send({
+          body: encodeQueueMessage({ type: "cancel", requestId: id }),
+          group: queueGroupOf(task),
+        });
       }
       if (ids.length === 0) return { count: 0, isRepeated: false };
       const isRepeated = await change(task, async (before) => {

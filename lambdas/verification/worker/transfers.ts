@@ -17,7 +17,9 @@ export class TransferBusy extends Error {
 /** Rejects as `work` does, or with a TransferBusy. */
 export type InTransfer = <T>(request: { task: Task; work: () => Promise<T> }) => Promise<T>;
 
-export function createInTransfer(slotsOf: (destination: string | undefined) => DestinationSlots): InTransfer {
+export function createInTransfer(
+  slotsOf: (destination: string | undefined) => DestinationSlots,
+): InTransfer {
   return async ({ task, work }) => {
     const slot = await slotsOf(task.call?.destination).transfer.take();
     if ("delayMs" in slot) throw new TransferBusy(slot.delayMs);

@@ -35,7 +35,9 @@ import { createVotes } from "./votes.ts";
 import { createWorker, type Worker } from "./worker.ts";
 
 /** `open` opens a store of the engine for items of one kind. */
-export function openWorkerStores(open: <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T> & ItemWriter) {
+export function openWorkerStores(
+  open: <T extends TaskItem>(parse: (json: unknown) => T) => TaskStore<T> & ItemWriter,
+) {
   return {
     store: open(parseTask),
     threadStore: open(parseThread),
@@ -63,6 +65,7 @@ export type WorkerEngine = {
 };
 
 /** `policy`, `gate` and `text` default to those of the configuration. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createVerificationWorker(options: {
   config: Config;
   engine: WorkerEngine;
@@ -85,13 +88,31 @@ export function createVerificationWorker(options: {
   gate?: Gate | undefined;
   text?: TaskText | undefined;
 }): Worker {
-  const { config, engine, slack, files, destinations, extraRules = [], log, telemetry = noTelemetry } = options;
-  const { observe, newId = randomUUID, newSecret, now = Date.now, random = Math.random, stopping } = options;
+  const {
+    config,
+    engine,
+    slack,
+    files,
+    destinations,
+    extraRules = [],
+    log,
+    telemetry = noTelemetry,
+  } = options;
+  const {
+    observe,
+    newId = randomUUID,
+    newSecret,
+    now = Date.now,
+    random = Math.random,
+    stopping,
+  } = options;
   const { store, queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
   const { reactions, status, assistant, streaming } = config.slack;
   const contact = chooseContact(config.slack);
   const { policy = createPolicy({ config }) } = options;
-  const { gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }) } = options;
+  const {
+    gate = createGate({ config, extraRules, ruleStore, usageStore, refusalStore, slack, log, now }),
+  } = options;
   const { sampleRatio } = config.telemetry.traces;
   const prompts = assistant?.prompts ?? [];
   const texts = { locale: toDefaultLocale(config.slack), feedback: config.slack.feedback };
@@ -99,7 +120,11 @@ export function createVerificationWorker(options: {
   const sessions = assistant?.experience === "agent";
   const indicators = { reactions: reactions === false ? undefined : reactions, status, sessions };
   const text = createSafeText(unsafeText);
-  const usageHistory = createUsageHistory({ store: engine.historyStore, settings: config.usageHistory, now });
+  const usageHistory = createUsageHistory({
+    store: engine.historyStore,
+    settings: config.usageHistory,
+    now,
+  });
   const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
   const threads = createThreads({ store: engine.threadStore, taskOf, queue, policy, now });
   const notify = createNotify({ gate });
@@ -141,7 +166,12 @@ export function createVerificationWorker(options: {
     noticeLateChange: createNoticeLateChange({ store, slack, text }),
     handleInteraction: createHandleInteraction({
       ...{ ...shared, store, queue, questions, publishHome, prompts, log, takeVote: votes.take },
-      retryByClick: createRetryByClick({ ...shared, store, queue, newTrace: () => createTrace({ sampleRatio }) }),
+      retryByClick: createRetryByClick({
+        ...shared,
+        store,
+        queue,
+        newTrace: () => createTrace({ sampleRatio }),
+      }),
     }),
     passVote: votes.pass,
     leaseMs: config.limits.leaseMs,

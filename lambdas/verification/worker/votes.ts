@@ -65,9 +65,18 @@ export function createVotes(options: {
     });
   }
 
-  async function call({ task, vote, signal }: { task: Task; vote: Vote; signal: AbortSignal }): Promise<void> {
+  async function call({
+    task,
+    vote,
+    signal,
+  }: {
+    task: Task;
+    vote: Vote;
+    signal: AbortSignal;
+  }): Promise<void> {
     const destination = destinations.get(task.call?.destination ?? "");
-    if (destination === undefined || destination.takesVotes === false || task.call === undefined) return;
+    if (destination === undefined || destination.takesVotes === false || task.call === undefined)
+      return;
     const { taskId, sessionId } = task.call;
     const { voterId, vote: given, atMs } = vote;
     const key = taskId === undefined ? { request_id: task.id } : { task_id: taskId };
@@ -88,7 +97,10 @@ export function createVotes(options: {
       if (!(await gate.mayAskThere({ task, person, signal }))) return { type: "not_yours" };
       if (task.outcome?.type !== "answer" && !isAnswerErased(task)) return { type: "over" };
       if (task.lease !== undefined && task.lease.untilMs > now()) return "held";
-      const secret = secretOfConversation({ conversation: threadRefOf(task), zoneSecret: await zoneSecret() });
+      const secret = secretOfConversation({
+        conversation: threadRefOf(task),
+        zoneSecret: await zoneSecret(),
+      });
       const voterId = voterIdOf({ team: task.message.team, user: person.user, zoneSecret: secret });
       const item = withVote(task, { voterId, vote, atMs });
       // Another writer was first.
@@ -115,7 +127,11 @@ export function createVotes(options: {
         const delayMs = retryable || reason === "ambiguous" ? againAfterMs[tries] : undefined;
         if (delayMs === undefined) return log.info("vote_not_passed", { ...fields, reason });
         const body = encodeQueueMessage({ ...given, tries: tries + 1 });
-        await queue.send({ body, delayMs: Math.max(delayMs, details.retry_after_ms ?? 0), group: queueGroupOf(task) });
+        await queue.send({
+          body,
+          delayMs: Math.max(delayMs, details.retry_after_ms ?? 0),
+          group: queueGroupOf(task),
+        });
       }
     },
   };

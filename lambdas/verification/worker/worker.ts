@@ -3,7 +3,13 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { deletedTask, findLateFiles, isLateFiles, takesEffect, withLateFiles } from "../task/edited.ts";
+import {
+  deletedTask,
+  findLateFiles,
+  isLateFiles,
+  takesEffect,
+  withLateFiles,
+} from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import {
@@ -65,9 +71,14 @@ export function createWorker(options: WorkerOptions): Worker {
   };
 }
 
-async function handleKnown(options: WorkerOptions, message: QueueMessage, signal: AbortSignal | undefined) {
+async function handleKnown(
+  options: WorkerOptions,
+  message: QueueMessage,
+  signal: AbortSignal | undefined,
+) {
   const stop = signal ?? AbortSignal.timeout(options.leaseMs);
-  if (isInteraction(message)) return options.handleInteraction({ interaction: message, signal: stop });
+  if (isInteraction(message))
+    return options.handleInteraction({ interaction: message, signal: stop });
   if (message.type === "vote_given") return options.passVote({ given: message, signal: stop });
   await handleMessage(options, message, signal);
 }
@@ -83,7 +94,8 @@ async function handleMessage(
     const known = await options.isKnownThread({ message: asks.message });
     // If the message may mention the bot, Slack's `app_mention` event should be handled first.
     const isEarly = asks.message.perhapsAddressed === true && asks.looks === undefined;
-    if (known !== "known" || isEarly) return lookAgain(options, { message: asks, isUndecided: known === "undecided" });
+    if (known !== "known" || isEarly)
+      return lookAgain(options, { message: asks, isUndecided: known === "undecided" });
   }
   const isIgnored = asks !== undefined && (await isFromIgnored(options, asks, signal));
   const created = asks !== undefined && !isIgnored ? await createTask(options, asks) : undefined;
@@ -91,12 +103,14 @@ async function handleMessage(
   // A message whose worker died after it had created the record is found, whoever wrote it.
   const task = created ?? (await store.get({ id: received.requestId }));
   if (task === undefined) return reportNoTask(options, { message: received, isIgnored });
-  const message = (created === undefined && received.type === "ask" && findLateFiles(task, received)) || received;
+  const message =
+    (created === undefined && received.type === "ask" && findLateFiles(task, received)) || received;
   const log = options.log.with({ request_id: task.id, trace_id: readTraceId(task.trace) });
   const seq = toWakeSeq({ message, task });
   // With the lease of a worker that died, this may be the message that it handled, and the only wake-up for a long time.
   const isLate = created === undefined && isTooLate({ message, task });
-  const isDropped = isSuperseded({ message, task }) || (isLate && message.type !== "message_change" && !task.lease);
+  const isDropped =
+    isSuperseded({ message, task }) || (isLate && message.type !== "message_change" && !task.lease);
   if (isDropped) return log.debug("wake_up_dropped", { seq });
 
   const nowMs = now();
@@ -120,7 +134,9 @@ async function handleMessage(
   }
   const resumed = created === undefined && task.lease !== undefined;
   const isWake = message.type === "wake";
-  const event = isLate ? { type: "woken" as const, nowMs, resumed } : toEvent({ message, created, nowMs, resumed });
+  const event = isLate
+    ? { type: "woken" as const, nowMs, resumed }
+    : toEvent({ message, created, nowMs, resumed });
   // A copy of a wake-up, and one of a completion push, claim the lease first, so that of many with one number one is worked at.
   const mayLook = isWake && message.early === undefined && !resumed;
   const policy = { ...options.policy, zoneSecret: await options.zoneSecret() };
@@ -211,12 +227,17 @@ function isFromIgnored(
  * Creates the record with this worker's lease, so that a new task needs no claim. The create is conditional, so one delivery of the message
  * wins. The record of a deleted message is final at once. Resolves to undefined if there is a record already.
  */
-async function createTask(options: WorkerOptions, message: AskMessage | MessageChange): Promise<Task | undefined> {
+async function createTask(
+  options: WorkerOptions,
+  message: AskMessage | MessageChange,
+): Promise<Task | undefined> {
   const { store, log, zoneSecret, now = Date.now } = options;
   // Read before the lease begins, because a step without it would hold the lease in vain.
   await zoneSecret();
   const isDeleted = message.type === "message_change" && message.isDeleted;
-  const item = isDeleted ? deletedTask(message) : { ...receivedTask(message), lease: createLease(options, now()) };
+  const item = isDeleted
+    ? deletedTask(message)
+    : { ...receivedTask(message), lease: createLease(options, now()) };
   const created = await store.create({ item });
   if (created === undefined) return undefined;
   log.info("task_created", { request_id: created.id, trace_id: readTraceId(created.trace) });
@@ -260,7 +281,9 @@ async function lookAgain(
   const { looks = 0, type } = message;
   const { perhapsAddressed, files, threadTs } = message.message;
   const mayComplete = type === "ask" && perhapsAddressed === true && files !== undefined;
-  const afterMs = mayComplete ? lookForTaskAfterMs[threadTs === undefined ? "first" : "reply"] : lookAgainAfterMs;
+  const afterMs = mayComplete
+    ? lookForTaskAfterMs[threadTs === undefined ? "first" : "reply"]
+    : lookAgainAfterMs;
   // While the message that asked the bot is undecided, this one waits for it.
   const delayMs = afterMs[looks] ?? (isUndecided ? afterMs.at(-1) : undefined);
   if (delayMs === undefined) return log.debug("reply_dropped", { request_id: message.requestId });

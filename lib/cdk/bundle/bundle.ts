@@ -37,8 +37,12 @@ export function bundle({ name, config, configDirectory }: BundleSource): Bundle 
   const parts = [buildOwn(name)];
   if (runsAgent) parts.push(buildAgent({ agent: config.execution.agent, configDirectory, target }));
   const files = new Map(parts.flatMap((part) => [...part.files]));
-  if (cutConfig !== undefined) files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
-  files.set(noticesFileName, Buffer.concat(parts.flatMap((part) => part.files.get(noticesFileName) ?? [])));
+  if (cutConfig !== undefined)
+    files.set(configFileName, new TextEncoder().encode(JSON.stringify(cutConfig(config))));
+  files.set(
+    noticesFileName,
+    Buffer.concat(parts.flatMap((part) => part.files.get(noticesFileName) ?? [])),
+  );
   return { files, metafile: joinMetafiles(parts) };
 }
 
@@ -60,7 +64,9 @@ const builtInAgents = ["echo", "bedrock", "openai-compatible"] as const;
 export function prebuild(): ReadonlyMap<string, Uint8Array> {
   const pathsOf = (folder: string, { files }: Bundle) =>
     [...files].map(([fileName, content]) => [join(folder, fileName), content] as const);
-  const targets = new Set(bundleNames.filter((name) => entries[name].runsAgent).map((name) => entries[name].target));
+  const targets = new Set(
+    bundleNames.filter((name) => entries[name].runsAgent).map((name) => entries[name].target),
+  );
   const agents = [...targets].flatMap((target) =>
     builtInAgents.flatMap((kind) => pathsOf(join(target, kind), buildBuiltIn({ kind, target }))),
   );
@@ -69,7 +75,9 @@ export function prebuild(): ReadonlyMap<string, Uint8Array> {
 
 function readPrebuilt(folder: string, fileNames: readonly string[]): Bundle {
   const names = [...fileNames, noticesFileName];
-  const files = new Map(names.map((name) => [name, readFileSync(join(prebuiltFolder, folder, name))]));
+  const files = new Map(
+    names.map((name) => [name, readFileSync(join(prebuiltFolder, folder, name))]),
+  );
   return { files, metafile: { inputs: {}, outputs: {} } };
 }
 
@@ -82,7 +90,12 @@ function buildOwn(name: BundleName): Bundle {
   if (known !== undefined) return known;
   const { source, fileName, target, lazy = [], leaveOut = {} } = entries[name];
   if (isPrebuilt) return readPrebuilt(name, [fileName, ...lazy.map((each) => each.fileName)]);
-  const handler = build({ ...ownEntry(source), ...besideHandler({ lazy, leaveOut }), target, outfile: fileName });
+  const handler = build({
+    ...ownEntry(source),
+    ...besideHandler({ lazy, leaveOut }),
+    target,
+    outfile: fileName,
+  });
   const built = withNotices([handler, ...lazy.map((each) => buildPackage({ ...each, target }))]);
   ownBuilds.set(name, built);
   return built;
@@ -128,7 +141,10 @@ export function createWriteBundle({ folder, ...options }: BundleFolder): WriteBu
  * Writes the files into `folder`, which is created if it is missing. Returns their paths. Every user can read them, whatever the umask is:
  * zips keep the modes of files, and Lambda runs the code as another user than their owner.
  */
-export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: string }): string[] {
+export function writeFiles({
+  files,
+  folder,
+}: Pick<Bundle, "files"> & { folder: string }): string[] {
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, 0o755);
   return [...files].map(([name, content]) => {
@@ -140,16 +156,32 @@ export function writeFiles({ files, folder }: Pick<Bundle, "files"> & { folder: 
 }
 
 /** Lets the handler load the lazy packages as files beside it. */
-function besideHandler(options: Required<Pick<Entry, "lazy" | "leaveOut">>): NonNullable<Entry["leaveOut"]> {
+function besideHandler(
+  options: Required<Pick<Entry, "lazy" | "leaveOut">>,
+): NonNullable<Entry["leaveOut"]> {
   const { lazy, leaveOut } = options;
   const files = lazy.map(({ fileName }) => `./${fileName}`);
   const alias = Object.fromEntries(lazy.map(({ name }, index) => [name, files[index] ?? ""]));
-  return { ...leaveOut, alias: { ...leaveOut.alias, ...alias }, external: [...(leaveOut.external ?? []), ...files] };
+  return {
+    ...leaveOut,
+    alias: { ...leaveOut.alias, ...alias },
+    external: [...(leaveOut.external ?? []), ...files],
+  };
 }
 
-function buildPackage({ name, exports, fileName, target }: LazyPackage & { target: string }): Output {
+function buildPackage({
+  name,
+  exports,
+  fileName,
+  target,
+}: LazyPackage & { target: string }): Output {
   const contents = `export { ${exports.join(", ")} } from ${JSON.stringify(name)};\n`;
-  const stdin = { contents, resolveDir: projectDirectory, sourcefile: `${fileName}.ts`, loader: "ts" } as const;
+  const stdin = {
+    contents,
+    resolveDir: projectDirectory,
+    sourcefile: `${fileName}.ts`,
+    loader: "ts",
+  } as const;
   return build({ stdin, tsconfigRaw: {}, target, outfile: fileName });
 }
 
@@ -171,10 +203,13 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Bundle {
   const outfile = agentFileName;
   if (agent === "echo" || typeof agent !== "string") {
     const kind = agent === "echo" ? agent : agent.type;
-    return isPrebuilt ? readPrebuilt(join(target, kind), [agentFileName]) : buildBuiltIn({ kind, target });
+    return isPrebuilt
+      ? readPrebuilt(join(target, kind), [agentFileName])
+      : buildBuiltIn({ kind, target });
   }
   const file = resolve(configDirectory, agent);
-  if (!existsSync(file)) throw new ConfigError("The agent", [`${file} does not exist; execution.agent names it`]);
+  if (!existsSync(file))
+    throw new ConfigError("The agent", [`${file} does not exist; execution.agent names it`]);
   const contents = agentModule(JSON.stringify(file));
   const sourcefile = "agent-module.ts";
   try {
@@ -182,7 +217,10 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Bundle {
     const output = build({ stdin, target, outfile, sourcemap: "external", sourcesContent: false });
     const { files, metafile } = withNotices([output]);
     return {
-      files: new Map([...files, [agentMapName, relateMap({ map: output.map, entry: sourcefile, configDirectory })]]),
+      files: new Map([
+        ...files,
+        [agentMapName, relateMap({ map: output.map, entry: sourcefile, configDirectory })],
+      ]),
       metafile,
     };
   } catch (thrown) {
@@ -202,8 +240,16 @@ function relateMap({ map, entry, configDirectory }: MapSource): Uint8Array {
   return new TextEncoder().encode(JSON.stringify({ ...parts, sources: related }));
 }
 
-function buildBuiltIn({ kind, target }: { kind: (typeof builtInAgents)[number]; target: string }): Bundle {
-  return withNotices([build({ ...ownEntry(`lambdas/execution/agents/${kind}.ts`), target, outfile: agentFileName })]);
+function buildBuiltIn({
+  kind,
+  target,
+}: {
+  kind: (typeof builtInAgents)[number];
+  target: string;
+}): Bundle {
+  return withNotices([
+    build({ ...ownEntry(`lambdas/execution/agents/${kind}.ts`), target, outfile: agentFileName }),
+  ]);
 }
 
 /** An entry inside the project. It ignores tsconfig.json, so that the bytes are the same in an installed package. */
@@ -226,7 +272,10 @@ type Output = {
  * read as ES modules if they have them, because esbuild can drop unused code only from those.
  */
 function build(
-  options: Pick<BuildOptions, "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "sourcemap" | "sourcesContent"> & {
+  options: Pick<
+    BuildOptions,
+    "entryPoints" | "stdin" | "tsconfigRaw" | "target" | "sourcemap" | "sourcesContent"
+  > & {
     outfile: string;
   } & Entry["leaveOut"],
 ): Output {
@@ -248,11 +297,18 @@ function build(
     legalComments: "external",
     logLevel: "silent",
   });
-  const find = (ending: string) => outputFiles.find(({ path }) => path.endsWith(`${options.outfile}${ending}`));
+  const find = (ending: string) =>
+    outputFiles.find(({ path }) => path.endsWith(`${options.outfile}${ending}`));
   const output = find("");
   if (output === undefined) throw new Error("esbuild wrote no file.");
   const comments = find(".LEGAL.txt")?.text ?? "";
-  return { fileName: options.outfile, code: output.contents, metafile, comments, map: find(".map")?.text ?? "" };
+  return {
+    fileName: options.outfile,
+    code: output.contents,
+    metafile,
+    comments,
+    map: find(".map")?.text ?? "",
+  };
 }
 
 /** Throws a ConfigError if it is not installed, which it need not be without an agent of one's own. */
@@ -260,7 +316,8 @@ function loadEsbuild(): Pick<typeof import("esbuild"), "buildSync"> {
   try {
     return createRequire(import.meta.url)("esbuild");
   } catch (cause) {
-    const remedy = "esbuild, which bundles your agent, is not installed. Run npm install --save-dev esbuild";
+    const remedy =
+      "esbuild, which bundles your agent, is not installed. Run npm install --save-dev esbuild";
     throw new ConfigError("The agent", [remedy], { cause });
   }
 }
@@ -269,12 +326,22 @@ function loadEsbuild(): Pick<typeof import("esbuild"), "buildSync"> {
  * Returns esbuild's messages with file and line. A missing export is reworded, because the message of esbuild names a generated
  * file that the user does not know.
  */
-function problemsOf({ thrown, entry, agent }: { thrown: unknown; entry: string; agent: string }): string[] | undefined {
+function problemsOf({
+  thrown,
+  entry,
+  agent,
+}: {
+  thrown: unknown;
+  entry: string;
+  agent: string;
+}): string[] | undefined {
   if (typeof thrown !== "object" || thrown === null || !("errors" in thrown)) return undefined;
   if (!Array.isArray(thrown.errors)) return undefined;
   return thrown.errors.map(({ text, location }) => {
-    const position = location === null ? "" : ` (${String(location.file)}:${String(location.line)})`;
-    const lacksExport = location?.file === entry && /^No matching export .* for import "agent"$/.test(String(text));
+    const position =
+      location === null ? "" : ` (${String(location.file)}:${String(location.line)})`;
+    const lacksExport =
+      location?.file === entry && /^No matching export .* for import "agent"$/.test(String(text));
     return lacksExport ? `${agent} must export \`agent\`` : `${String(text)}${position}`;
   });
 }

@@ -35,7 +35,12 @@ export type Entry = {
 /** Leaves HTTP/2, `FormData` and a second parser out of undici. Only its HTTP/1.1 client is used. */
 const besideHttp1 = {
   // For bodies that are a `FormData`, and for CPUs without SIMD, which Lambda does not have.
-  external: ["../web/fetch/body.js", "../web/fetch/formdata", "../web/webidl", "../llhttp/llhttp-wasm.js"],
+  external: [
+    "../web/fetch/body.js",
+    "../web/fetch/formdata",
+    "../web/webidl",
+    "../llhttp/llhttp-wasm.js",
+  ],
   // Its second parser, which is experimental.
   define: { esbuildDetection: "true" },
   // It loads HTTP/2 whether that is used or not, which takes 20 ms.
@@ -52,7 +57,11 @@ const lazyInWorker: readonly LazyPackage[] = [
     fileName: "client-bedrock-agentcore.cjs",
     exports: ["BedrockAgentCoreClient", "InvokeAgentRuntimeCommand", "StopRuntimeSessionCommand"],
   },
-  { name: "file-type", fileName: "file-type.cjs", exports: ["fileTypeFromBuffer", "supportedMimeTypes"] },
+  {
+    name: "file-type",
+    fileName: "file-type.cjs",
+    exports: ["fileTypeFromBuffer", "supportedMimeTypes"],
+  },
 ];
 
 const onLambda = { fileName: "index.js", target: "node24" };
@@ -66,13 +75,26 @@ const table = {
     leaveOut: besideHttp1,
     lazy: lazyInWorker,
   },
-  deadLetters: { ...onLambda, source: "lambdas/verification/handlers/dead-letters.ts", cutConfig: verificationConfig },
+  deadLetters: {
+    ...onLambda,
+    source: "lambdas/verification/handlers/dead-letters.ts",
+    cutConfig: verificationConfig,
+  },
   installFlow: {
     ...onLambda,
     source: "lambdas/verification/handlers/install-flow.ts",
-    cutConfig: ({ slack, files, allowlist, destinations }) => ({ slack, files, allowlist, destinations }),
+    cutConfig: ({ slack, files, allowlist, destinations }) => ({
+      slack,
+      files,
+      allowlist,
+      destinations,
+    }),
   },
-  executionUrl: { ...onLambda, source: "lambdas/execution/handlers/function-url.ts", cutConfig: executionConfig },
+  executionUrl: {
+    ...onLambda,
+    source: "lambdas/execution/handlers/function-url.ts",
+    cutConfig: executionConfig,
+  },
   executionWorker: {
     ...onLambda,
     source: "lambdas/execution/handlers/worker.ts",
@@ -106,7 +128,10 @@ export const bundleNames = Object.keys(entries) as BundleName[];
 export type WriteBundle = (name: BundleName) => string;
 
 /** Keeps only the two fields of the Execution zone that `cross-checks.ts` needs when the configuration is parsed again. */
-function verificationConfig({ execution: { syncBudgetMs, authenticator }, ...config }: Config): CutConfig {
+function verificationConfig({
+  execution: { syncBudgetMs, authenticator },
+  ...config
+}: Config): CutConfig {
   return { ...config, execution: { syncBudgetMs, authenticator } };
 }
 

@@ -6,19 +6,25 @@ export const noticesFileName = "THIRD-PARTY-NOTICES.txt";
 
 /** The part of esbuild's metafile that says which files are in a bundle. */
 type BundleMetafile = {
-  outputs: Readonly<Record<string, { inputs: Readonly<Record<string, { bytesInOutput: number }>> }>>;
+  outputs: Readonly<
+    Record<string, { inputs: Readonly<Record<string, { bytesInOutput: number }>> }>
+  >;
 };
 
 /** Paths as in the lock file, such as `node_modules/a/node_modules/b`. A package of which esbuild left nothing does not count. */
 export function bundledPackages(metafile: BundleMetafile): string[] {
-  const paths = packageFolders(metafile).map((folder) => folder.slice(folder.indexOf("node_modules/")));
+  const paths = packageFolders(metafile).map((folder) =>
+    folder.slice(folder.indexOf("node_modules/")),
+  );
   return [...new Set(paths)].sort();
 }
 
 function packageFolders({ outputs }: BundleMetafile): string[] {
   const inputs = Object.values(outputs).flatMap((output) => Object.entries(output.inputs));
   const files = inputs.filter(([, { bytesInOutput }]) => bytesInOutput > 0).map(([file]) => file);
-  const folders = files.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? []);
+  const folders = files.flatMap(
+    (file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(file)?.[0] ?? [],
+  );
   return [...new Set(folders)].sort();
 }
 
@@ -37,7 +43,9 @@ export function formatNotices({ metafile, directory, comments }: NoticeSource): 
     const { name, text } = readNotice(resolve(directory, folder));
     namesByText.set(text, (namesByText.get(text) ?? new Set()).add(name));
   }
-  const sections = [...namesByText].map(([text, names]) => `${[...names].sort().join("\n")}\n\n${text}`).sort();
+  const sections = [...namesByText]
+    .map(([text, names]) => `${[...names].sort().join("\n")}\n\n${text}`)
+    .sort();
   const collected = [...new Set(comments.map((each) => each.trim()))].filter((each) => each !== "");
   if (collected.length > 0) sections.push(`Comments in the code\n\n${collected.join("\n\n")}`);
   return sections.map((section) => `${"=".repeat(80)}\n${section}\n\n`).join("");
@@ -56,7 +64,9 @@ function readNotice(folder: string): { name: string; text: string } {
   const files = readdirSync(folder, { withFileTypes: true }).filter(
     (file) => file.isFile() && noticeFile.test(file.name),
   );
-  const texts = files.map((file) => readFileSync(join(folder, file.name), "utf8").replaceAll("\r\n", "\n").trim());
+  const texts = files.map((file) =>
+    readFileSync(join(folder, file.name), "utf8").replaceAll("\r\n", "\n").trim(),
+  );
   const declared = typeof license === "string" ? license : "no license in its package.json";
   const text = texts.length > 0 ? texts.join("\n\n") : "The package has no license file.";
   return { name: `${name} ${version} (${declared})`, text };

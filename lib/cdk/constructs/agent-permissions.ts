@@ -13,7 +13,10 @@ export function permitAgent(role: Role, agent: AgentConfig): void {
     permit(role, ...bedrockPermissions(role, agent));
     const models = modelsBehindProfile(agent.modelId);
     acknowledgeWildcards(role, {
-      resources: models === undefined ? [] : [foundationModels(shownPartition(role), { models, region: "*" })],
+      resources:
+        models === undefined
+          ? []
+          : [foundationModels(shownPartition(role), { models, region: "*" })],
       reason:
         "An inference profile chooses the region and the model. The policy allows calls through that profile only.",
     });
@@ -25,15 +28,26 @@ export function permitAgent(role: Role, agent: AgentConfig): void {
 }
 
 /** IAM checks ConverseStream as InvokeModelWithResponseStream (Service Authorization Reference, Amazon Bedrock). */
-function bedrockPermissions(role: Role, { modelId, region, guardrail }: BedrockAgent): PolicyStatement[] {
+function bedrockPermissions(
+  role: Role,
+  { modelId, region, guardrail }: BedrockAgent,
+): PolicyStatement[] {
   const stack = Stack.of(role);
   const at = region ?? stack.region;
   const invoke = invokeModel(stack, { modelId, region: at });
   if (guardrail === undefined) return invoke;
   const guardrailArn = guardrail.id.startsWith("arn:")
     ? guardrail.id
-    : stack.formatArn({ service: "bedrock", region: at, resource: "guardrail", resourceName: guardrail.id });
-  return [...invoke, new PolicyStatement({ actions: ["bedrock:ApplyGuardrail"], resources: [guardrailArn] })];
+    : stack.formatArn({
+        service: "bedrock",
+        region: at,
+        resource: "guardrail",
+        resourceName: guardrail.id,
+      });
+  return [
+    ...invoke,
+    new PolicyStatement({ actions: ["bedrock:ApplyGuardrail"], resources: [guardrailArn] }),
+  ];
 }
 
 /**
@@ -41,16 +55,26 @@ function bedrockPermissions(role: Role, { modelId, region, guardrail }: BedrockA
  * because the profile chooses the region. The models may be called through that profile only, as AWS documents it ("Prerequisites for
  * inference profiles").
  */
-function invokeModel(stack: Stack, { modelId, region }: { modelId: string; region: string }): PolicyStatement[] {
+function invokeModel(
+  stack: Stack,
+  { modelId, region }: { modelId: string; region: string },
+): PolicyStatement[] {
   const models = modelsBehindProfile(modelId);
   const actions = ["bedrock:InvokeModelWithResponseStream"];
   if (models === undefined) {
-    const model = modelId.startsWith("arn:") ? modelId : foundationModels(stack.partition, { models: modelId, region });
+    const model = modelId.startsWith("arn:")
+      ? modelId
+      : foundationModels(stack.partition, { models: modelId, region });
     return [new PolicyStatement({ actions, resources: [model] })];
   }
   const profile = modelId.startsWith("arn:")
     ? modelId
-    : stack.formatArn({ service: "bedrock", region, resource: "inference-profile", resourceName: modelId });
+    : stack.formatArn({
+        service: "bedrock",
+        region,
+        resource: "inference-profile",
+        resourceName: modelId,
+      });
   return [
     new PolicyStatement({ actions, resources: [profile] }),
     new PolicyStatement({
@@ -68,10 +92,15 @@ const systemProfilePattern = /^(?:arn:.*\/)?(?:us|us-gov|eu|apac|au|jp|ca|sa|me|
  * its model, so any model may be behind it. Undefined if the id is of no profile.
  */
 function modelsBehindProfile(modelId: string): string | undefined {
-  return /^arn:.*:application-inference-profile\//.test(modelId) ? "*" : systemProfilePattern.exec(modelId)?.[1];
+  return /^arn:.*:application-inference-profile\//.test(modelId)
+    ? "*"
+    : systemProfilePattern.exec(modelId)?.[1];
 }
 
 /** The ARN of a model has no account. */
-function foundationModels(partition: string, { models, region }: { models: string; region: string }): string {
+function foundationModels(
+  partition: string,
+  { models, region }: { models: string; region: string },
+): string {
   return `arn:${partition}:bedrock:${region}::foundation-model/${models}`;
 }

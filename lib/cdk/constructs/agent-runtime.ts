@@ -65,7 +65,10 @@ export function createAgentRuntime(
     }),
     executionRole: role.withoutPolicyUpdates(),
     platformVersion: PlatformVersion[platformVersion],
-    environmentVariables: { ...environment, SEKISHO_MAX_LIFETIME_SECONDS: String(maxLifetimeSeconds) },
+    environmentVariables: {
+      ...environment,
+      SEKISHO_MAX_LIFETIME_SECONDS: String(maxLifetimeSeconds),
+    },
     lifecycleConfiguration: {
       idleRuntimeSessionTimeout: Duration.seconds(idleSeconds),
       maxLifetime: Duration.seconds(maxLifetimeSeconds),
@@ -79,7 +82,10 @@ export function createAgentRuntime(
   // AWS checks both policies on each call.
   const caller = { callerRoleArn, stops };
   permitCaller(scope, "RuntimePolicy", { ...caller, resourceArn: runtime.agentRuntimeArn });
-  permitCaller(scope, "EndpointPolicy", { ...caller, resourceArn: endpoint.agentRuntimeEndpointArn });
+  permitCaller(scope, "EndpointPolicy", {
+    ...caller,
+    resourceArn: endpoint.agentRuntimeEndpointArn,
+  });
   return { runtime, endpoint };
 }
 
@@ -89,7 +95,12 @@ export function createAgentRuntime(
  */
 function createRuntimeLogs(
   scope: Construct,
-  { runtime, role, key, stage }: { runtime: Runtime } & Pick<RuntimeProps, "role" | "key" | "stage">,
+  {
+    runtime,
+    role,
+    key,
+    stage,
+  }: { runtime: Runtime } & Pick<RuntimeProps, "role" | "key" | "stage">,
 ): LogGroup {
   const { account, region, partition } = Stack.of(scope);
   const groupsIn = (shown: string) => `arn:${shown}:logs:${region}:${account}:log-group:`;
@@ -98,9 +109,17 @@ function createRuntimeLogs(
   key.addToResourcePolicy(
     new PolicyStatement({
       principals: [new ServicePrincipal(`logs.${region}.amazonaws.com`)],
-      actions: ["kms:Encrypt*", "kms:Decrypt*", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:Describe*"],
+      actions: [
+        "kms:Encrypt*",
+        "kms:Decrypt*",
+        "kms:ReEncrypt*",
+        "kms:GenerateDataKey*",
+        "kms:Describe*",
+      ],
       resources: ["*"],
-      conditions: { ArnLike: { "kms:EncryptionContext:aws:logs:arn": `${groupsIn(partition)}${ownGroups}` } },
+      conditions: {
+        ArnLike: { "kms:EncryptionContext:aws:logs:arn": `${groupsIn(partition)}${ownGroups}` },
+      },
     }),
   );
   permit(
@@ -109,16 +128,21 @@ function createRuntimeLogs(
       actions: ["logs:DescribeLogStreams", "logs:CreateLogStream", "logs:PutLogEvents"],
       resources: [`${groupsIn(partition)}${ownGroups}`],
     }),
-    new PolicyStatement({ actions: ["logs:DescribeLogGroups"], resources: [`${groupsIn(partition)}*`] }),
+    new PolicyStatement({
+      actions: ["logs:DescribeLogGroups"],
+      resources: [`${groupsIn(partition)}*`],
+    }),
   );
   const shown = groupsIn(shownPartition(role));
   acknowledgeWildcards(role, {
     resources: [`${shown}${ownGroups}`],
-    reason: "AgentCore adds a suffix to the runtime's name when it makes the runtime, which needs the role before.",
+    reason:
+      "AgentCore adds a suffix to the runtime's name when it makes the runtime, which needs the role before.",
   });
   acknowledgeWildcards(role, {
     resources: [`${shown}*`],
-    reason: "AgentCore looks for the log group before it writes to it, and listing cannot be narrowed.",
+    reason:
+      "AgentCore looks for the log group before it writes to it, and listing cannot be narrowed.",
   });
   return new LogGroup(scope, "RuntimeLogs", {
     logGroupName: `${groupPrefix}${runtime.agentRuntimeId}-${endpointName}`,
@@ -143,7 +167,11 @@ export function createRuntimeRole(scope: Construct, { roleName }: { roleName: st
 function permitCaller(
   scope: Construct,
   id: string,
-  { callerRoleArn, stops, resourceArn }: { callerRoleArn: string; stops: boolean; resourceArn: string },
+  {
+    callerRoleArn,
+    stops,
+    resourceArn,
+  }: { callerRoleArn: string; stops: boolean; resourceArn: string },
 ): void {
   const [, partition, , , account] = callerRoleArn.split(":");
   const document = {
@@ -155,7 +183,10 @@ function permitCaller(
         // A role as principal is stored by its id, so a role that is created again under this name would have no access.
         Principal: { AWS: `arn:${partition}:iam::${account}:root` },
         Condition: { ArnEquals: { "aws:PrincipalArn": callerRoleArn } },
-        Action: ["bedrock-agentcore:InvokeAgentRuntime", ...(stops ? ["bedrock-agentcore:StopRuntimeSession"] : [])],
+        Action: [
+          "bedrock-agentcore:InvokeAgentRuntime",
+          ...(stops ? ["bedrock-agentcore:StopRuntimeSession"] : []),
+        ],
         Resource: resourceArn,
       },
     ],

@@ -32,13 +32,22 @@ import { acknowledge } from "./permissions.ts";
  */
 export type AddAlarm = (
   id: string,
-  alarm: { metric: IMetric; threshold: number; periods?: number; within?: number; description: string },
+  alarm: {
+    metric: IMetric;
+    threshold: number;
+    periods?: number;
+    within?: number;
+    description: string;
+  },
 ) => IMetric;
 
 /** The topic of a zone, what adds an alarm that notifies it, and the alarms that were added so far. */
 type ZoneAlarms = { topic: Topic; alarm: AddAlarm; alarms: readonly Alarm[] };
 
-export function createAlarms(scope: Construct, { key, email }: { key: Key; email: string | undefined }): ZoneAlarms {
+export function createAlarms(
+  scope: Construct,
+  { key, email }: { key: Key; email: string | undefined },
+): ZoneAlarms {
   const topic = new Topic(scope, "Alarms", { masterKey: key, enforceSSL: true });
   const fromHere = {
     principals: [new ServicePrincipal("cloudwatch.amazonaws.com")],
@@ -46,7 +55,11 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
   };
   // CloudWatch publishes to an encrypted topic only if the key's policy allows it.
   key.addToResourcePolicy(
-    new PolicyStatement({ ...fromHere, actions: ["kms:Decrypt", "kms:GenerateDataKey*"], resources: ["*"] }),
+    new PolicyStatement({
+      ...fromHere,
+      actions: ["kms:Decrypt", "kms:GenerateDataKey*"],
+      resources: ["*"],
+    }),
   );
   // The policy that requires TLS replaces the default policy, which would have admitted the topic's own account.
   topic.addToResourcePolicy(
@@ -60,7 +73,10 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
   }
   const action = new SnsAction(topic);
   const alarms: Alarm[] = [];
-  const alarm: AddAlarm = (id, { metric, threshold, periods = 1, within = periods, description }) => {
+  const alarm: AddAlarm = (
+    id,
+    { metric, threshold, periods = 1, within = periods, description },
+  ) => {
     const added = new Alarm(scope, id, {
       metric,
       threshold,
@@ -78,14 +94,28 @@ export function createAlarms(scope: Construct, { key, email }: { key: Key; email
 }
 
 /** Watches each function for errors, throttles, and invocations that Lambda dropped because it suspected a loop. */
-export function watchFunctions({ alarm, functions }: { alarm: AddAlarm; functions: Record<string, IFunction> }): {
+export function watchFunctions({
+  alarm,
+  functions,
+}: {
+  alarm: AddAlarm;
+  functions: Record<string, IFunction>;
+}): {
   errors: IMetric[];
   throttles: IMetric[];
 } {
   const period = Duration.minutes(1);
-  const watch = (suffix: string, metricOf: (fn: IFunction) => IMetric, describe: (name: string) => string) =>
+  const watch = (
+    suffix: string,
+    metricOf: (fn: IFunction) => IMetric,
+    describe: (name: string) => string,
+  ) =>
     Object.entries(functions).map(([name, fn]) =>
-      alarm(`${name}${suffix}`, { metric: metricOf(fn), threshold: 0, description: describe(name) }),
+      alarm(`${name}${suffix}`, {
+        metric: metricOf(fn),
+        threshold: 0,
+        description: describe(name),
+      }),
     );
   const errors = watch(
     "Errors",
@@ -230,7 +260,8 @@ export function watchVerification(
       "The ingress is close to the 3 s after which Slack repeats an event. Users may wait longer for a first reaction. Check Secrets Manager and SQS in this region, and the entry's access log for a flood of requests.",
   });
   const invocations = Object.values(functions).map((fn) => fn.metricInvocations(minute));
-  const graph = (title: string, left: IMetric[], width = 12) => new GraphWidget({ title, left, width });
+  const graph = (title: string, left: IMetric[], width = 12) =>
+    new GraphWidget({ title, left, width });
   new Dashboard(scope, "Dashboard", {
     widgets: [
       [graph("Queues: oldest message, dead letters", queues), graph("Ingress: p99", [slow])],

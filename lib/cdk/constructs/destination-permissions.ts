@@ -27,8 +27,11 @@ export function permitDestinations(
   for (const destination of Object.values(config.destinations)) {
     permit(role, ...destinationPermissions(role, destination));
     acknowledgeWildcards(role, {
-      resources: signedResources(shownPartition(role), destination).filter((arn) => arn.includes("*")),
-      reason: "The address of an API holds its unique id but not its account. The API's own policy decides.",
+      resources: signedResources(shownPartition(role), destination).filter((arn) =>
+        arn.includes("*"),
+      ),
+      reason:
+        "The address of an API holds its unique id but not its account. The API's own policy decides.",
     });
   }
   const authorizers = foreignAuthorizers(config);
@@ -37,14 +40,17 @@ export function permitDestinations(
   if (tokens.length > 0)
     acknowledgeWildcards(role, {
       resources: ["*"],
-      reason: "GetWebIdentityToken has no resource. Conditions limit the audience, algorithm and lifetime of tokens.",
+      reason:
+        "GetWebIdentityToken has no resource. Conditions limit the audience, algorithm and lifetime of tokens.",
     });
 }
 
 /** Returns the names or ARNs of the secrets that authorize calls to other destinations than the stage's own Execution zone. */
 export function destinationSecrets(config: Pick<Config, "destinations">): string[] {
   const references = foreignAuthorizers(config).flatMap(listAuthorizerSecrets);
-  return references.flatMap(({ reference }) => ("secretsManager" in reference ? [reference.secretsManager] : []));
+  return references.flatMap(({ reference }) =>
+    "secretsManager" in reference ? [reference.secretsManager] : [],
+  );
 }
 
 /** Leaves out the stage's own Execution zone, because calls to it are signed with the role's credentials. */
@@ -56,7 +62,11 @@ function foreignAuthorizers({ destinations }: Pick<Config, "destinations">): Aut
 function destinationPermissions(role: IRole, destination: Destination): PolicyStatement[] {
   if (destination.transport === "agentcore") {
     const { runtimeArn, qualifier, stopAfterResult } = destination;
-    return [invokeRuntime([runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`], { stops: stopAfterResult })];
+    return [
+      invokeRuntime([runtimeArn, `${runtimeArn}/runtime-endpoint/${qualifier}`], {
+        stops: stopAfterResult,
+      }),
+    ];
   }
   const resources = signedResources(Stack.of(role).partition, destination);
   if (resources.length === 0) return [];
@@ -82,7 +92,10 @@ function signedResources(partition: string, destination: Destination): string[] 
 
 function invokeRuntime(resources: string[], { stops }: { stops: boolean }): PolicyStatement {
   const stop = stops ? ["bedrock-agentcore:StopRuntimeSession"] : [];
-  return new PolicyStatement({ actions: ["bedrock-agentcore:InvokeAgentRuntime", ...stop], resources });
+  return new PolicyStatement({
+    actions: ["bedrock-agentcore:InvokeAgentRuntime", ...stop],
+    resources,
+  });
 }
 
 /** Since October 2025 a Function URL needs both actions. The condition limits the second one to calls through the URL. */
@@ -104,7 +117,10 @@ function invokeFunctionUrl(resources: string[]): PolicyStatement[] {
 /** Makes one statement per algorithm and lifetime of web identity tokens, with all audiences of such tokens. */
 function tokenPermissions(authorizers: readonly AuthorizerConfig[]): PolicyStatement[] {
   const requests = authorizers.flatMap((authorizer) => toWebIdentityRequest(authorizer) ?? []);
-  const alike = Map.groupBy(requests, (request) => `${request.signingAlgorithm} ${request.durationSeconds}`);
+  const alike = Map.groupBy(
+    requests,
+    (request) => `${request.signingAlgorithm} ${request.durationSeconds}`,
+  );
   return [...alike.values()].flatMap((group) => {
     const [first] = group;
     if (first === undefined) return [];
@@ -130,7 +146,9 @@ function assumePermissions(authorizers: readonly AuthorizerConfig[]): PolicyStat
     return new PolicyStatement({
       actions: ["sts:AssumeRole"],
       resources: [assumeRoleArn],
-      ...(externalId !== undefined && { conditions: { StringEquals: { "sts:ExternalId": externalId } } }),
+      ...(externalId !== undefined && {
+        conditions: { StringEquals: { "sts:ExternalId": externalId } },
+      }),
     });
   });
 }

@@ -7,7 +7,10 @@ import { type CfnFunction, FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
 import { defaultSyncBudgetMs } from "../../../lambdas/shared/config/call-time.ts";
 import { isA2aEndpoint } from "../../../lambdas/shared/config/stage-config.ts";
-import { defaultAgentConcurrency, type Stage } from "../../../lambdas/shared/config/stage-schema.ts";
+import {
+  defaultAgentConcurrency,
+  type Stage,
+} from "../../../lambdas/shared/config/stage-schema.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
 import { type AddAlarm, watchFunctions } from "./alarms.ts";
@@ -47,6 +50,7 @@ type ExecutionProps = {
   alarm: AddAlarm;
 };
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createExecutionFunctions(
   scope: Construct,
   { settings, execution, key, table, roleName, callerRoleArn, alarm }: ExecutionProps,
@@ -100,7 +104,10 @@ export function createExecutionFunctions(
   for (const account of new Set(callers.map((arn) => arn.split(":")[4] ?? "")))
     functionUrl.grantInvokeUrl(new AccountPrincipal(account));
 
-  const role = new Role(scope, "ExecutionRole", { roleName, assumedBy: new ServicePrincipal("lambda.amazonaws.com") });
+  const role = new Role(scope, "ExecutionRole", {
+    roleName,
+    assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+  });
   const worker = createNodeFunction(scope, "Worker", {
     settings,
     layer,
@@ -127,14 +134,23 @@ export function createExecutionFunctions(
   );
   if (clientsQueue !== undefined) permit(role, sendPermission(clientsQueue));
   permitAgent(role, config.execution.agent);
-  for (const sender of [url.role, role]) if (sender !== undefined) permitSpans(sender, { config, layer });
+  for (const sender of [url.role, role])
+    if (sender !== undefined) permitSpans(sender, { config, layer });
   consumeMessages(worker, { queue, batchSize: 1, maxConcurrency: agentConcurrency });
   if (clientsQueue !== undefined)
-    consumeMessages(worker, { id: "Clients", queue: clientsQueue, batchSize: 1, maxConcurrency: agentConcurrency });
+    consumeMessages(worker, {
+      id: "Clients",
+      queue: clientsQueue,
+      batchSize: 1,
+      maxConcurrency: agentConcurrency,
+    });
   watchFunctions({ alarm, functions: { Url: url, Worker: worker } });
   if (config.telemetry.metrics) watchAgents(scope, { alarm, stageName: settings.stageName });
   alarm("TaskIdsDead", {
-    metric: deadLetters.metricApproximateNumberOfMessagesVisible({ period: Duration.minutes(1), statistic: "Maximum" }),
+    metric: deadLetters.metricApproximateNumberOfMessagesVisible({
+      period: Duration.minutes(1),
+      statistic: "Maximum",
+    }),
     threshold: 0,
     description:
       "A task could not be started, or a notification of an A2A client could not be sent. The task's user reads that it timed out. Look at the log of the function Worker.",

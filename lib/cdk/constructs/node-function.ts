@@ -50,7 +50,9 @@ export function createNodeFunction(
     layer,
     isInLoop = false,
     reservedConcurrency,
-    role = new Role(scope, `${id}Role`, { assumedBy: new ServicePrincipal("lambda.amazonaws.com") }),
+    role = new Role(scope, `${id}Role`, {
+      assumedBy: new ServicePrincipal("lambda.amazonaws.com"),
+    }),
   }: NodeFunctionProps,
 ): LambdaFunction {
   const logGroup = new LogGroup(scope, `${id}Logs`, {
@@ -69,7 +71,8 @@ export function createNodeFunction(
     memorySize: memoryMb,
     timeout,
     environment: { ...environment, ...logEnvironment(config) },
-    layers: layer === undefined ? [] : [LayerVersion.fromLayerVersionArn(scope, `${id}Collector`, layer)],
+    layers:
+      layer === undefined ? [] : [LayerVersion.fromLayerVersionArn(scope, `${id}Collector`, layer)],
     logGroup,
     role,
     ...(reservedConcurrency !== undefined && { reservedConcurrentExecutions: reservedConcurrency }),
@@ -77,7 +80,8 @@ export function createNodeFunction(
   });
   acknowledge(fn, {
     findings: ["Serverless-LambdaDLQ"],
-    reason: "The function is never invoked asynchronously. Failed messages go to a dead-letter queue.",
+    reason:
+      "The function is never invoked asynchronously. Failed messages go to a dead-letter queue.",
   });
   acknowledge(fn, {
     findings: ["Serverless-LambdaTracing"],

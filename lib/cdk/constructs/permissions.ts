@@ -40,12 +40,17 @@ export function keyPermission(
   return new PolicyStatement({
     actions: ["kms:Decrypt", ...(sends ? ["kms:GenerateDataKey"] : [])],
     resources: [key.keyArn],
-    conditions: { StringEquals: { "kms:ViaService": services.length === 1 ? services[0] : services } },
+    conditions: {
+      StringEquals: { "kms:ViaService": services.length === 1 ? services[0] : services },
+    },
   });
 }
 
 export function sendPermission(...queues: IQueue[]): PolicyStatement {
-  return new PolicyStatement({ actions: ["sqs:SendMessage"], resources: queues.map(({ queueArn }) => queueArn) });
+  return new PolicyStatement({
+    actions: ["sqs:SendMessage"],
+    resources: queues.map(({ queueArn }) => queueArn),
+  });
 }
 
 /** Allows the calls that an event source makes with the role of its function. */
@@ -58,13 +63,23 @@ export function consumePermission(...queues: IQueue[]): PolicyStatement {
 
 /** Lets a function choose when a failed message is delivered again. */
 export function retryPermission(queue: IQueue): PolicyStatement {
-  return new PolicyStatement({ actions: ["sqs:ChangeMessageVisibility"], resources: [queue.queueArn] });
+  return new PolicyStatement({
+    actions: ["sqs:ChangeMessageVisibility"],
+    resources: [queue.queueArn],
+  });
 }
 
 /** Allows reading a parameter and its former values. */
 export function parameterPermission(scope: Construct, name: string): PolicyStatement {
-  const resource = Stack.of(scope).formatArn({ service: "ssm", resource: "parameter", resourceName: name });
-  return new PolicyStatement({ actions: ["ssm:GetParameter", "ssm:GetParameterHistory"], resources: [resource] });
+  const resource = Stack.of(scope).formatArn({
+    service: "ssm",
+    resource: "parameter",
+    resourceName: name,
+  });
+  return new PolicyStatement({
+    actions: ["ssm:GetParameter", "ssm:GetParameterHistory"],
+    resources: [resource],
+  });
 }
 
 /** Allows reading secrets by name or ARN. The question marks match the six characters that Secrets Manager adds to a name. */
@@ -78,12 +93,18 @@ export function secretsPermission(scope: Construct, ids: readonly string[]): Pol
  * Without this permission it would answer "access denied" instead of "not found".
  */
 export function optionalSecretPermission(scope: Construct, id: string): PolicyStatement {
-  return new PolicyStatement({ actions: ["secretsmanager:GetSecretValue"], resources: [secretArn(scope, id)] });
+  return new PolicyStatement({
+    actions: ["secretsmanager:GetSecretValue"],
+    resources: [secretArn(scope, id)],
+  });
 }
 
 function secretArn(scope: Construct, id: string, suffix = ""): string {
   if (id.startsWith("arn:")) return id;
-  return Stack.of(scope).formatArn({ service: "secretsmanager", resource: `secret:${id}${suffix}` });
+  return Stack.of(scope).formatArn({
+    service: "secretsmanager",
+    resource: `secret:${id}${suffix}`,
+  });
 }
 
 /** Lets the role read the secrets below a prefix, which are created while the stage runs. */
@@ -93,10 +114,16 @@ export function permitReadSecretsBelow(role: IRole, prefix: string): void {
 
 /** Lets the role create and overwrite secrets below a prefix, including deleted ones that can be restored. It cannot read them. */
 export function permitStoreSecretsBelow(role: IRole, prefix: string): void {
-  permitSecretsBelow(role, { prefix, operations: ["CreateSecret", "RestoreSecret", "PutSecretValue"] });
+  permitSecretsBelow(role, {
+    prefix,
+    operations: ["CreateSecret", "RestoreSecret", "PutSecretValue"],
+  });
 }
 
-function permitSecretsBelow(role: IRole, { prefix, operations }: { prefix: string; operations: string[] }): void {
+function permitSecretsBelow(
+  role: IRole,
+  { prefix, operations }: { prefix: string; operations: string[] },
+): void {
   const stack = Stack.of(role);
   const arnIn = (partition: string) =>
     stack.formatArn({ partition, service: "secretsmanager", resource: `secret:${prefix}*` });
@@ -129,7 +156,10 @@ export function permitSpans(
 }
 
 /** Accepts findings of cdk-nag for a construct. `findings` are ids such as `AwsSolutions-APIG4`, with any part in brackets. */
-export function acknowledge(construct: IConstruct, { findings, reason }: { findings: string[]; reason: string }): void {
+export function acknowledge(
+  construct: IConstruct,
+  { findings, reason }: { findings: string[]; reason: string },
+): void {
   for (const id of findings) Validations.of(construct).acknowledge({ id, reason });
 }
 
@@ -138,7 +168,10 @@ export function acknowledgeWildcards(
   construct: IConstruct,
   { resources, reason }: { resources: string[]; reason: string },
 ): void {
-  acknowledge(construct, { findings: resources.map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`), reason });
+  acknowledge(construct, {
+    findings: resources.map((arn) => `AwsSolutions-IAM5[Resource::${arn}]`),
+    reason,
+  });
 }
 
 /** Returns the partition as findings of cdk-nag write it. */

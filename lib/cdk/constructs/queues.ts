@@ -1,6 +1,11 @@
 /** The queues of both zones, and the completion push from the Execution zone to the Verification zone. */
 import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
-import { AccountPrincipal, PolicyStatement, PrincipalWithConditions, type Role } from "aws-cdk-lib/aws-iam";
+import {
+  AccountPrincipal,
+  PolicyStatement,
+  PrincipalWithConditions,
+  type Role,
+} from "aws-cdk-lib/aws-iam";
 import type { IKey, Key } from "aws-cdk-lib/aws-kms";
 import { Queue, QueueEncryption } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
@@ -21,7 +26,11 @@ type QueueProps = {
   deadLetters?: { queue: Queue; maxReceiveCount: number };
 };
 
-export function createQueue(scope: Construct, id: string, { key, production, visibility, deadLetters }: QueueProps) {
+export function createQueue(
+  scope: Construct,
+  id: string,
+  { key, production, visibility, deadLetters }: QueueProps,
+) {
   const queue = new Queue(scope, id, {
     encryption: QueueEncryption.KMS,
     encryptionMasterKey: key,
@@ -31,7 +40,8 @@ export function createQueue(scope: Construct, id: string, { key, production, vis
     ...(visibility && { visibilityTimeout: visibility }),
     ...(deadLetters && { deadLetterQueue: deadLetters }),
   });
-  if (deadLetters === undefined) acknowledgeLastQueue(queue, "It holds messages that failed elsewhere.");
+  if (deadLetters === undefined)
+    acknowledgeLastQueue(queue, "It holds messages that failed elsewhere.");
   return queue;
 }
 
@@ -42,7 +52,12 @@ function acknowledgeLastQueue(queue: Queue, reason: string): void {
 /** A push is dropped after this many failures, because the task has been polled in the meantime. */
 const pushReceives = 3;
 
-type CompletionQueueProps = { stageName: string; key: Key; visibility: Duration; senderAccount: string };
+type CompletionQueueProps = {
+  stageName: string;
+  key: Key;
+  visibility: Duration;
+  senderAccount: string;
+};
 
 /** The receiving side of the completion push: a queue, and the permission of the Execution zone's role to send to it. */
 export function createCompletionQueue(
@@ -64,8 +79,12 @@ export function createCompletionQueue(
   const { partition, region, urlSuffix } = Stack.of(scope);
   const roleName = formatRoleName({ stageName, zone: "Execution" });
   // A role as principal is stored by its id, so a role that is created again under this name would have no access.
-  const isSender = { ArnEquals: { "aws:PrincipalArn": `arn:${partition}:iam::${senderAccount}:role/${roleName}` } };
-  const sender = { principals: [new PrincipalWithConditions(new AccountPrincipal(senderAccount), isSender)] };
+  const isSender = {
+    ArnEquals: { "aws:PrincipalArn": `arn:${partition}:iam::${senderAccount}:role/${roleName}` },
+  };
+  const sender = {
+    principals: [new PrincipalWithConditions(new AccountPrincipal(senderAccount), isSender)],
+  };
   queue.addToResourcePolicy(
     new PolicyStatement({ ...sender, actions: ["sqs:SendMessage"], resources: [queue.queueArn] }),
   );
@@ -104,5 +123,7 @@ export function permitCompletionPush(
     reason:
       "The key does not exist yet. The condition allows its use only through SQS, and its own policy names this role.",
   });
-  return { SEKISHO_COMPLETIONS_URL: `https://sqs.${region}.${stack.urlSuffix}/${account}/${queueName}` };
+  return {
+    SEKISHO_COMPLETIONS_URL: `https://sqs.${region}.${stack.urlSuffix}/${account}/${queueName}`,
+  };
 }

@@ -20,7 +20,13 @@ import { installKeyPrefix } from "../../../lambdas/shared/engine/aws/table.ts";
 import { formatInstallationsPrefix } from "../names.ts";
 import type { StageSettings } from "../stage-settings.ts";
 import { createNodeFunction } from "./node-function.ts";
-import { acknowledge, keyPermission, permit, permitStoreSecretsBelow, secretsPermission } from "./permissions.ts";
+import {
+  acknowledge,
+  keyPermission,
+  permit,
+  permitStoreSecretsBelow,
+  secretsPermission,
+} from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";
 
 /** A flood of installations must not use up the rate limit of events. Real installations are rare. */
@@ -32,7 +38,11 @@ const installPaths = ["/slack/install", "/slack/oauth_redirect"];
 /** Returns the API and the address for Slack. */
 export function createSlackEntry(
   scope: Construct,
-  { stage, ingress, installFlow }: Pick<StageSettings, "stage"> & { ingress: IFunction; installFlow?: IFunction },
+  {
+    stage,
+    ingress,
+    installFlow,
+  }: Pick<StageSettings, "stage"> & { ingress: IFunction; installFlow?: IFunction },
 ): { eventsUrl: string; api: HttpApi } {
   const { eventsPerSecond, eventBurst } = stage.scale;
   const api = new HttpApi(scope, "Entry", { createDefaultStage: false });
@@ -61,7 +71,10 @@ export function createSlackEntry(
     autoDeploy: true,
     // A limit for all routes together, so that a flood cannot use up the account's concurrency.
     throttle: { rateLimit: eventsPerSecond, burstLimit: eventBurst },
-    accessLogSettings: { destination: new LogGroupLogDestination(logGroup), format: AccessLogFormat.custom(logLine) },
+    accessLogSettings: {
+      destination: new LogGroupLogDestination(logGroup),
+      format: AccessLogFormat.custom(logLine),
+    },
   });
   if (installRoutes.length > 0) {
     const limits = installPaths.map((path) => [`${HttpMethod.GET} ${path}`, installLimit]);
@@ -72,7 +85,12 @@ export function createSlackEntry(
   return { eventsUrl: `${apiStage.url.replace(/\/$/, "")}${slackEventsPath}`, api };
 }
 
-type RouteProps = { paths: string[]; method: HttpMethod; integration: HttpLambdaIntegration; reason: string };
+type RouteProps = {
+  paths: string[];
+  method: HttpMethod;
+  integration: HttpLambdaIntegration;
+  reason: string;
+};
 
 function addRoutes(api: HttpApi, { paths, method, integration, reason }: RouteProps): HttpRoute[] {
   const routes = paths.flatMap((path) => api.addRoutes({ path, methods: [method], integration }));
@@ -95,7 +113,13 @@ const logLine = JSON.stringify({
 const installTimeout = Duration.seconds(20);
 const installMemoryMb = 256;
 
-type InstallFlowProps = { settings: StageSettings; clientId: string; clientSecret: string; table: Table; key: IKey };
+type InstallFlowProps = {
+  settings: StageSettings;
+  clientId: string;
+  clientSecret: string;
+  table: Table;
+  key: IKey;
+};
 
 /**
  * The function of Slack's OAuth flow. Its role stores tokens but cannot read them. In the zone's table it writes only its own
@@ -126,7 +150,9 @@ export function createInstallFlow(
     new PolicyStatement({
       actions: ["dynamodb:UpdateItem"],
       resources: [table.tableArn],
-      conditions: { "ForAllValues:StringLike": { "dynamodb:LeadingKeys": [`${installKeyPrefix}*`] } },
+      conditions: {
+        "ForAllValues:StringLike": { "dynamodb:LeadingKeys": [`${installKeyPrefix}*`] },
+      },
     }),
     keyPermission(key, { sends: false, through: ["dynamodb"] }),
   );

@@ -1,9 +1,21 @@
 /** The storage of a zone: its key, its task table, and the bucket of files. */
 import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
-import { AttributeType, BillingMode, ProjectionType, Table, TableEncryption } from "aws-cdk-lib/aws-dynamodb";
+import {
+  AttributeType,
+  BillingMode,
+  ProjectionType,
+  Table,
+  TableEncryption,
+} from "aws-cdk-lib/aws-dynamodb";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import { type IKey, Key } from "aws-cdk-lib/aws-kms";
-import { BlockPublicAccess, Bucket, BucketEncryption, type CfnBucket, ObjectOwnership } from "aws-cdk-lib/aws-s3";
+import {
+  BlockPublicAccess,
+  Bucket,
+  BucketEncryption,
+  type CfnBucket,
+  ObjectOwnership,
+} from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
 import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 import { acknowledge, acknowledgeWildcards, permit } from "./permissions.ts";
@@ -17,7 +29,11 @@ export function removalPolicy({ production }: { production: boolean }): RemovalP
 const longestWindow = Duration.days(30);
 const shortestWindow = Duration.days(7);
 
-export function createZoneKey(scope: Construct, id: string, { production }: { production: boolean }): Key {
+export function createZoneKey(
+  scope: Construct,
+  id: string,
+  { production }: { production: boolean },
+): Key {
   return new Key(scope, id, {
     enableKeyRotation: true,
     pendingWindow: production ? longestWindow : shortestWindow,
@@ -72,12 +88,15 @@ export function createFileBucket(
     blockPublicAccess: BlockPublicAccess.BLOCK_ALL,
     objectOwnership: ObjectOwnership.BUCKET_OWNER_ENFORCED,
     enforceSSL: true,
-    lifecycleRules: [{ expiration: fileLifetime, abortIncompleteMultipartUploadAfter: fileLifetime }],
+    lifecycleRules: [
+      { expiration: fileLifetime, abortIncompleteMultipartUploadAfter: fileLifetime },
+    ],
     removalPolicy: removalPolicy({ production }),
   });
   acknowledge(bucket, {
     findings: ["AwsSolutions-S1"],
-    reason: "An access log would outlive the files. CloudTrail data events can log access if needed.",
+    reason:
+      "An access log would outlive the files. CloudTrail data events can log access if needed.",
   });
   return bucket;
 }
@@ -86,7 +105,10 @@ export function createFileBucket(
 export function permitFiles(role: IRole, bucket: Bucket): void {
   const resource = bucket.arnForObjects("*");
   const name = Stack.of(bucket).getLogicalId(bucket.node.defaultChild as CfnBucket);
-  permit(role, new PolicyStatement({ actions: ["s3:PutObject", "s3:GetObject"], resources: [resource] }));
+  permit(
+    role,
+    new PolicyStatement({ actions: ["s3:PutObject", "s3:GetObject"], resources: [resource] }),
+  );
   acknowledgeWildcards(role, {
     resources: [`<${name}.Arn>/*`],
     reason: "Files are named by request; the bucket holds nothing else.",

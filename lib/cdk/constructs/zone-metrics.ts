@@ -1,7 +1,13 @@
 /** Alarms and graphs on the zones' own metrics, which the functions write into their logs. */
 
 import { Duration } from "aws-cdk-lib";
-import { Dashboard, GraphWidget, type IWidget, MathExpression, Metric } from "aws-cdk-lib/aws-cloudwatch";
+import {
+  Dashboard,
+  GraphWidget,
+  type IWidget,
+  MathExpression,
+  Metric,
+} from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { type MetricName, metricTable } from "../../../lambdas/shared/telemetry/metric-table.ts";
@@ -13,11 +19,27 @@ type Graph = { title: string; name: MetricName; by?: readonly string[]; statisti
 const period = Duration.minutes(5);
 
 /** Throws for dimensions that the functions do not write, because an alarm or graph on them would never get a value. */
-export function createZoneMetrics({ stageName, zone }: { stageName: string; zone: "verification" | "execution" }) {
+export function createZoneMetrics({
+  stageName,
+  zone,
+}: {
+  stageName: string;
+  zone: "verification" | "execution";
+}) {
   const namespace = formatMetricsNamespace({ stageName });
-  const metric = (name: MetricName, statistic: string, dimensions: Record<string, string> = {}): Metric => {
+  const metric = (
+    name: MetricName,
+    statistic: string,
+    dimensions: Record<string, string> = {},
+  ): Metric => {
     requireDimensions(name, Object.keys(dimensions));
-    return new Metric({ namespace, metricName: name, dimensionsMap: { zone, ...dimensions }, statistic, period });
+    return new Metric({
+      namespace,
+      metricName: name,
+      dimensionsMap: { zone, ...dimensions },
+      statistic,
+      period,
+    });
   };
   return {
     metric,
@@ -45,18 +67,29 @@ export function createZoneMetrics({ stageName, zone }: { stageName: string; zone
 function requireDimensions(name: MetricName, labels: readonly string[]): void {
   const row = metricTable[name];
   const sets: readonly (readonly string[])[] = "dimensions" in row ? row.dimensions : [];
-  const isKept = sets.some((set) => set.length === labels.length && labels.every((label) => set.includes(label)));
-  if (!isKept) throw new Error(`${name} has no dimensions ${JSON.stringify(labels)} (metric-table.ts).`);
+  const isKept = sets.some(
+    (set) => set.length === labels.length && labels.every((label) => set.includes(label)),
+  );
+  if (!isKept)
+    throw new Error(`${name} has no dimensions ${JSON.stringify(labels)} (metric-table.ts).`);
 }
 
 /** A warm worker takes a message within a second, and one that others keep busy within some seconds. A person starts to wonder after this time. */
 const maxWaitSeconds = 10;
 
 /** Watches whether tasks end well, are delivered, and start soon. Returns rows for the dashboard of the Verification zone. */
-export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: string }): IWidget[][] {
+export function watchTasks({
+  alarm,
+  stageName,
+}: {
+  alarm: AddAlarm;
+  stageName: string;
+}): IWidget[][] {
   const { metric, mostFail, rows } = createZoneMetrics({ stageName, zone: "verification" });
   alarm("TasksFail", {
-    metric: mostFail("more than half of the tasks fail", "sekisho_tasks_total", { outcome: "failed" }),
+    metric: mostFail("more than half of the tasks fail", "sekisho_tasks_total", {
+      outcome: "failed",
+    }),
     threshold: 0,
     description: `More than half of the tasks fail, and their users read an error instead of an answer. See the reasons in the dashboard, then run ${sekisho} doctor --stage NAME.`,
   });
@@ -90,20 +123,33 @@ export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: s
       { title: "Stages: p99", name: "sekisho_stage_seconds", by: ["stage"], statistic: "p99" },
     ],
     [
-      { title: "Tasks by destination", name: "sekisho_tasks_total", by: ["destination", "outcome"] },
+      {
+        title: "Tasks by destination",
+        name: "sekisho_tasks_total",
+        by: ["destination", "outcome"],
+      },
       { title: "Calls by destination", name: "sekisho_calls_total", by: ["destination", "result"] },
     ],
     [
       { title: "Calls: p99", name: "sekisho_call_seconds", by: ["operation"], statistic: "p99" },
       { title: "Retries", name: "sekisho_retries_total", by: ["destination"] },
       { title: "Polls", name: "sekisho_polls_total", by: ["destination"] },
-      { title: "Open circuits", name: "sekisho_circuit_open", by: ["destination"], statistic: "Maximum" },
+      {
+        title: "Open circuits",
+        name: "sekisho_circuit_open",
+        by: ["destination"],
+        statistic: "Maximum",
+      },
     ],
     [
       { title: "Messages at the entry", name: "sekisho_messages_total", by: ["result"] },
       { title: "Requests refused", name: "sekisho_requests_refused_total", by: ["reason"] },
       { title: "Messages refused", name: "sekisho_refusals_total", by: ["kind"] },
-      { title: "From the entry to the worker: p99", name: "sekisho_queue_wait_seconds", statistic: "p99" },
+      {
+        title: "From the entry to the worker: p99",
+        name: "sekisho_queue_wait_seconds",
+        statistic: "p99",
+      },
     ],
     [
       { title: "Answers delivered", name: "sekisho_answers_delivered_total" },
@@ -116,10 +162,15 @@ export function watchTasks({ alarm, stageName }: { alarm: AddAlarm; stageName: s
 }
 
 /** Watches the agents of an Execution zone on Lambda, and draws the dashboard of the zone. */
-export function watchAgents(scope: Construct, { alarm, stageName }: { alarm: AddAlarm; stageName: string }): void {
+export function watchAgents(
+  scope: Construct,
+  { alarm, stageName }: { alarm: AddAlarm; stageName: string },
+): void {
   const { mostFail, rows } = createZoneMetrics({ stageName, zone: "execution" });
   alarm("AgentFails", {
-    metric: mostFail("more than half of the runs fail", "sekisho_executions_total", { state: "failed" }),
+    metric: mostFail("more than half of the runs fail", "sekisho_executions_total", {
+      state: "failed",
+    }),
     threshold: 0,
     description:
       "More than half of the agent's runs fail, and their users read an error instead of an answer. Look for agent_threw and model_refused in the log of the function Worker.",

@@ -17,7 +17,15 @@ export function isSame(one: RuleFields, other: RuleFields): boolean {
 }
 
 /** Returns the same set if the rule is there already, whatever its label. Throws if the set is full. */
-export function withRule({ stored, rule, nowMs }: { stored: StoredRules; rule: AllowlistRule; nowMs: number }): {
+export function withRule({
+  stored,
+  rule,
+  nowMs,
+}: {
+  stored: StoredRules;
+  rule: AllowlistRule;
+  nowMs: number;
+}): {
   stored: StoredRules;
   rule: StoredRule;
   isNew: boolean;
@@ -36,7 +44,13 @@ export function withRule({ stored, rule, nowMs }: { stored: StoredRules; rule: A
 }
 
 /** Returns the same set if there is no such rule. */
-export function withoutRule({ stored, reference }: { stored: StoredRules; reference: number | RuleFields }): {
+export function withoutRule({
+  stored,
+  reference,
+}: {
+  stored: StoredRules;
+  reference: number | RuleFields;
+}): {
   stored: StoredRules;
   rule: StoredRule | undefined;
 } {

@@ -29,7 +29,10 @@ export const fieldOptions = {
   channel: option("C", "messages in the channel or direct message with that id (C…, D…)"),
   user: option("U", "messages of the person with that id (U…)"),
   group: option("S", "messages of members of the user group with that id (S…)"),
-  bot: option("B", "messages of the bot, app or workflow with that id (B…, A…, Wf…) that mention Sekisho"),
+  bot: option(
+    "B",
+    "messages of the bot, app or workflow with that id (B…, A…, Wf…) that mention Sekisho",
+  ),
   external: option(
     "WHO",
     "also messages in channels that are shared with other organizations (Slack Connect): channels for those of your own people, people for everyone's",
@@ -47,21 +50,28 @@ export function readRuleFields(values: FieldValues): RuleFields {
     const value = values[field];
     if (value === undefined) return [];
     const { pattern, text } = ids[field];
-    if (!pattern.test(value)) throw new UsageError(`--${field} is ${text}, not ${JSON.stringify(value)}.`);
+    if (!pattern.test(value))
+      throw new UsageError(`--${field} is ${text}, not ${JSON.stringify(value)}.`);
     return [[field, value] as const];
   });
   return Object.fromEntries(given);
 }
 
 /** Refuses a rule that names no workspace if workspaces install the app themselves, because it would count nowhere. */
-export function requireWorkspace(rule: AllowlistRule, { hasManyWorkspaces }: { hasManyWorkspaces: boolean }): void {
+export function requireWorkspace(
+  rule: AllowlistRule,
+  { hasManyWorkspaces }: { hasManyWorkspaces: boolean },
+): void {
   if (rule.team !== undefined || !hasManyWorkspaces) return;
   throw new UsageError(
     "Give --team with the id of the workspace (T…) or organization (E…), because slack.install lets several install the app.",
   );
 }
 
-export function readRule({ label, ...values }: FieldValues & { label?: string | undefined }): AllowlistRule {
+export function readRule({
+  label,
+  ...values
+}: FieldValues & { label?: string | undefined }): AllowlistRule {
   const rule = readRuleFields(values);
   if (namingFields.every((field) => rule[field] === undefined)) {
     throw new UsageError("Give at least one of --team, --channel, --user, --group and --bot.");
@@ -80,31 +90,49 @@ export function readRule({ label, ...values }: FieldValues & { label?: string | 
 export function readRequester(values: Omit<FieldValues, "group">): Requester {
   const { team, channel, user, bot, external } = readRuleFields(values);
   const who = user ?? bot;
-  if (team === undefined || channel === undefined || who === undefined || (user !== undefined && bot !== undefined)) {
+  if (
+    team === undefined ||
+    channel === undefined ||
+    who === undefined ||
+    (user !== undefined && bot !== undefined)
+  ) {
     throw new UsageError("Give --team, --channel, and either --user or --bot.");
   }
   return { team, channel, user: who, external, ...(bot === undefined ? {} : { botIds: [bot] }) };
 }
 
 /** The fields of the rule that lets in the requester, and nobody else. */
-export function ruleFor({ team, channel, user, botIds: [bot] = [], external }: Requester): RuleFields {
+export function ruleFor({
+  team,
+  channel,
+  user,
+  botIds: [bot] = [],
+  external,
+}: Requester): RuleFields {
   return { team, channel, ...(bot === undefined ? { user } : { bot }), external };
 }
 
 export function readRuleNumber(text: string): number {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new UsageError(`"${text}" is not the number of a rule. sekisho allow list shows the numbers.`);
+  throw new UsageError(
+    `"${text}" is not the number of a rule. sekisho allow list shows the numbers.`,
+  );
 }
 
 /** `team T1, channel C1 "for the release"`. */
 export function formatRule(rule: AllowlistRule): string {
-  const given = ruleFields.flatMap((field) => (rule[field] === undefined ? [] : [`${field} ${rule[field]}`]));
+  const given = ruleFields.flatMap((field) =>
+    rule[field] === undefined ? [] : [`${field} ${rule[field]}`],
+  );
   // A label of the configuration may hold control characters, which the terminal must not obey.
-  const label = rule.label === undefined ? "" : ` ${JSON.stringify(rule.label.replace(/\p{Cc}/gu, " "))}`;
+  const label =
+    rule.label === undefined ? "" : ` ${JSON.stringify(rule.label.replace(/\p{Cc}/gu, " "))}`;
   return `${given.join(", ")}${label}`;
 }
 
 /** As the options of a command: `--team T1 --channel C1`. */
 export function formatRuleOptions(rule: RuleFields): string {
-  return ruleFields.flatMap((field) => (rule[field] === undefined ? [] : [`--${field} ${rule[field]}`])).join(" ");
+  return ruleFields
+    .flatMap((field) => (rule[field] === undefined ? [] : [`--${field} ${rule[field]}`]))
+    .join(" ");
 }

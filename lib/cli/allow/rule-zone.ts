@@ -38,7 +38,11 @@ export type RuleZone = {
 };
 
 /** Runs `work` on the rules of the zone that the options name, and closes it. */
-export async function withRuleZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: RuleZone) => Promise<T>) {
+export async function withRuleZone<T>(
+  run: ZoneRun,
+  values: ZoneValues,
+  work: (zone: RuleZone) => Promise<T>,
+) {
   const { stage, store, config } = values;
   const options = Object.entries({ stage, store, config });
   return atZone(run, values, async (zone) =>
@@ -57,7 +61,10 @@ export async function withRuleZone<T>(run: ZoneRun, values: ZoneValues, work: (z
 }
 
 export function openRules({ store }: OpenZone): RuleStore {
-  return store({ parse: parseStoredRules, doing: { read: "read the allowlist", write: "write the allowlist" } });
+  return store({
+    parse: parseStoredRules,
+    doing: { read: "read the allowlist", write: "write the allowlist" },
+  });
 }
 
 function describeEffect({ at }: OpenZone): Pick<RuleZone, "sinceWhen" | "ofConfiguration"> {
@@ -66,8 +73,13 @@ function describeEffect({ at }: OpenZone): Pick<RuleZone, "sinceWhen" | "ofConfi
     const ofConfiguration = `in stage ${at.stageName} as of the last deploy`;
     return { sinceWhen: `${soon}, without a deploy`, ofConfiguration };
   }
-  const later = isFolderLocked({ folder: dirname(at.file) }) ? "" : " if the zone runs, otherwise at its next start";
-  return { sinceWhen: `${soon}, without a restart${later}`, ofConfiguration: "as of the zone's last start" };
+  const later = isFolderLocked({ folder: dirname(at.file) })
+    ? ""
+    : " if the zone runs, otherwise at its next start";
+  return {
+    sinceWhen: `${soon}, without a restart${later}`,
+    ofConfiguration: "as of the zone's last start",
+  };
 }
 
 /** Returns the stored rules, and closes the zone. */
@@ -80,7 +92,11 @@ export async function listStoredRules(zone: OpenZone): Promise<readonly Allowlis
 }
 
 /** Undefined if no rule was ever added. Throws if the record is of another version of Sekisho. */
-export async function readRules({ store }: { store: Pick<RuleStore, "get"> }): Promise<StoredRules | undefined> {
+export async function readRules({
+  store,
+}: {
+  store: Pick<RuleStore, "get">;
+}): Promise<StoredRules | undefined> {
   try {
     return await store.get({ id: storedRulesId });
   } catch (cause) {
@@ -91,10 +107,16 @@ export async function readRules({ store }: { store: Pick<RuleStore, "get"> }): P
   }
 }
 
-type RuleChange<T extends { stored: StoredRules }> = { store: RuleStore; decide: (stored: StoredRules) => T };
+type RuleChange<T extends { stored: StoredRules }> = {
+  store: RuleStore;
+  decide: (stored: StoredRules) => T;
+};
 
 /** Changes the stored rules by compare-and-set. `decide` returns the set that it got if nothing changes. It may be called again. */
-export async function changeRules<T extends { stored: StoredRules }>({ store, decide }: RuleChange<T>): Promise<T> {
+export async function changeRules<T extends { stored: StoredRules }>({
+  store,
+  decide,
+}: RuleChange<T>): Promise<T> {
   return changeRecord({
     store: { ...store, get: () => readRules({ store }) },
     id: storedRulesId,
@@ -103,6 +125,7 @@ export async function changeRules<T extends { stored: StoredRules }>({ store, de
       const result = decide(before);
       return { item: result.stored, result };
     },
-    exhausted: () => new Error("Other people keep changing the allowlist. Nothing was written. Try again."),
+    exhausted: () =>
+      new Error("Other people keep changing the allowlist. Nothing was written. Try again."),
   });
 }

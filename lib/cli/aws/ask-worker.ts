@@ -17,7 +17,11 @@ export function workerTimeoutMs({ limits }: Config): number {
   return limits.leaseMs + 30_000;
 }
 
-type WorkerCall<T> = DeployedWorker & { request: OperatorRequest; answerSchema: z.ZodType<T>; signal: AbortSignal };
+type WorkerCall<T> = DeployedWorker & {
+  request: OperatorRequest;
+  answerSchema: z.ZodType<T>;
+  signal: AbortSignal;
+};
 
 /** Rejects with an AwsFailure that says what to do. */
 export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
@@ -27,9 +31,14 @@ export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
   // The output is empty where an older version deployed the stack.
   if (workerFunction === "") {
     const stack = formatStackName({ stageName, zone: "Verification" });
-    throw new AwsFailure(`The stack ${stack} has no output ${verificationOutputs.workerFunction}. Run ${deploy}.`);
+    throw new AwsFailure(
+      `The stack ${stack} has no output ${verificationOutputs.workerFunction}. Run ${deploy}.`,
+    );
   }
-  const lambda = new LambdaClient({ region: stage.verification.region, customUserAgent: sdkUserAgent });
+  const lambda = new LambdaClient({
+    region: stage.verification.region,
+    customUserAgent: sdkUserAgent,
+  });
   try {
     const command = new InvokeCommand({
       FunctionName: workerFunction,
@@ -57,11 +66,20 @@ export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
   }
 }
 
-function explainRefusal({ name, workerFunction, deploy }: { name: string; workerFunction: string; deploy: string }) {
+function explainRefusal({
+  name,
+  workerFunction,
+  deploy,
+}: {
+  name: string;
+  workerFunction: string;
+  deploy: string;
+}) {
   if (name.startsWith("AccessDenied")) {
     return `these credentials lack lambda:InvokeFunction on ${workerFunction}. Use a role that has it, by AWS_PROFILE.`;
   }
-  if (name === "ResourceNotFoundException") return `there is no function ${workerFunction}. Run ${deploy}.`;
+  if (name === "ResourceNotFoundException")
+    return `there is no function ${workerFunction}. Run ${deploy}.`;
   if (name !== "TooManyRequestsException") return undefined;
   return "the concurrency of the function or the account is used up (TooManyRequestsException). Try again in a minute. If that fails too, look at the alarm WorkerThrottles and the account's Lambda quota.";
 }
@@ -69,12 +87,17 @@ function explainRefusal({ name, workerFunction, deploy }: { name: string; worker
 /** Shows only the kind of the error, because the function's own text may hold secrets. */
 function toFunctionFailure({ answer, deploy }: { answer: unknown; deploy: string }): AwsFailure {
   const { errorType } = Object(answer) as { errorType?: unknown };
-  const kind = typeof errorType === "string" && /^[\w.]{1,80}$/.test(errorType) ? errorType : "unknown";
+  const kind =
+    typeof errorType === "string" && /^[\w.]{1,80}$/.test(errorType) ? errorType : "unknown";
   if (kind === "UnknownEventError" || kind === "ZodError") {
-    return new AwsFailure(`The deployed worker does not know this request: it is of another version. Run ${deploy}.`);
+    return new AwsFailure(
+      `The deployed worker does not know this request: it is of another version. Run ${deploy}.`,
+    );
   }
   if (kind === "Sandbox.Timedout") {
-    return new AwsFailure("The deployed worker did not answer within its time limit. Look at its log.");
+    return new AwsFailure(
+      "The deployed worker did not answer within its time limit. Look at its log.",
+    );
   }
   return new AwsFailure(`The deployed worker failed (${kind}). Look at its log.`);
 }

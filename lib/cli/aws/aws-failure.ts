@@ -8,7 +8,10 @@ import { findProxyError } from "../../../lambdas/shared/http/tunnel.ts";
 export class AwsFailure extends Error {
   readonly unreachable: boolean;
 
-  constructor(message: string, { unreachable = false, cause }: { unreachable?: boolean; cause?: unknown } = {}) {
+  constructor(
+    message: string,
+    { unreachable = false, cause }: { unreachable?: boolean; cause?: unknown } = {},
+  ) {
     super(message, { cause });
     this.name = "AwsFailure";
     this.unreachable = unreachable;
@@ -28,7 +31,12 @@ type SdkCall<T> = {
 };
 
 /** Runs one call of an SDK client with a deadline. `doing` completes "Could not ...". Rejects with an AwsFailure. */
-export async function callAws<T>({ doing, signal, timeoutMs = callTimeoutMs, call }: SdkCall<T>): Promise<T> {
+export async function callAws<T>({
+  doing,
+  signal,
+  timeoutMs = callTimeoutMs,
+  call,
+}: SdkCall<T>): Promise<T> {
   try {
     return await call({ abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
   } catch (thrown) {
@@ -59,16 +67,28 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
   // AWS has answered, with a record that this version cannot read.
   if (isNewerRecord(thrown)) return failed(new NewerRecordError().message);
   if (name === "ItemError") {
-    return failed("the record in the table is damaged. Restore or delete it, as docs/how-to/restore.md says.");
+    return failed(
+      "the record in the table is damaged. Restore or delete it, as docs/how-to/restore.md says.",
+    );
   }
   if (lacksCredentials(thrown)) {
-    return failed("there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.");
+    return failed(
+      "there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.",
+    );
   }
-  if (/Expired|InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidSignature/.test(name)) {
-    return failed(`AWS does not accept these credentials (${name}). Log in again, or set another AWS_PROFILE.`);
+  if (
+    /Expired|InvalidClientTokenId|UnrecognizedClient|SignatureDoesNotMatch|InvalidSignature/.test(
+      name,
+    )
+  ) {
+    return failed(
+      `AWS does not accept these credentials (${name}). Log in again, or set another AWS_PROFILE.`,
+    );
   }
   if (status === 403 || /AccessDenied|NotAuthorized/.test(name)) {
-    return failed(`these credentials lack the permission (${name}). Set AWS_PROFILE to a role that has it.`);
+    return failed(
+      `these credentials lack the permission (${name}). Set AWS_PROFILE to a role that has it.`,
+    );
   }
   if (status === 429 || /Throttl|TooManyRequests/.test(name)) {
     return failed(`AWS throttles these calls (${name}). Try again in a minute.`);
@@ -76,8 +96,15 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
   if (Object(thrown).code === "ERR_INVALID_URL")
     return failed("the environment variable AWS_ENDPOINT_URL is not a URL.");
   if (status === undefined) {
-    return failed("AWS does not answer. Check the network and, if it is set, AWS_ENDPOINT_URL.", true);
+    return failed(
+      "AWS does not answer. Check the network and, if it is set, AWS_ENDPOINT_URL.",
+      true,
+    );
   }
-  if (status >= 500) return failed(`AWS reports an internal error (${name}, ${status}). Try again in a minute.`, true);
+  if (status >= 500)
+    return failed(
+      `AWS reports an internal error (${name}, ${status}). Try again in a minute.`,
+      true,
+    );
   return failed(`AWS refused it (${name}, ${status}).`);
 }

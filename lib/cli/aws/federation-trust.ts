@@ -1,13 +1,26 @@
 /** Describes the setup with which the cloud of a destination trusts the Verification role of a stage. */
-import { type AuthorizerConfig, toWebIdentityRequest } from "../../../lambdas/shared/config/authorizer-schema.ts";
+import {
+  type AuthorizerConfig,
+  toWebIdentityRequest,
+} from "../../../lambdas/shared/config/authorizer-schema.ts";
 import { resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { quoteForShell } from "../shell.ts";
 
 /** `lines` are for a person to paste. `json` is the same for a script, where it is JSON. */
-export type Trust = { destination: string; authorizer: string; audience: string; lines: string[]; json?: unknown };
+export type Trust = {
+  destination: string;
+  authorizer: string;
+  audience: string;
+  lines: string[];
+  json?: unknown;
+};
 
-type TrustSource = Pick<Config, "destinations"> & { issuer: string; roleArn: string; stageName: string };
+type TrustSource = Pick<Config, "destinations"> & {
+  issuer: string;
+  roleArn: string;
+  stageName: string;
+};
 
 /** Lists all destinations whose calls begin with a token of AWS STS. */
 export function listTrusts({ destinations, issuer, roleArn, stageName }: TrustSource): Trust[] {
@@ -17,7 +30,9 @@ export function listTrusts({ destinations, issuer, roleArn, stageName }: TrustSo
     const audience = toWebIdentityRequest(authorizer)?.audience;
     if (audience === undefined) return [];
     const issued = { issuer, audience, roleArn, stageName };
-    return [{ destination, authorizer: authorizer.type, audience, ...describeTrust(authorizer, issued) }];
+    return [
+      { destination, authorizer: authorizer.type, audience, ...describeTrust(authorizer, issued) },
+    ];
   });
 }
 
@@ -51,7 +66,13 @@ function ownHost({ issuer, audience, roleArn }: Issued): Description {
 type GoogleTrust = Issued & { workloadIdentityProvider: string; serviceAccount: string };
 
 /** https://cloud.google.com/iam/docs/workload-identity-federation-with-other-providers */
-function googleCommands({ issuer, audience, roleArn, workloadIdentityProvider, serviceAccount }: GoogleTrust) {
+function googleCommands({
+  issuer,
+  audience,
+  roleArn,
+  workloadIdentityProvider,
+  serviceAccount,
+}: GoogleTrust) {
   const [pool = "", provider = ""] = workloadIdentityProvider.split("/providers/");
   const poolId = pool.split("/").at(-1);
   const where = `--location=global --project=PROJECT_ID`;
@@ -73,14 +94,21 @@ function googleCommands({ issuer, audience, roleArn, workloadIdentityProvider, s
 
 /** Returns no command for an account that Google creates, such as the one of Compute Engine. */
 function createCommand(serviceAccount: string): string[] {
-  const [, id, project] = /^([a-z][a-z0-9-]+)@([a-z][a-z0-9-]*)\.iam\.gserviceaccount\.com$/.exec(serviceAccount) ?? [];
+  const [, id, project] =
+    /^([a-z][a-z0-9-]+)@([a-z][a-z0-9-]*)\.iam\.gserviceaccount\.com$/.exec(serviceAccount) ?? [];
   return id === undefined ? [] : [`gcloud iam service-accounts create ${id} --project=${project}`];
 }
 
 type AzureTrust = Issued & { clientId: string };
 
 /** https://learn.microsoft.com/entra/workload-id/workload-identity-federation-create-trust */
-function azureCredential({ issuer, audience, roleArn, stageName, clientId }: AzureTrust): Description {
+function azureCredential({
+  issuer,
+  audience,
+  roleArn,
+  stageName,
+  clientId,
+}: AzureTrust): Description {
   const json = { name: `sekisho-${stageName}`, issuer, subject: roleArn, audiences: [audience] };
   return {
     json,

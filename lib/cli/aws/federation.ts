@@ -27,7 +27,10 @@ export async function readIssuer({ region, signal }: AwsCall): Promise<string | 
 }
 
 /** May be repeated. `changed` is true if the setting was off before. */
-export async function enableFederation({ region, signal }: AwsCall): Promise<{ issuer: string; changed: boolean }> {
+export async function enableFederation({
+  region,
+  signal,
+}: AwsCall): Promise<{ issuer: string; changed: boolean }> {
   const iam = new IAMClient({ region, customUserAgent: sdkUserAgent });
   const enabled = await callAws({
     doing: "let the account issue tokens for other clouds",
@@ -39,7 +42,9 @@ export async function enableFederation({ region, signal }: AwsCall): Promise<{ i
   });
   const issuer = enabled?.IssuerIdentifier ?? (await readIssuer({ region, signal }));
   if (issuer === undefined)
-    throw new AwsFailure("AWS says that it is switched on, but names no issuer. Try again in a minute.");
+    throw new AwsFailure(
+      "AWS says that it is switched on, but names no issuer. Try again in a minute.",
+    );
   return { issuer, changed: enabled !== undefined };
 }
 
@@ -56,7 +61,12 @@ export type FederationReport = {
 
 type ReportSource = NamedStage & { config: Config; issuer: string };
 
-export function federationReport({ config, issuer, stageName, stage }: ReportSource): FederationReport {
+export function federationReport({
+  config,
+  issuer,
+  stageName,
+  stage,
+}: ReportSource): FederationReport {
   const roles = Object.entries(config.stages).map(([name, { verification }]) => {
     return {
       stage: name,
@@ -89,7 +99,9 @@ export function printReport({ report, json, print }: ReportOutput): void {
     print(`role of stage ${stage}  ${arn}${elsewhere}`);
   }
   if (destinations.length === 0) {
-    print("\nNo destination has the authorizer web-identity, google or azure, so no other cloud needs this yet.");
+    print(
+      "\nNo destination has the authorizer web-identity, google or azure, so no other cloud needs this yet.",
+    );
   }
   for (const { destination, authorizer, audience, lines } of destinations) {
     print([`\n${destination} (${authorizer}, audience ${audience})`, ...lines].join("\n"));

@@ -9,7 +9,11 @@ import { openProcessTelemetry } from "../../../lambdas/shared/telemetry/process-
 import type { ProcessTelemetry } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 /** Reads from the Secrets Manager of the stage's region; a reference to a variable is read from the environment. */
-export function createReadStageSecret({ region }: { region: string }): (reference: SecretReference) => Promise<string> {
+export function createReadStageSecret({
+  region,
+}: {
+  region: string;
+}): (reference: SecretReference) => Promise<string> {
   const read = createReadManagedSecret(ownAws(region));
   return async (reference) =>
     "secretsManager" in reference ? read({ id: reference.secretsManager }) : readSecret(reference);
@@ -18,7 +22,9 @@ export function createReadStageSecret({ region }: { region: string }): (referenc
 type ZoneTelemetry = Pick<Parameters<typeof openProcessTelemetry>[0], "config" | "service" | "log">;
 
 /** The telemetry of a zone on this machine. It can send spans to X-Ray where a region is known. */
-export function openZoneTelemetry(options: ZoneTelemetry & { region: string | undefined }): ProcessTelemetry {
+export function openZoneTelemetry(
+  options: ZoneTelemetry & { region: string | undefined },
+): ProcessTelemetry {
   const { region, ...rest } = options;
   return openProcessTelemetry({
     ...rest,
@@ -28,5 +34,9 @@ export function openZoneTelemetry(options: ZoneTelemetry & { region: string | un
 }
 
 function ownAws(region: string) {
-  return { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
+  return {
+    region,
+    credentials: defaultAwsCredentials(),
+    endpointOf: createEndpointResolver({ region }),
+  };
 }

@@ -17,10 +17,20 @@ import { openStageZone } from "../zone/stage-zone.ts";
 import { AwsFailure } from "./aws-failure.ts";
 import type { NamedStage } from "./stage.ts";
 
-type Push = NamedStage & { config: Config; dryRun: boolean } & Pick<CommandRun, "signal" | "print" | "note">;
+type Push = NamedStage & { config: Config; dryRun: boolean } & Pick<
+    CommandRun,
+    "signal" | "print" | "note"
+  >;
 
 /** Resolves to the exit code. It is 1, and nothing is written, where a deploy is needed. Rejects with an AwsFailure. */
-export async function pushLiveSettings({ config, dryRun, signal, print, note, stageName }: Push): Promise<number> {
+export async function pushLiveSettings({
+  config,
+  dryRun,
+  signal,
+  print,
+  note,
+  stageName,
+}: Push): Promise<number> {
   const zone = await openStageZone({ config, stage: stageName, signal });
   try {
     const deployed = fingerprintsIn(zone.at.outputs.deployedDestinations);
@@ -32,7 +42,9 @@ export async function pushLiveSettings({ config, dryRun, signal, print, note, st
       before,
     });
     if (refused.length > 0) {
-      note(`These destinations need a deploy first: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`);
+      note(
+        `These destinations need a deploy first: ${refused.map(({ name, why }) => `${name} (${why})`).join(", ")}.`,
+      );
       note(`Nothing was written. Run npx cdk deploy --all -c stage=${stageName}.`);
       return exitCodes.failed;
     }
@@ -69,7 +81,8 @@ const fingerprintsSchema = z.record(z.string(), z.string());
 /** Reads the stack's output that says what was deployed. Throws an AwsFailure where it cannot be read. */
 export function fingerprintsIn(output: string): Record<string, string> {
   const parsed = fingerprintsSchema.safeParse(readJson(output));
-  if (!parsed.success) throw new AwsFailure("The stack's list of deployed destinations cannot be read; deploy again.");
+  if (!parsed.success)
+    throw new AwsFailure("The stack's list of deployed destinations cannot be read; deploy again.");
   return parsed.data;
 }
 
@@ -106,7 +119,8 @@ export function planPush({ config, deployed, before }: PushSource): PushPlan {
   const sent = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
   // The fields that were pushed for it before stay in effect. Without them the deployed ones would be.
   const unchanged = [...pushed].filter(
-    ([name]) => Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
+    ([name]) =>
+      Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
   );
   return {
     settings: { routes, destinations: Object.fromEntries([...sent, ...unchanged]) },
@@ -122,12 +136,16 @@ const pushedSchema = z
   .object({ destinations: z.record(z.string(), fieldsSchema).catch({}) })
   .catch({ destinations: {} });
 
-type FieldsChange = { before: Record<string, unknown> | undefined; after: Record<string, unknown> | undefined };
+type FieldsChange = {
+  before: Record<string, unknown> | undefined;
+  after: Record<string, unknown> | undefined;
+};
 
 /** Returns the changed fields that both have. The fingerprint is left out: a change of it is what "needs a deploy" means. */
 function changedFields({ before = {}, after = {} }: FieldsChange): string[] {
   return Object.keys(after).filter(
-    (field) => field !== "fingerprint" && Object.hasOwn(before, field) && before[field] !== after[field],
+    (field) =>
+      field !== "fingerprint" && Object.hasOwn(before, field) && before[field] !== after[field],
   );
 }
 
@@ -149,6 +167,7 @@ function leaves(value: unknown, path = ""): [string, string][] {
   if (typeof value !== "object" || value === null) return [[path, JSON.stringify(value)]];
   const entries = Object.entries(value);
   if (entries.length === 0) return path === "" ? [] : [[path, Array.isArray(value) ? "[]" : "{}"]];
-  const joined = (key: string) => (Array.isArray(value) ? `${path}[${key}]` : [path, key].filter(Boolean).join("."));
+  const joined = (key: string) =>
+    Array.isArray(value) ? `${path}[${key}]` : [path, key].filter(Boolean).join(".");
   return entries.flatMap(([key, inner]) => leaves(inner, joined(key)));
 }

@@ -19,9 +19,18 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from "@aws-sdk/client-sqs";
-import { GetParameterCommand, GetParameterHistoryCommand, SSMClient, type SSMClientConfig } from "@aws-sdk/client-ssm";
+import {
+  GetParameterCommand,
+  GetParameterHistoryCommand,
+  SSMClient,
+  type SSMClientConfig,
+} from "@aws-sdk/client-ssm";
 import type { CallLimits } from "../../../lambdas/shared/aws/aws-call.ts";
-import { type DynamoDb, engineLimits, type Sqs } from "../../../lambdas/shared/engine/aws/client.ts";
+import {
+  type DynamoDb,
+  engineLimits,
+  type Sqs,
+} from "../../../lambdas/shared/engine/aws/client.ts";
 import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import type { Ssm } from "../../../lambdas/verification/config/former-settings.ts";
 
@@ -61,7 +70,10 @@ const sqsCommands = {
   GetQueueAttributes: GetQueueAttributesCommand,
 };
 
-const ssmCommands = { GetParameter: GetParameterCommand, GetParameterHistory: GetParameterHistoryCommand };
+const ssmCommands = {
+  GetParameter: GetParameterCommand,
+  GetParameterHistory: GetParameterHistoryCommand,
+};
 
 export function openSdkDynamoDb(config: DynamoDBClientConfig): DynamoDb & Closable {
   const client = new DynamoDBClient({ ...settings, ...config });
@@ -91,14 +103,20 @@ export function openSdkSsm(config: SSMClientConfig): Ssm & Closable {
   return {
     async call(operation, input, limits) {
       const Command: CommandClass = ssmCommands[operation];
-      const output: object = await client.send(new Command(input as never) as never, toSdkLimits(limits));
+      const output: object = await client.send(
+        new Command(input as never) as never,
+        toSdkLimits(limits),
+      );
       return output;
     },
     destroy: () => client.destroy(),
   };
 }
 
-function toSdkLimits({ signal, waitMs = 0 }: CallLimits = {}): { abortSignal: AbortSignal; requestTimeout: number } {
+function toSdkLimits({ signal, waitMs = 0 }: CallLimits = {}): {
+  abortSignal: AbortSignal;
+  requestTimeout: number;
+} {
   const limit = AbortSignal.timeout(timeoutMs + waitMs);
   return {
     abortSignal: signal === undefined ? limit : AbortSignal.any([limit, signal]),

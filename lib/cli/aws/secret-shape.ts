@@ -17,7 +17,13 @@ const shapes: Partial<Record<SecretUse, { pattern: RegExp; expected: string }>> 
 };
 
 /** Returns a description of the expected form, or undefined if the value may be right. */
-export function findExpectedShape({ use, value }: { use: SecretUse; value: string }): string | undefined {
+export function findExpectedShape({
+  use,
+  value,
+}: {
+  use: SecretUse;
+  value: string;
+}): string | undefined {
   const shape = shapes[use];
   return shape === undefined || shape.pattern.test(value) ? undefined : shape.expected;
 }

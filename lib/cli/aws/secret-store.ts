@@ -29,17 +29,36 @@ export async function readSecretState({ id, region, signal }: Secret): Promise<S
   }
 }
 
-type SecretWrite = Secret & { state: SecretState; value: string; description: string; stageName: string };
+type SecretWrite = Secret & {
+  state: SecretState;
+  value: string;
+  description: string;
+  stageName: string;
+};
 
 /** Creates the secret where its `state` is `absent`. Any other gets a new value. */
-export async function writeSecret({ id, region, signal, state, value, description, stageName }: SecretWrite) {
+export async function writeSecret({
+  id,
+  region,
+  signal,
+  state,
+  value,
+  description,
+  stageName,
+}: SecretWrite) {
   const client = new SecretsManagerClient({ region, customUserAgent: sdkUserAgent });
   const Tags = [{ Key: "sekisho:stage", Value: stageName }];
-  const create = new CreateSecretCommand({ Name: id, Description: description, SecretString: value, Tags });
+  const create = new CreateSecretCommand({
+    Name: id,
+    Description: description,
+    SecretString: value,
+    Tags,
+  });
   const put = new PutSecretValueCommand({ SecretId: id, SecretString: value });
   await callAws<unknown>({
     doing: `${state === "absent" ? "create" : "write"} the secret ${id}`,
     signal,
-    call: (options) => (state === "absent" ? client.send(create, options) : client.send(put, options)),
+    call: (options) =>
+      state === "absent" ? client.send(create, options) : client.send(put, options),
   });
 }

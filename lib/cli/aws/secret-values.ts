@@ -15,9 +15,13 @@ export async function readSecretValues(
   run: CommandRun,
   { chosen, force }: { chosen: SecretWithState[]; force: boolean },
 ): Promise<(SecretWithState & { value: string })[] | undefined> {
-  const missing = chosen.flatMap(({ secret: { env } }) => (env === undefined || hasSecret({ env }) ? [] : [env]));
+  const missing = chosen.flatMap(({ secret: { env } }) =>
+    env === undefined || hasSecret({ env }) ? [] : [env],
+  );
   if (missing.length > 0 && process.stdin.isTTY !== true) {
-    throw new UsageError(`There is no terminal to ask for these secrets. Set the variables: ${missing.join(", ")}.`);
+    throw new UsageError(
+      `There is no terminal to ask for these secrets. Set the variables: ${missing.join(", ")}.`,
+    );
   }
   const given: (SecretWithState & { value: string })[] = [];
   const problems: string[] = [];
@@ -30,13 +34,18 @@ export async function readSecretValues(
     given.push({ secret, state, value });
   }
   if (problems.length > 0 && !force) {
-    throw new UsageError([...problems, "Nothing was written. --force writes these values anyway."].join("\n"));
+    throw new UsageError(
+      [...problems, "Nothing was written. --force writes these values anyway."].join("\n"),
+    );
   }
   for (const problem of problems) run.note(`${problem} Written because of --force.`);
   return given;
 }
 
-async function givenValue({ signal }: CommandRun, { env = "", purpose }: StageSecret): Promise<string | undefined> {
+async function givenValue(
+  { signal }: CommandRun,
+  { env = "", purpose }: StageSecret,
+): Promise<string | undefined> {
   const value = hasSecret({ env })
     ? await readSecret({ env })
     : await askHidden({ question: `${purpose} (${env}), not shown: `, signal });

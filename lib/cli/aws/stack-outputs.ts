@@ -16,7 +16,11 @@ const optionalOutputs: readonly string[] = [
 ];
 
 /** Rejects with an AwsFailure if the credentials are of another account, or the stack is not deployed. */
-export async function readStackOutputs({ stageName, stage, signal }: StageCall): Promise<StackOutputs> {
+export async function readStackOutputs({
+  stageName,
+  stage,
+  signal,
+}: StageCall): Promise<StackOutputs> {
   await requireVerificationAccount({ stageName, stage, signal });
   const { account, region } = stage.verification;
   const where = `account ${account}, ${region}`;
@@ -26,8 +30,18 @@ export async function readStackOutputs({ stageName, stage, signal }: StageCall):
 }
 
 /** Reads the name of the Execution zone's task table. Rejects with an AwsFailure if the stack is not deployed. */
-export async function readExecutionTable({ stageName, region, signal }: AwsCall & { stageName: string }) {
-  const requireOutput = await readStack({ stageName, zone: "Execution", region, where: region, signal });
+export async function readExecutionTable({
+  stageName,
+  region,
+  signal,
+}: AwsCall & { stageName: string }) {
+  const requireOutput = await readStack({
+    stageName,
+    zone: "Execution",
+    region,
+    where: region,
+    signal,
+  });
   return requireOutput(executionOutputs.tableName);
 }
 
@@ -39,19 +53,28 @@ type StackRequest = AwsCall & {
 };
 
 /** Resolves to a function that returns an output by its name, and throws an AwsFailure where it is missing. */
-async function readStack({ stageName, zone, region, where, signal }: StackRequest): Promise<(name: string) => string> {
+async function readStack({
+  stageName,
+  zone,
+  region,
+  where,
+  signal,
+}: StackRequest): Promise<(name: string) => string> {
   const stack = formatStackName({ stageName, zone });
   const cloudFormation = new CloudFormationClient({ region, customUserAgent: sdkUserAgent });
   const toDeploy = `Run npx cdk deploy --all -c stage=${stageName}.`;
   const { Stacks = [] } = await callAws({
     doing: `read the outputs of the stack ${stack}`,
     signal,
-    call: (options) => cloudFormation.send(new DescribeStacksCommand({ StackName: stack }), options),
+    call: (options) =>
+      cloudFormation.send(new DescribeStacksCommand({ StackName: stack }), options),
   }).catch((thrown) => {
     if (errorNameOf(thrown) !== "ValidationError") throw thrown;
     throw new AwsFailure(`There is no stack ${stack} in ${where}. ${toDeploy}`);
   });
-  const values = new Map(Stacks[0]?.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]));
+  const values = new Map(
+    Stacks[0]?.Outputs?.map(({ OutputKey, OutputValue }) => [OutputKey, OutputValue]),
+  );
   return (name) => {
     const value = values.get(name);
     if (value) return value;

@@ -1,7 +1,16 @@
 /** Lists the secrets that a stage needs, with the account that each belongs to and its name there. */
-import { listAgentSecrets, listCardSecrets } from "../../../lambdas/execution/config/execution-secrets.ts";
-import { type AuthorizerSecretUse, listAuthorizerSecrets } from "../../../lambdas/shared/config/authorizer-schema.ts";
-import { isOwnExecution, resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
+import {
+  listAgentSecrets,
+  listCardSecrets,
+} from "../../../lambdas/execution/config/execution-secrets.ts";
+import {
+  type AuthorizerSecretUse,
+  listAuthorizerSecrets,
+} from "../../../lambdas/shared/config/authorizer-schema.ts";
+import {
+  isOwnExecution,
+  resolveAuthorizerConfig,
+} from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import {
   findExecutionTarget,
@@ -39,19 +48,42 @@ type Owner = Pick<StageSecret, "zone" | "account" | "region">;
 type Draft = Omit<StageSecret, "id" | "env"> & { reference: SecretReference };
 
 /** Lists each secret once per zone. The stage's own Execution zone is called with a signature, which needs no secret. */
-export function listStageSecrets({ config, stageName, stage }: NamedStage & { config: Config }): StageSecret[] {
-  const drafts = [...listVerificationSecrets(config, stage), ...listExecutionSecrets(config, stage)];
-  const secrets = drafts.map(({ reference, ...rest }) => ({ ...rest, ...toId(reference, stageName, rest.region) }));
+export function listStageSecrets({
+  config,
+  stageName,
+  stage,
+}: NamedStage & { config: Config }): StageSecret[] {
+  const drafts = [
+    ...listVerificationSecrets(config, stage),
+    ...listExecutionSecrets(config, stage),
+  ];
+  const secrets = drafts.map(({ reference, ...rest }) => ({
+    ...rest,
+    ...toId(reference, stageName, rest.region),
+  }));
   return secrets.filter(
-    ({ zone, id }, index) => secrets.findIndex((other) => other.id === id && other.zone === zone) === index,
+    ({ zone, id }, index) =>
+      secrets.findIndex((other) => other.id === id && other.zone === zone) === index,
   );
 }
 
-function listVerificationSecrets(config: Config, { verification: { account, region } }: Stage): Draft[] {
+function listVerificationSecrets(
+  config: Config,
+  { verification: { account, region } }: Stage,
+): Draft[] {
   const owner = { zone: "Verification" as const, account, region };
   const { signingSecret, botToken, install } = config.slack;
-  const token: Draft = { ...owner, use: "bot token", purpose: "Slack bot token", reference: botToken };
-  const client: Omit<Draft, "reference"> = { ...owner, use: "Slack client secret", purpose: "Slack client secret" };
+  const token: Draft = {
+    ...owner,
+    use: "bot token",
+    purpose: "Slack bot token",
+    reference: botToken,
+  };
+  const client: Omit<Draft, "reference"> = {
+    ...owner,
+    use: "Slack client secret",
+    purpose: "Slack client secret",
+  };
   // With the installation flow every workspace gets a token of its own.
   const tokens: Draft[] =
     install === undefined
@@ -79,14 +111,26 @@ function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
   if (found === undefined) return [];
   const { agent, a2a } = config.execution;
   const owner = { zone: "Execution" as const, account: found.account, region: found.region };
-  const cardKeys = isA2aEndpoint({ config, kind: stage.execution.kind }) ? listCardSecrets(a2a) : [];
+  const cardKeys = isA2aEndpoint({ config, kind: stage.execution.kind })
+    ? listCardSecrets(a2a)
+    : [];
   return [
     ...listCollectorSecrets(config, owner),
     ...listAgentSecrets(agent).map((reference) => {
-      return { ...owner, use: "API key" as const, purpose: "API key of the agent's model", reference };
+      return {
+        ...owner,
+        use: "API key" as const,
+        purpose: "API key of the agent's model",
+        reference,
+      };
     }),
     ...cardKeys.map((reference) => {
-      return { ...owner, use: "private key" as const, purpose: "private key of the agent card", reference };
+      return {
+        ...owner,
+        use: "private key" as const,
+        purpose: "private key of the agent card",
+        reference,
+      };
     }),
   ];
 }
@@ -96,13 +140,23 @@ function listCollectorSecrets({ telemetry }: Config, owner: Owner): Draft[] {
   const { exporter } = telemetry.traces;
   const headers = exporter.type === "otlp" ? Object.entries(exporter.headers) : [];
   return headers.map(([name, reference]) => {
-    return { ...owner, use: "collector header", purpose: `header ${name} for the collector of spans`, reference };
+    return {
+      ...owner,
+      use: "collector header",
+      purpose: `header ${name} for the collector of spans`,
+      reference,
+    };
   });
 }
 
 /** An ARN names its own region. */
 function toId(reference: SecretReference, stageName: string, region: string) {
-  if ("env" in reference) return { id: formatManagedSecretName({ stageName, env: reference.env }), env: reference.env };
+  if ("env" in reference)
+    return { id: formatManagedSecretName({ stageName, env: reference.env }), env: reference.env };
   const id = reference.secretsManager;
-  return { id, env: undefined, region: id.startsWith("arn:") ? (id.split(":")[3] ?? region) : region };
+  return {
+    id,
+    env: undefined,
+    region: id.startsWith("arn:") ? (id.split(":")[3] ?? region) : region,
+  };
 }

@@ -28,6 +28,8 @@ export function chooseStage(config: Config, name: string | undefined): NamedStag
   const stageName = name ?? Object.keys(config.stages)[0] ?? "dev";
   const stage = config.stages[stageName];
   if (stage === undefined)
-    throw new UsageError(`This command needs a stage on AWS: ${unknownStageText(config, stageName)}`);
+    throw new UsageError(
+      `This command needs a stage on AWS: ${unknownStageText(config, stageName)}`,
+    );
   return { stageName, stage };
 }

@@ -90,7 +90,13 @@ export type ConformanceOptions = {
 export async function runConformance(
   options: ConformanceOptions,
 ): Promise<ConformanceReport | { unreachable: string }> {
-  const { sender, level = "required", profile = "https", isIdempotent = false, hasSecondLook = true } = options;
+  const {
+    sender,
+    level = "required",
+    profile = "https",
+    isIdempotent = false,
+    hasSecondLook = true,
+  } = options;
   const { budgetMs = defaultBudgetMs, interrupt = new AbortController().signal } = options;
   const waits = { ...defaultWaits, ...options.waits };
   const timeOver = AbortSignal.timeout(budgetMs);
@@ -114,7 +120,9 @@ export async function runConformance(
       throw thrown;
     });
     if (unreachable !== undefined) return { unreachable };
-    const cases = (options.cases ?? conformanceCases).filter((one) => (one.profile ?? profile) === profile);
+    const cases = (options.cases ?? conformanceCases).filter(
+      (one) => (one.profile ?? profile) === profile,
+    );
     const schedule = createSchedule({
       ...options,
       peer,
@@ -135,7 +143,14 @@ export async function runConformance(
       0,
     );
     const plain = reports.map(({ isIdle: _isIdle, endedAtMs: _endedAtMs, ...report }) => report);
-    return { level, profile, kept, cases: plain, durationMs, waitedMs: Math.max(durationMs - busyMs, 0) };
+    return {
+      level,
+      profile,
+      kept,
+      cases: plain,
+      durationMs,
+      waitedMs: Math.max(durationMs - busyMs, 0),
+    };
   } finally {
     await files?.close();
   }
@@ -154,9 +169,16 @@ export type EndpointOptions = Omit<ConformanceOptions, "sender"> & {
 export async function checkEndpoint(options: EndpointOptions): ReturnType<typeof runConformance> {
   const { url, token, anotherToken, ...rest } = options;
   const bearer = (value: string | undefined): Authorize | undefined =>
-    value === undefined ? undefined : async () => ({ headers: { authorization: `Bearer ${value}` } });
+    value === undefined
+      ? undefined
+      : async () => ({ headers: { authorization: `Bearer ${value}` } });
   const isLocal = isLoopbackHost(url.hostname);
-  const sender = createHttpSender({ url, authorize: bearer(token), authorizeAnother: bearer(anotherToken), isLocal });
+  const sender = createHttpSender({
+    url,
+    authorize: bearer(token),
+    authorizeAnother: bearer(anotherToken),
+    isLocal,
+  });
   try {
     return await runConformance({ ...rest, sender });
   } finally {
@@ -165,7 +187,10 @@ export async function checkEndpoint(options: EndpointOptions): ReturnType<typeof
 }
 
 /** True if the case failed and fails the run. Leaks do at every level. */
-export function countsAsFailure({ level: own, outcome }: Pick<CaseReport, "level" | "outcome">, level: Level): boolean {
+export function countsAsFailure(
+  { level: own, outcome }: Pick<CaseReport, "level" | "outcome">,
+  level: Level,
+): boolean {
   return outcome === "failed" && (level === "strict" || own !== "strict");
 }
 
@@ -187,22 +212,48 @@ type ScheduleOptions = {
 };
 
 /** Runs cases side by side, each as soon as those that it needs have passed. The cases that sum up run last. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 function createSchedule(options: ScheduleOptions) {
-  const { sender, peer, files, waits, isIdempotent, hasSecondLook, signal, timeOver, now, onCase = () => {} } = options;
+  const {
+    sender,
+    peer,
+    files,
+    waits,
+    isIdempotent,
+    hasSecondLook,
+    signal,
+    timeOver,
+    now,
+    onCase = () => {},
+  } = options;
   const texts = { ...defaultTexts, ...options.texts };
   const base = { waits, now, sleep: (ms: number) => sleep(ms, signal), files, texts, isIdempotent };
   const tasks = createSharedTasks({ ...base, openPeer: () => peer.forCase("shared task") }, texts);
   const shared = { ...base, tasks, observations: peer.observations, findMark: peer.findMark };
 
-  async function runOne(one: ConformanceCase, before: ReadonlyMap<string, Promise<TimedReport>>): Promise<TimedReport> {
+  async function runOne(
+    one: ConformanceCase,
+    before: ReadonlyMap<string, Promise<TimedReport>>,
+  ): Promise<TimedReport> {
     const { name, expects: expected, level, isSecondLook = false, sumsUp = false } = one;
     const reported = level === "idempotent" ? (isIdempotent ? "required" : "strict") : level;
     let startedAtMs = now();
-    const report = (rest: Pick<CaseReport, "outcome" | "came"> & Partial<CaseReport>): TimedReport => {
+    const report = (
+      rest: Pick<CaseReport, "outcome" | "came"> & Partial<CaseReport>,
+    ): TimedReport => {
       const endedAtMs = now();
-      const told = Object.entries(rest).map(([key, text]) => [key, maskTokens(String(text), sender.sentTokens())]);
+      const told = Object.entries(rest).map(([key, text]) => [
+        key,
+        maskTokens(String(text), sender.sentTokens()),
+      ]);
       const shown = Object.fromEntries(told) as typeof rest;
-      const whole = { name, level: reported, expected, ...shown, durationMs: endedAtMs - startedAtMs } as const;
+      const whole = {
+        name,
+        level: reported,
+        expected,
+        ...shown,
+        durationMs: endedAtMs - startedAtMs,
+      } as const;
       onCase(whole);
       return { ...whole, isIdle: isSecondLook || sumsUp, endedAtMs };
     };
@@ -223,9 +274,13 @@ function createSchedule(options: ScheduleOptions) {
     try {
       // A case that sums up calls nobody. It judges what came, also where the budget is used up.
       const promise = one.check(run);
-      return report({ outcome: "passed", came: await (sumsUp ? promise : abortable({ promise, signal })) });
+      return report({
+        outcome: "passed",
+        came: await (sumsUp ? promise : abortable({ promise, signal })),
+      });
     } catch (thrown) {
-      if (thrown instanceof NotApplicable) return report({ outcome: "skipped", came: thrown.message });
+      if (thrown instanceof NotApplicable)
+        return report({ outcome: "skipped", came: thrown.message });
       const sent = (thrown instanceof Deviation ? thrown.sent : undefined) ?? own.lastSent();
       const more = {
         ...(step !== undefined && { step }),
@@ -233,9 +288,14 @@ function createSchedule(options: ScheduleOptions) {
         contract: `docs/reference/contract.md, ${one.section.replaceAll("`", "")}`,
         advice: one.advice,
       };
-      if (thrown instanceof Deviation) return report({ outcome: "failed", came: thrown.message, ...more });
+      if (thrown instanceof Deviation)
+        return report({ outcome: "failed", came: thrown.message, ...more });
       if (timeOver.aborted)
-        return report({ outcome: "failed", came: "the budget of the run was used up (--budget)", ...more });
+        return report({
+          outcome: "failed",
+          came: "the budget of the run was used up (--budget)",
+          ...more,
+        });
       if (signal.aborted) throw thrown;
       return report({
         outcome: "failed",
@@ -253,7 +313,10 @@ function createSchedule(options: ScheduleOptions) {
       promise.catch(() => {});
       return () => runOne(one, reports).then(resolve, reject);
     };
-    const [last, first] = [cases.filter(({ sumsUp }) => sumsUp), cases.filter(({ sumsUp }) => !sumsUp)];
+    const [last, first] = [
+      cases.filter(({ sumsUp }) => sumsUp),
+      cases.filter(({ sumsUp }) => !sumsUp),
+    ];
     // All are known before the first one begins, because each may wait for a later one.
     for (const begin of first.map(start)) void begin();
     await Promise.all(reports.values());

@@ -8,6 +8,7 @@ export function readToken(option: string, auth: string): string | undefined {
   if (name === undefined) throw new OptionError(`${option} is written none, or bearer:ENV_NAME.`);
   const token = process.env[name];
   if (!token) throw new OptionError(`The environment variable ${name} is not set.`);
-  if (!/^[\x21-\x7e]+$/.test(token)) throw new OptionError(`${name} holds no token: it must be visible ASCII.`);
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new OptionError(`${name} holds no token: it must be visible ASCII.`);
   return token;
 }

@@ -14,7 +14,9 @@ export function expectResult<M extends MethodName>(answer: PeerAnswer, method: M
   if (response.id !== id) throw new Deviation(`${came}; its id is not the one that was sent`);
   const parsed = methods[method].result.safeParse(response.result);
   if (parsed.success) return parsed.data as ResultOf<M>;
-  const issues = parsed.error.issues.map(({ path, message }) => `${path.join(".") || "result"}: ${message}`);
+  const issues = parsed.error.issues.map(
+    ({ path, message }) => `${path.join(".") || "result"}: ${message}`,
+  );
   throw new Deviation(`${came}; ${issues.join("; ")}`);
 }
 
@@ -27,7 +29,9 @@ export function expectError(
   if (!hasReason(answer, reasons)) throw new Deviation(answer.came);
   const id = answer.response?.id ?? null;
   if (ids.includes(id) || (id === null && mayLackId(answer))) return answer.came;
-  throw new Deviation(`${answer.came}; the id is not ${ids.map((id) => JSON.stringify(id)).join(" or ")}`);
+  throw new Deviation(
+    `${answer.came}; the id is not ${ids.map((id) => JSON.stringify(id)).join(" or ")}`,
+  );
 }
 
 /** Errors in VAPORA's dialect have no id (docs/reference/contract.md, Dialects). */
@@ -76,25 +80,31 @@ export function expectUnseenTask(answer: PeerAnswer): string {
 
 /** True if the caller was refused, by the HTTP status alone or by an error. */
 export function isRefusedCaller(answer: PeerAnswer): boolean {
-  const hasStatus = answer.response === undefined && (answer.status === 401 || answer.status === 403);
+  const hasStatus =
+    answer.response === undefined && (answer.status === 401 || answer.status === 403);
   return hasStatus || hasReason(answer, ["unauthenticated", "permission_denied"]);
 }
 
 /** The error of an endpoint that has no such method. Such an endpoint is not asked about the method. */
 export function skipWithoutMethod(answer: PeerAnswer, method: string): void {
-  if (hasReason(answer, ["method_not_found"])) throw new NotApplicable(`the endpoint has no ${method}`);
+  if (hasReason(answer, ["method_not_found"]))
+    throw new NotApplicable(`the endpoint has no ${method}`);
 }
 
 /** A result without what may differ at each read: the order of keys, and the query of an artifact's `url`, which may be signed anew. */
 export function comparable(result: unknown): string {
   const { artifacts } = Object(result);
-  const plain = Array.isArray(artifacts) ? { ...Object(result), artifacts: artifacts.map(withoutQuery) } : result;
+  const plain = Array.isArray(artifacts)
+    ? { ...Object(result), artifacts: artifacts.map(withoutQuery) }
+    : result;
   return JSON.stringify(plain, (_key, value) => (isRecord(value) ? sortKeys(value) : value));
 }
 
 function withoutQuery(artifact: unknown): unknown {
   const { url } = Object(artifact);
-  return typeof url === "string" ? { ...Object(artifact), url: url.replace(/\?[^#]*/, "") } : artifact;
+  return typeof url === "string"
+    ? { ...Object(artifact), url: url.replace(/\?[^#]*/, "") }
+    : artifact;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

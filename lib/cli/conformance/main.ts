@@ -9,10 +9,24 @@ import { OptionError, readDialect, readRunOptions, runOptions } from "./options.
 import { formatJsonReport, formatJunitReport, formatTextReport } from "./reports.ts";
 
 const options = {
-  auth: { type: "string", value: "AUTH", help: "none (loopback only), or bearer:ENV_NAME", default: "none" },
+  auth: {
+    type: "string",
+    value: "AUTH",
+    help: "none (loopback only), or bearer:ENV_NAME",
+    default: "none",
+  },
   "other-auth": { type: "string", value: "AUTH", help: "the same of a second caller" },
-  dialect: { type: "string", value: "D", help: "the dialect of the endpoint's error numbers (zone)", default: "zone" },
-  idempotent: { type: "boolean", help: "the endpoint is declared to deduplicate by request id", default: false },
+  dialect: {
+    type: "string",
+    value: "D",
+    help: "the dialect of the endpoint's error numbers (zone)",
+    default: "zone",
+  },
+  idempotent: {
+    type: "boolean",
+    help: "the endpoint is declared to deduplicate by request id",
+    default: false,
+  },
   ...runOptions,
   help: { type: "boolean", help: "prints this", default: false },
 } as const;
@@ -22,10 +36,12 @@ async function main(args: string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
   if (values.help) return print(formatHelp());
   const [address, ...more] = positionals;
-  if (address === undefined || more.length > 0) throw new OptionError("Give one URL. --help lists the options.");
+  if (address === undefined || more.length > 0)
+    throw new OptionError("Give one URL. --help lists the options.");
   const url = readUrl(address);
   const token = readToken("--auth", values.auth);
-  if (token === undefined && !isLoopbackHost(url.hostname)) throw new OptionError("--auth none is for loopback only.");
+  if (token === undefined && !isLoopbackHost(url.hostname))
+    throw new OptionError("--auth none is for loopback only.");
   const another = values["other-auth"];
   const result = await checkEndpoint({
     url,
@@ -76,7 +92,8 @@ main(process.argv.slice(2)).then(
     process.exitCode = code;
   },
   (thrown: unknown) => {
-    const isUsage = thrown instanceof OptionError || String(Object(thrown).code).startsWith("ERR_PARSE_ARGS");
+    const isUsage =
+      thrown instanceof OptionError || String(Object(thrown).code).startsWith("ERR_PARSE_ARGS");
     note(isUsage ? Object(thrown).message : String(Object(thrown).stack));
     process.exitCode = isUsage ? 2 : 1;
   },

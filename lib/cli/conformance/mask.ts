@@ -12,14 +12,18 @@ export function listForms(token: string): string[] {
       .toString(encoding)
       .replace(/={1,2}$/, ""),
   );
-  return [...new Set([token, ...encoded, encodeURIComponent(token), JSON.stringify(token).slice(1, -1)])];
+  return [
+    ...new Set([token, ...encoded, encodeURIComponent(token), JSON.stringify(token).slice(1, -1)]),
+  ];
 }
 
 /** Mask a text before it is cut, or the rest of a token may stay. */
 export function maskTokens(text: string, tokens: readonly string[]): string {
   const plain = text.replace(/\b(bearer|basic)\s+[^\s"\\]+/gi, `$1 ${masked}`);
   // A token may be part of another one, so the longest is replaced first.
-  const forms = [...new Set(tokens.flatMap(listForms))].sort((one, other) => other.length - one.length);
+  const forms = [...new Set(tokens.flatMap(listForms))].sort(
+    (one, other) => other.length - one.length,
+  );
   const whole = forms.reduce((rest, form) => rest.replaceAll(form, masked), plain);
   return forms.reduce(maskPrefix, whole);
 }

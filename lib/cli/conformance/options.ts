@@ -25,21 +25,37 @@ export const runOptions = {
     help: "https or agentcore: where the endpoint runs (that of the destination, else https)",
   },
   text: text("a text that the agent answers with success", defaultTexts.plain),
-  "slow-text": text("a text that keeps the agent busy for longer than one call waits", defaultTexts.slow),
+  "slow-text": text(
+    "a text that keeps the agent busy for longer than one call waits",
+    defaultTexts.slow,
+  ),
   "stream-text": text("the same, where the agent shows its answer meanwhile", defaultTexts.stream),
   "fail-text": text("a text that makes the agent fail", defaultTexts.fail),
   "ask-text": text("a text that makes the agent ask a question", defaultTexts.ask),
-  "questions-text": text("a text that makes the agent ask two questions, one after the other", defaultTexts.questions),
+  "questions-text": text(
+    "a text that makes the agent ask two questions, one after the other",
+    defaultTexts.questions,
+  ),
   "form-text": text("a text that makes the agent ask a question with fields", defaultTexts.form),
-  "file-text": text("a text at which the agent reads the attachments and sends files", defaultTexts.file),
-  "no-second-look": flag("leaves out the cases that look at tasks once more, 8 to 30 s after their end"),
+  "file-text": text(
+    "a text at which the agent reads the attachments and sends files",
+    defaultTexts.file,
+  ),
+  "no-second-look": flag(
+    "leaves out the cases that look at tasks once more, 8 to 30 s after their end",
+  ),
   budget: {
     type: "string",
     value: "S",
     help: `time limit of the whole run in seconds (${defaultBudgetMs / 1000})`,
     default: String(defaultBudgetMs / 1000),
   },
-  "call-timeout": { type: "string", value: "S", help: "time limit of one call in seconds (30)", default: "30" },
+  "call-timeout": {
+    type: "string",
+    value: "S",
+    help: "time limit of one call in seconds (30)",
+    default: "30",
+  },
   failures: flag("prints only what failed"),
   json: flag("prints the report as one JSON object"),
   junit: {
@@ -66,7 +82,10 @@ type RunValues = {
 };
 
 /** Throws an OptionError. `profile` is the default. */
-export function readRunOptions(values: RunValues, profile: string): Omit<ConformanceOptions, "sender"> {
+export function readRunOptions(
+  values: RunValues,
+  profile: string,
+): Omit<ConformanceOptions, "sender"> {
   return {
     level: readChoice("--level", values.level, ["required", "strict"]),
     profile: readChoice("--profile", values.profile ?? profile, ["https", "agentcore"]),
@@ -98,6 +117,7 @@ function readChoice<const T extends string>(name: string, value: string, choices
 
 function readSeconds(name: string, value: string, most: number): number {
   const seconds = Number(value);
-  if (/^\d+(\.\d+)?$/.test(value) && seconds >= 0.1 && seconds <= most) return Math.round(seconds * 1000);
+  if (/^\d+(\.\d+)?$/.test(value) && seconds >= 0.1 && seconds <= most)
+    return Math.round(seconds * 1000);
   throw new OptionError(`${name}: "${value}" is not a number of seconds (0.1 to ${most}).`);
 }

@@ -1,7 +1,11 @@
 /** The endpoint under test: sends requests for the cases, describes every outcome, and remembers it for the cases that sum up. */
 import { randomBytes, randomUUID } from "node:crypto";
 import type { Dialect } from "../../../contracts/dialects.ts";
-import { type JsonRpcResponse, type RequestId, responseSchema } from "../../../contracts/envelope.ts";
+import {
+  type JsonRpcResponse,
+  type RequestId,
+  responseSchema,
+} from "../../../contracts/envelope.ts";
 import { decodeError } from "../../../contracts/error-data.ts";
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { redact } from "../../../lambdas/shared/redact.ts";
@@ -9,7 +13,13 @@ import { createTrace, createTraceHeaders } from "../../../lambdas/shared/telemet
 import { escapeActiveCharacters } from "../../../lambdas/shared/untrusted-input.ts";
 import { maskTokens } from "./mask.ts";
 import { type RawJson, type RawProblem, readRawJson } from "./raw-json.ts";
-import { type Caller, type RawRequest, type RawResponse, SendError, type Sender } from "./sender.ts";
+import {
+  type Caller,
+  type RawRequest,
+  type RawResponse,
+  SendError,
+  type Sender,
+} from "./sender.ts";
 
 export type PeerRequest = Pick<RawRequest, "method" | "path" | "headers" | "as"> & {
   body: string | Uint8Array;
@@ -94,6 +104,7 @@ export type Peer = {
 
 export const markPattern = /ref-[0-9a-f]{12}/g;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createPeer(options: PeerOptions): Peer {
   const { sender, dialect, callTimeoutMs, retryMs, maxConcurrentCalls, signal: end, now } = options;
   const observations: Observation[] = [];
@@ -101,14 +112,21 @@ export function createPeer(options: PeerOptions): Peer {
   const slots = createSlots(maxConcurrentCalls);
   const sharedSession = newSessionId();
 
-  async function exchange(request: RawRequest, hangUpMs: number | undefined): Promise<RawResponse | Missing> {
+  async function exchange(
+    request: RawRequest,
+    hangUpMs: number | undefined,
+  ): Promise<RawResponse | Missing> {
     const late = AbortSignal.timeout(hangUpMs ?? callTimeoutMs);
     const signal = AbortSignal.any([end, late]);
     try {
       return await abortable({ promise: sender.send({ ...request, signal }), signal });
     } catch (thrown) {
       end.throwIfAborted();
-      if (late.aborted) return { failure: "late", came: `no answer within ${(hangUpMs ?? callTimeoutMs) / 1000} s` };
+      if (late.aborted)
+        return {
+          failure: "late",
+          came: `no answer within ${(hangUpMs ?? callTimeoutMs) / 1000} s`,
+        };
       if (thrown instanceof SendError) return { failure: thrown.kind, came: thrown.message };
       throw thrown;
     }
@@ -141,13 +159,28 @@ export function createPeer(options: PeerOptions): Peer {
       const release = await slots.take(end);
       try {
         const { method, path, headers, as } = request;
-        const raw = { ...pick({ method, path, headers, as }), body: bytes, sessionId, trace, signal: end };
+        const raw = {
+          ...pick({ method, path, headers, as }),
+          body: bytes,
+          sessionId,
+          trace,
+          signal: end,
+        };
         const sentAtMs = now();
         const received = await exchange(raw, hangUpMs);
         const tookMs = now() - sentAtMs;
         const answer = { ...readAnswer(received, sender.sentTokens()), id, dialect, tookMs };
         const { method: called, params } = Object(readRawJson(bytes).json);
-        observations.push({ caseName, sessionId, as, path, method: called, params, atMs: now(), answer });
+        observations.push({
+          caseName,
+          sessionId,
+          as,
+          path,
+          method: called,
+          params,
+          atMs: now(),
+          answer,
+        });
         return answer;
       } finally {
         release();
@@ -192,7 +225,13 @@ export function readAnswer(
   secrets: readonly string[] = [],
 ): Omit<PeerAnswer, "id" | "dialect" | "tookMs"> {
   if ("failure" in received) {
-    const nothing = { status: undefined, headers: undefined, body: noBody, json: undefined, response: undefined };
+    const nothing = {
+      status: undefined,
+      headers: undefined,
+      body: noBody,
+      json: undefined,
+      response: undefined,
+    };
     return { ...nothing, problems: [], ...received };
   }
   const { status, body } = received;
@@ -200,8 +239,17 @@ export function readAnswer(
   const response = responseSchema.safeParse(json).data;
   const head = status === undefined ? "" : `HTTP ${status}, `;
   const shown =
-    response === undefined ? describeForeign(body, json, problems, secrets) : excerpt(toShown(response), secrets);
-  return { ...received, json, problems, response, failure: undefined, came: maskTokens(`${head}${shown}`, secrets) };
+    response === undefined
+      ? describeForeign(body, json, problems, secrets)
+      : excerpt(toShown(response), secrets);
+  return {
+    ...received,
+    json,
+    problems,
+    response,
+    failure: undefined,
+    came: maskTokens(`${head}${shown}`, secrets),
+  };
 }
 
 /** Describes what is not a JSON-RPC Response. */
@@ -234,7 +282,9 @@ function excerpt(json: unknown, secrets: readonly string[] = [], most = maxShown
 function describeSent({ as, path, method = "POST" }: PeerRequest, body: Uint8Array): string {
   const { json, problems } = readRawJson(body.byteLength > 4096 ? noBody : body);
   const what =
-    json === undefined || problems.length > 0 ? `${body.byteLength} bytes` : excerpt(json, [], maxShown.sent);
+    json === undefined || problems.length > 0
+      ? `${body.byteLength} bytes`
+      : excerpt(json, [], maxShown.sent);
   const by = as === undefined ? "" : ` (as: ${as})`;
   return `${path === undefined && method === "POST" ? "" : `${method} ${path ?? ""} `}${what}${by}`;
 }
@@ -243,7 +293,10 @@ const maxAttempts = 4;
 const maxRetryDelayMs = 5000;
 
 /** Undefined if the answer is final. */
-function readRetryDelay({ response, dialect, status }: PeerAnswer, usualMs: number): number | undefined {
+function readRetryDelay(
+  { response, dialect, status }: PeerAnswer,
+  usualMs: number,
+): number | undefined {
   if (response === undefined || !("error" in response)) return undefined;
   const { reason, retryable, details } = decodeError({ error: response.error, dialect, status });
   if (!retryable || (reason !== "rate_limited" && reason !== "unavailable")) return undefined;
@@ -257,7 +310,8 @@ function createSlots(max: number): { take(signal: AbortSignal): Promise<() => vo
   return {
     async take(signal) {
       if (free > 0) free -= 1;
-      else await abortable({ promise: new Promise<void>((resolve) => waiting.push(resolve)), signal });
+      else
+        await abortable({ promise: new Promise<void>((resolve) => waiting.push(resolve)), signal });
       return () => {
         const next = waiting.shift();
         if (next === undefined) free += 1;

@@ -13,7 +13,8 @@ export async function probe(peer: Peer): Promise<string | undefined> {
   if (failure === "no_connection" || failure === "late") return `It cannot be reached: ${came}.`;
   if (failure === "no_credential") return `Its credentials could not be obtained. ${came}`;
   if (status === 502 || status === 503 || status === 504) return `It is not available: ${came}.`;
-  if (status === 404 || status === 405) return `There is no Execution endpoint at this address: ${came}.`;
+  if (status === 404 || status === 405)
+    return `There is no Execution endpoint at this address: ${came}.`;
   if (status === 401 || status === 403) return refused;
   return undefined;
 }

@@ -1,7 +1,13 @@
 /** Looks at the bytes of a response for what a JSON parser does not tell: duplicate keys, a byte order mark, broken texts. */
 import { isNestedTooDeep, isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
 
-export type RawProblem = "byte-order-mark" | "not-utf-8" | "not-json" | "duplicate-key" | "half-character" | "too-deep";
+export type RawProblem =
+  | "byte-order-mark"
+  | "not-utf-8"
+  | "not-json"
+  | "duplicate-key"
+  | "half-character"
+  | "too-deep";
 
 /** `json` is undefined if there is none, or if it is nested too deep to be looked at. */
 export type RawJson = { json: unknown; problems: readonly RawProblem[] };

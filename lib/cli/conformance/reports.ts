@@ -1,5 +1,10 @@
 /** Formats the report of a conformance run for a person, a program and a CI server. */
-import { type CaseReport, type ConformanceReport, countsAsFailure, type Level } from "./conformance.ts";
+import {
+  type CaseReport,
+  type ConformanceReport,
+  countsAsFailure,
+  type Level,
+} from "./conformance.ts";
 
 /** `endpoint` is how the person called it. */
 export type NamedReport = ConformanceReport & { endpoint: string };
@@ -10,11 +15,13 @@ const indent = " ".repeat(width);
 /** Failures come first: those that fail the run, then the rest. `onlyFailures` leaves out everything else. */
 export function formatTextReport(report: NamedReport, { onlyFailures = false } = {}): string {
   const { cases, level, endpoint, durationMs, waitedMs } = report;
-  const rank = (one: CaseReport) => (countsAsFailure(one, level) ? 0 : one.outcome === "failed" ? 1 : 2);
+  const rank = (one: CaseReport) =>
+    countsAsFailure(one, level) ? 0 : one.outcome === "failed" ? 1 : 2;
   const shown = cases.filter(({ outcome }) => !onlyFailures || outcome === "failed");
   const sorted = [...shown].sort((one, other) => rank(one) - rank(other));
   const { required, strict, leak } = countCases(cases);
-  const waited = waitedMs < 1000 ? "" : `, of which ${seconds(waitedMs)} s were the wait for the second look`;
+  const waited =
+    waitedMs < 1000 ? "" : `, of which ${seconds(waitedMs)} s were the wait for the second look`;
   return [
     ...sorted.map((one) => formatCase(one, level)),
     ...(sorted.length > 0 ? [""] : []),
@@ -27,7 +34,11 @@ export function formatTextReport(report: NamedReport, { onlyFailures = false } =
   ].join("\n");
 }
 
-function formatConclusion({ cases, level, endpoint }: Pick<NamedReport, "cases" | "level" | "endpoint">): string {
+function formatConclusion({
+  cases,
+  level,
+  endpoint,
+}: Pick<NamedReport, "cases" | "level" | "endpoint">): string {
   const broken = cases.filter((one) => countsAsFailure(one, level));
   const names = broken.map(({ name }) => name).join(", ");
   if (broken.length === 0) {
@@ -35,7 +46,9 @@ function formatConclusion({ cases, level, endpoint }: Pick<NamedReport, "cases" 
     const skipped = length === 1 ? "1 case was skipped." : `${length} cases were skipped.`;
     return `${endpoint} passes every ${level} case${length === 0 ? "." : ` that was tried. ${skipped}`}`;
   }
-  const leaks = broken.some((one) => one.level === "leak") ? " It leaks what must stay inside." : "";
+  const leaks = broken.some((one) => one.level === "leak")
+    ? " It leaks what must stay inside."
+    : "";
   return `${endpoint} fails ${level} cases: ${names}.${leaks}`;
 }
 
@@ -48,7 +61,10 @@ function formatSkipped(cases: readonly CaseReport[]): string[] {
     count: reasons.filter((other) => other === reason).length,
   }));
   counts.sort((one, other) => other.count - one.count);
-  return ["skipped, because:", ...counts.map(({ reason, count }) => `${String(count).padStart(5)}  ${reason}`)];
+  return [
+    "skipped, because:",
+    ...counts.map(({ reason, count }) => `${String(count).padStart(5)}  ${reason}`),
+  ];
 }
 
 function formatCount({ passed, failed, skipped }: Record<CaseReport["outcome"], number>): string {
@@ -57,7 +73,8 @@ function formatCount({ passed, failed, skipped }: Record<CaseReport["outcome"], 
 
 function formatCase(report: CaseReport, level: Level): string {
   const { name, level: own, outcome, expected, came, step, sent, contract, advice } = report;
-  const label = outcome !== "failed" ? outcome : countsAsFailure(report, level) ? "FAILED" : "not kept";
+  const label =
+    outcome !== "failed" ? outcome : countsAsFailure(report, level) ? "FAILED" : "not kept";
   const lines: [string, string | undefined][] = [
     ["expected", expected],
     ["step", step],
@@ -66,16 +83,27 @@ function formatCase(report: CaseReport, level: Level): string {
     ["contract", contract],
     ["do", advice],
   ];
-  const rows = lines.flatMap(([what, text]) => (text === undefined ? [] : [`${indent}${what.padEnd(width)}${text}`]));
+  const rows = lines.flatMap(([what, text]) =>
+    text === undefined ? [] : [`${indent}${what.padEnd(width)}${text}`],
+  );
   return [`${label.padEnd(width)}${own.padEnd(width)}${name}`, ...rows].join("\n");
 }
 
-export type JsonReport = Pick<NamedReport, "endpoint" | "level" | "profile" | "kept" | "cases"> & { count: Count };
+export type JsonReport = Pick<NamedReport, "endpoint" | "level" | "profile" | "kept" | "cases"> & {
+  count: Count;
+};
 
 export function formatJsonReport(report: NamedReport, { onlyFailures = false } = {}): string {
   const { endpoint, level, profile, kept, cases } = report;
   const shown = onlyFailures ? cases.filter(({ outcome }) => outcome === "failed") : cases;
-  const json: JsonReport = { endpoint, level, profile, kept, count: countCases(cases), cases: shown };
+  const json: JsonReport = {
+    endpoint,
+    level,
+    profile,
+    kept,
+    count: countCases(cases),
+    cases: shown,
+  };
   return JSON.stringify(json, null, 2);
 }
 
@@ -110,7 +138,10 @@ function formatTestCase(report: CaseReport, level: Level): string {
   const open = `    <testcase${attributes({ classname: `conformance.${theme}`, name: about, time: seconds(durationMs) })}`;
   if (outcome === "passed") return `${open}/>`;
   const steps = step === undefined ? "" : `; step ${step}`;
-  const why = outcome === "skipped" ? came : `${own}; expected ${expected}${steps}; came ${came}; do: ${advice}`;
+  const why =
+    outcome === "skipped"
+      ? came
+      : `${own}; expected ${expected}${steps}; came ${came}; do: ${advice}`;
   const element = countsAsFailure(report, level) ? "failure" : "skipped";
   return `${open}>\n      <${element}${attributes({ message: why })}/>\n    </testcase>`;
 }

@@ -26,7 +26,11 @@ export type RawRequest = {
 };
 
 /** `status` and `headers` are undefined where the transport has none. */
-export type RawResponse = { status: number | undefined; headers: HttpHeaders | undefined; body: Uint8Array };
+export type RawResponse = {
+  status: number | undefined;
+  headers: HttpHeaders | undefined;
+  body: Uint8Array;
+};
 
 export type Sender = {
   /** Rejects with a SendError. */
@@ -87,7 +91,8 @@ export type HttpSenderOptions = {
 
 export function createHttpSender(options: HttpSenderOptions): Sender {
   const { url, authorize, authorizeAnother, isLocal } = options;
-  const whyNot = authorize === undefined ? "no credentials were given (--auth)" : options.whyNoStrangers;
+  const whyNot =
+    authorize === undefined ? "no credentials were given (--auth)" : options.whyNoStrangers;
   const http = createHttpClient();
   const secrets = new Set<string>();
   const sentTokens = new Set<string>();
@@ -114,11 +119,19 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
       const own = (await by?.({ method, url: target, headers, body, signal })) ?? {};
       const token = own.headers?.authorization?.replace(/^\S+ /, "");
       if (token !== undefined && token.length >= 6) secrets.add(token);
-      const added = as === undefined || as === "another" ? own.headers : alterHeaders(own.headers, as);
+      const added =
+        as === undefined || as === "another" ? own.headers : alterHeaders(own.headers, as);
       const sentToken = added?.authorization?.replace(/^\S+ /, "");
-      for (const one of [token, sentToken]) if (one !== undefined && one.length >= 6) sentTokens.add(one);
+      for (const one of [token, sentToken])
+        if (one !== undefined && one.length >= 6) sentTokens.add(one);
       const sent = method === "GET" ? undefined : body;
-      const request = { method, url: target, headers: { ...headers, ...added }, body: sent, signal };
+      const request = {
+        method,
+        url: target,
+        headers: { ...headers, ...added },
+        body: sent,
+        signal,
+      };
       const collect = upTo(maxResponseBytes);
       try {
         return await http.send({ ...request, certificate: own.certificate, collect });
@@ -140,7 +153,9 @@ function alterHeaders(headers: Credentials["headers"], as: Stranger): Record<str
 }
 
 function pickDefined(headers: Record<string, string | undefined>): Record<string, string> {
-  const pairs = Object.entries(headers).filter((pair): pair is [string, string] => pair[1] !== undefined);
+  const pairs = Object.entries(headers).filter(
+    (pair): pair is [string, string] => pair[1] !== undefined,
+  );
   return Object.fromEntries(pairs);
 }
 

@@ -19,21 +19,61 @@ const fixed =
     bearer(token);
 
 const addressHeaders = [
-  ...["x-forwarded-for", "x-original-forwarded-for", "x-real-ip", "x-client-ip", "x-cluster-client-ip"],
-  ...["x-originating-ip", "x-remote-ip", "x-remote-addr", "true-client-ip", "cf-connecting-ip", "fastly-client-ip"],
+  ...[
+    "x-forwarded-for",
+    "x-original-forwarded-for",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+  ],
+  ...[
+    "x-originating-ip",
+    "x-remote-ip",
+    "x-remote-addr",
+    "true-client-ip",
+    "cf-connecting-ip",
+    "fastly-client-ip",
+  ],
 ];
 /** Proxies name the user under every pair of these, such as `x-forwarded-user` and `remote-user`. */
 const userHeaders = [
-  ...["", "x-", "x-forwarded-", "x-original-", "x-remote-", "remote-", "x-auth-request-", "x-authenticated-"].flatMap(
-    (proxy) => ["user", "user-id", "username", "preferred-username", "email", "principal"].map((name) => proxy + name),
+  ...[
+    "",
+    "x-",
+    "x-forwarded-",
+    "x-original-",
+    "x-remote-",
+    "remote-",
+    "x-auth-request-",
+    "x-authenticated-",
+  ].flatMap((proxy) =>
+    ["user", "user-id", "username", "preferred-username", "email", "principal"].map(
+      (name) => proxy + name,
+    ),
   ),
-  ...["x-amzn-oidc-identity", "x-ms-client-principal-name", "x-goog-authenticated-user-email", "x-webauth-user"],
+  ...[
+    "x-amzn-oidc-identity",
+    "x-ms-client-principal-name",
+    "x-goog-authenticated-user-email",
+    "x-webauth-user",
+  ],
   ...["tailscale-user-login", "x-api-key"],
 ];
 
 /** Where a filter reads the path or the method from these, it may take the request for one that needs no token. */
-const pathHeaders = ["x-original-url", "x-rewrite-url", "x-original-uri", "x-forwarded-uri", "x-forwarded-path"];
-const methodHeaders = ["x-http-method-override", "x-method-override", "x-forwarded-method", "x-original-method"];
+const pathHeaders = [
+  "x-original-url",
+  "x-rewrite-url",
+  "x-original-uri",
+  "x-forwarded-uri",
+  "x-forwarded-path",
+];
+const methodHeaders = [
+  "x-http-method-override",
+  "x-method-override",
+  "x-forwarded-method",
+  "x-original-method",
+];
 
 const kinds = {
   nobody: ["no token", () => ({})],
@@ -41,7 +81,10 @@ const kinds = {
   truncated: ["the token without its last character", altered((token) => token.slice(0, -1))],
   extended: ["the token with one character more at its end", altered((token) => `${token}x`)],
   prefixed: ["the token with one character more at its beginning", altered((token) => `x${token}`)],
-  changed: ["the token with another character in its middle", altered((token) => changeAt(token, token.length / 2))],
+  changed: [
+    "the token with another character in its middle",
+    altered((token) => changeAt(token, token.length / 2)),
+  ],
   // Not the last character, whose low bits mean nothing in base64.
   "changed-at-the-end": [
     "the token with another character at its end",
@@ -88,7 +131,10 @@ const kinds = {
     "a JWT whose signature is empty, or else a wrong token",
     altered((token) => token.replace(jwt, "$1.$2.")),
   ],
-  "other-claims": ["a JWT with another subject and the same signature, or else a wrong token", altered(changeClaims)],
+  "other-claims": [
+    "a JWT with another subject and the same signature, or else a wrong token",
+    altered(changeClaims),
+  ],
 } as const satisfies Record<string, readonly [what: string, alter: Alteration]>;
 
 export type Stranger = keyof typeof kinds;

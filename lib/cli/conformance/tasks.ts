@@ -52,9 +52,18 @@ export type AcceptedTask = SentTask & { taskId: string };
 export type Question = Extract<TaskResult, { status: "input_required" }>;
 export type AskingTask = EndedTask & { taskId: string; question: Question };
 /** `last` is the answer that said how the task ended, or what it asks. */
-export type EndedTask = SentTask & { taskId: string | undefined; last: PeerAnswer; endedAtMs: number };
+export type EndedTask = SentTask & {
+  taskId: string | undefined;
+  last: PeerAnswer;
+  endedAtMs: number;
+};
 
-type Work = { peer: PeerOfCase; waits: Waits; now: () => number; sleep: (ms: number) => Promise<void> };
+type Work = {
+  peer: PeerOfCase;
+  waits: Waits;
+  now: () => number;
+  sleep: (ms: number) => Promise<void>;
+};
 type Params = Readonly<Record<string, unknown>>;
 
 /** Sends `execute_task` in a session of its own. The text gets a mark. */
@@ -64,7 +73,10 @@ export async function startTask(
   more: { id?: string; hangUpMs?: number; sessionId?: string } = {},
 ): Promise<SentTask> {
   const { id: requestId = randomUUID(), sessionId = newSessionId(), ...rest } = more;
-  return sendTask({ peer }, { requestId, sessionId, params: markParams(peer, params, sessionId), ...rest });
+  return sendTask(
+    { peer },
+    { requestId, sessionId, params: markParams(peer, params, sessionId), ...rest },
+  );
 }
 
 /** The params of a task in this session, whose text gets a mark. */
@@ -78,7 +90,13 @@ export async function sendTask(
   { requestId, sessionId, params, hangUpMs }: Omit<SentTask, "answer"> & { hangUpMs?: number },
 ): Promise<SentTask> {
   const limit = hangUpMs === undefined ? {} : { hangUpMs };
-  const answer = await peer.call({ method: "execute_task", params, id: requestId, sessionId, ...limit });
+  const answer = await peer.call({
+    method: "execute_task",
+    params,
+    id: requestId,
+    sessionId,
+    ...limit,
+  });
   return { requestId, sessionId, params, answer };
 }
 
@@ -90,9 +108,14 @@ export async function followTask(work: Work, task: SentTask): Promise<EndedTask>
   let accepted = readAccepted(last);
   const taskId = accepted?.task_id ?? readTaskId(last);
   for (let poll = 0; accepted !== undefined; poll++) {
-    if (poll === maxPolls) throw new Deviation(`the task had no end after ${maxPolls} polls; last ${last.came}`);
+    if (poll === maxPolls)
+      throw new Deviation(`the task had no end after ${maxPolls} polls; last ${last.came}`);
     await sleep(Math.max(least, Math.min(accepted.poll_after_ms ?? usual, most)));
-    last = await peer.call({ method: "get_task", params: { task_id: taskId }, sessionId: task.sessionId });
+    last = await peer.call({
+      method: "get_task",
+      params: { task_id: taskId },
+      sessionId: task.sessionId,
+    });
     accepted = readAccepted(last);
     if (accepted !== undefined && accepted.task_id !== taskId) {
       throw new Deviation(`${last.came}; the task was accepted as ${taskId}`);
@@ -112,7 +135,12 @@ function checkCorrelation({ requestId, params }: SentTask, answer: PeerAnswer): 
 
 function readAccepted(answer: PeerAnswer): Extract<TaskResult, { status: "accepted" }> | undefined {
   const { response } = answer;
-  if (response === undefined || "error" in response || Object(response.result).status !== "accepted") return undefined;
+  if (
+    response === undefined ||
+    "error" in response ||
+    Object(response.result).status !== "accepted"
+  )
+    return undefined;
   const result = expectResult(answer, "execute_task");
   return result.status === "accepted" ? result : undefined;
 }
@@ -125,7 +153,11 @@ function readTaskId(answer: PeerAnswer): string | undefined {
 export type Succeeded = EndedTask & { result: Extract<TaskResult, { status: "success" }> };
 
 /** Runs a task to its end, which must be a success. */
-export async function runToSuccess(work: Work, params: Params & { text: string }, id?: string): Promise<Succeeded> {
+export async function runToSuccess(
+  work: Work,
+  params: Params & { text: string },
+  id?: string,
+): Promise<Succeeded> {
   const started = await startTask(work, params, id === undefined ? {} : { id });
   return expectSuccess(await followTask(work, started));
 }
@@ -175,14 +207,18 @@ export type SharedTasks = {
  * Line ends, a space at the end of a line, characters beyond 16 bits, full width and letters with accents of their own (not NFC), in
  * 20,000 characters: more than one column or cell of a store may hold.
  */
-const unusual = `\r\n関所 🏯 \uff21 か\u3099 e\u0301 \n`.padEnd(20_000, "街道を下ってきた者は手形を求められた。");
+const unusual = `\r\n関所 🏯 \uff21 か\u3099 e\u0301 \n`.padEnd(
+  20_000,
+  "街道を下ってきた者は手形を求められた。",
+);
 
 /** `openPeer` makes the peer of one task. */
 export function createSharedTasks(
   { openPeer, ...rest }: Omit<Work, "peer"> & { openPeer: () => PeerOfCase },
   texts: Texts,
 ): SharedTasks {
-  const share = <T>(start: (work: Work) => Promise<T>) => once({ ...rest, peer: openPeer() }, start);
+  const share = <T>(start: (work: Work) => Promise<T>) =>
+    once({ ...rest, peer: openPeer() }, start);
   const startSlow = (work: Work) => startTask(work, { text: texts.slow });
   const first = share((work) => startTask(work, { text: `${texts.slow}${unusual}` }));
   const [second, third] = [share(startSlow), share(startSlow)];
@@ -192,7 +228,8 @@ export function createSharedTasks(
     return task();
   };
   const slow = together(first);
-  const accept = (task: () => Promise<SentTask>) => share(async () => toAccepted(await task(), texts.slow));
+  const accept = (task: () => Promise<SentTask>) =>
+    share(async () => toAccepted(await task(), texts.slow));
   const accepted = accept(slow);
   const askWith =
     (text: string, option: `--${"ask" | "questions" | "form"}-text`, more = "") =>
@@ -218,10 +255,14 @@ export function createSharedTasks(
     slow,
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),
-    streamed: share(async (work) => followTask(work, await startTask(work, { text: texts.stream }))),
+    streamed: share(async (work) =>
+      followTask(work, await startTask(work, { text: texts.stream })),
+    ),
     toCancel: accept(together(second)),
     toCancelByRequest: accept(together(third)),
-    timedOut: share(async (work) => followTask(work, await startTask(work, { text: texts.slow, timeout_ms: 50 }))),
+    timedOut: share(async (work) =>
+      followTask(work, await startTask(work, { text: texts.slow, timeout_ms: 50 })),
+    ),
   };
 }
 
@@ -243,7 +284,9 @@ function toAccepted(task: SentTask, text: string): AcceptedTask {
   }
   const result = expectResult(answer, "execute_task");
   if (result.status === "accepted") return { ...task, taskId: result.task_id };
-  throw new NotApplicable(`the endpoint answers "${text}" at once and not by "accepted" (--slow-text)`);
+  throw new NotApplicable(
+    `the endpoint answers "${text}" at once and not by "accepted" (--slow-text)`,
+  );
 }
 
 function toAsking(task: EndedTask, text: string, option: string): AskingTask {
@@ -251,5 +294,7 @@ function toAsking(task: EndedTask, text: string, option: string): AskingTask {
   const question = expectResult(task.last, "get_task");
   if (question.status === "input_required") return { ...task, taskId: question.task_id, question };
   const got = `the answer was ${JSON.stringify(question.status)}`;
-  throw new NotApplicable(`the agent did not ask anything at ${JSON.stringify(text)} (${option}): ${got}`);
+  throw new NotApplicable(
+    `the agent did not ask anything at ${JSON.stringify(text)} (${option}): ${got}`,
+  );
 }

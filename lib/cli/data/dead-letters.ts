@@ -20,7 +20,15 @@ export function createDeadLetters({ person, ...archive }: ArchiveOfPerson): Data
   };
 }
 
-function isOf({ message, person, ids }: { message: QueueMessage; person: Person; ids: ReadonlySet<string> }): boolean {
+function isOf({
+  message,
+  person,
+  ids,
+}: {
+  message: QueueMessage;
+  person: Person;
+  ids: ReadonlySet<string>;
+}): boolean {
   const isPerson = ({ team, user }: Person) => team === person.team && user === person.user;
   if (message.type === "ask" || message.type === "message_change") return isPerson(message.message);
   if (isInteraction(message)) return isPerson(message);

@@ -39,17 +39,22 @@ export async function eraseRecords(request: Erasure): Promise<string[]> {
             : (await store.replace({ item: { ...decision.replaceBy } })) !== undefined;
         return isDone ? decision : conflict;
       },
-      exhausted: () => new Error(`The zone keeps changing the record ${id}. Run the command again.`),
+      exhausted: () =>
+        new Error(`The zone keeps changing the record ${id}. Run the command again.`),
     });
   }
 
   const left: string[] = [];
   for (const { id } of answered) {
-    const decision = await change(id, (record) => eraseAnswerer({ task: taskSchema.parse(record), person, nowMs }));
+    const decision = await change(id, (record) =>
+      eraseAnswerer({ task: taskSchema.parse(record), person, nowMs }),
+    );
     if (decision === "later") left.push(id);
   }
-  for (const { id } of [...(quota === undefined ? [] : [quota]), ...history]) await change(id, () => "remove");
-  for (const { id } of tasks) await change(id, (record) => eraseTask({ task: taskSchema.parse(record), nowMs }));
+  for (const { id } of [...(quota === undefined ? [] : [quota]), ...history])
+    await change(id, () => "remove");
+  for (const { id } of tasks)
+    await change(id, (record) => eraseTask({ task: taskSchema.parse(record), nowMs }));
   return left;
 }
 
@@ -62,9 +67,19 @@ function eraseTask({ task, nowMs }: { task: Task; nowMs: number }): Decision {
 }
 
 /** Erases who answered a question of another person's task. The question and the chosen option stay. */
-function eraseAnswerer({ task, person, nowMs }: { task: Task; person: Person; nowMs: number }): Decision {
+function eraseAnswerer({
+  task,
+  person,
+  nowMs,
+}: {
+  task: Task;
+  person: Person;
+  nowMs: number;
+}): Decision {
   const { question } = task;
   if (question?.answer === undefined || !isAnsweredBy({ task, person })) return "leave";
   if (isUnderWay({ task, nowMs })) return "later";
-  return { replaceBy: { ...task, question: { ...question, answer: { ...question.answer, user: nobody } } } };
+  return {
+    replaceBy: { ...task, question: { ...question, answer: { ...question.answer, user: nobody } } },
+  };
 }

@@ -10,7 +10,13 @@ const lostAfterMs = 300_000;
 const leaseSchema = z.object({ untilMs: z.number() });
 
 /** Rejects with an AwsFailure if the credentials do not reach the store. */
-export function createExecutionRecords({ at, signal }: { at: ExecutionTarget; signal: AbortSignal }): DataPart {
+export function createExecutionRecords({
+  at,
+  signal,
+}: {
+  at: ExecutionTarget;
+  signal: AbortSignal;
+}): DataPart {
   return async ({ ids, erase }) => {
     if (ids.size === 0) return 0;
     async function work(store: ErasableStore<StoredRecord>): Promise<number> {
@@ -18,7 +24,9 @@ export function createExecutionRecords({ at, signal }: { at: ExecutionTarget; si
       for await (const record of scanItems({ store, signal })) {
         if (!isOf(record, ids)) continue;
         if (erase && (isRunning(record) || !(await store.remove(record)))) {
-          throw new Error("An agent still works on one of the tasks. Run the command again when it has ended.");
+          throw new Error(
+            "An agent still works on one of the tasks. Run the command again when it has ended.",
+          );
         }
         sum += 1;
       }
@@ -39,5 +47,7 @@ function isRunning({ state, lease }: Pick<StoredRecord, "state"> & { lease?: unk
 
 /** A record of a task that came over A2A has the request id in its correlation id. */
 function isOf({ requestId, correlationId }: StoredRecord, ids: ReadonlySet<string>): boolean {
-  return [requestId, correlationId].some((id) => typeof id === "string" && ids.has(id.toLowerCase()));
+  return [requestId, correlationId].some(
+    (id) => typeof id === "string" && ids.has(id.toLowerCase()),
+  );
 }

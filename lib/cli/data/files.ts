@@ -28,17 +28,24 @@ const maxPages = 20;
 
 type Bucket = { bucket: string; aws: AwsDependencies; signal: AbortSignal };
 
-export function createBucketFiles({ bucket, aws: { region, credentials, endpointOf }, signal }: Bucket): DataPart {
+export function createBucketFiles({
+  bucket,
+  aws: { region, credentials, endpointOf },
+  signal,
+}: Bucket): DataPart {
   const base = bucketUrl({ bucket, endpoint: endpointOf("s3") });
   const sign = createSigner({ service: "s3", region, credentials });
 
   async function send(method: string, url: URL): Promise<string> {
     const { host: _host, ...headers } = await sign({ method, url, headers: {}, body: "" });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const response = await fetch(url, { method, headers, redirect: "manual", signal: limit }).catch((cause) => {
-      const text = "Could not reach the bucket of files. Check the network and, if it is set, AWS_ENDPOINT_URL.";
-      throw new AwsFailure(text, { unreachable: true, cause });
-    });
+    const response = await fetch(url, { method, headers, redirect: "manual", signal: limit }).catch(
+      (cause) => {
+        const text =
+          "Could not reach the bucket of files. Check the network and, if it is set, AWS_ENDPOINT_URL.";
+        throw new AwsFailure(text, { unreachable: true, cause });
+      },
+    );
     const body = await response.text();
     if (response.ok) return body;
     const [, name = "no answer of S3"] = /<Code>([A-Za-z.]{1,80})<\/Code>/.exec(body) ?? [];
@@ -52,10 +59,16 @@ export function createBucketFiles({ bucket, aws: { region, credentials, endpoint
     let token: string | undefined;
     for (let page = 0; page < maxPages && (page === 0 || token !== undefined); page++) {
       const url = new URL(base);
-      const query = { "list-type": "2", prefix: `${id}/`, ...(token !== undefined && { "continuation-token": token }) };
+      const query = {
+        "list-type": "2",
+        prefix: `${id}/`,
+        ...(token !== undefined && { "continuation-token": token }),
+      };
       url.search = new URLSearchParams(query).toString();
       const body = await send("GET", url);
-      yield* [...body.matchAll(/<Key>([A-Za-z0-9_/-]{1,300})<\/Key>/g)].flatMap(([, key]) => key ?? []);
+      yield* [...body.matchAll(/<Key>([A-Za-z0-9_/-]{1,300})<\/Key>/g)].flatMap(
+        ([, key]) => key ?? [],
+      );
       [, token] = /<NextContinuationToken>([^<]{1,2000})<\/NextContinuationToken>/.exec(body) ?? [];
     }
   }

@@ -10,7 +10,11 @@ import type { Person, StoredRecord } from "./person.ts";
 const longestCleanupMs = 3600_000;
 
 type Found = { id: string; revision: number };
-type FoundTask = Found & { isUnderWay: boolean; lastAtMs: number; destination?: string | undefined };
+type FoundTask = Found & {
+  isUnderWay: boolean;
+  lastAtMs: number;
+  destination?: string | undefined;
+};
 
 export type PersonRecords = {
   tasks: FoundTask[];
@@ -32,7 +36,12 @@ type PersonSearch = {
 };
 
 /** Reads every record of the store, because no index leads from a person to finished tasks. */
-export async function findPerson({ store, person, nowMs, signal }: PersonSearch): Promise<PersonRecords> {
+export async function findPerson({
+  store,
+  person,
+  nowMs,
+  signal,
+}: PersonSearch): Promise<PersonRecords> {
   const tasks = new Map<string, FoundTask>();
   const answered = new Map<string, PersonRecords["answered"][number]>();
   const otherTeams = new Set<string>();
@@ -54,7 +63,8 @@ export async function findPerson({ store, person, nowMs, signal }: PersonSearch)
     const found = { id, revision, isUnderWay: isUnderWay({ task, nowMs }) };
     const { team, user } = task.message;
     if (user === person.user && team !== person.team) otherTeams.add(team);
-    if (isOwn) tasks.set(id, { ...found, lastAtMs: lastAtMs(task), destination: task.call?.destination });
+    if (isOwn)
+      tasks.set(id, { ...found, lastAtMs: lastAtMs(task), destination: task.call?.destination });
     else if (isAnsweredBy({ task, person })) answered.set(id, found);
   }
   const quota = await store.get({ id: `usage:user:${principal}` });
@@ -73,7 +83,13 @@ export function isUnderWay({ task, nowMs }: { task: Task; nowMs: number }): bool
   return task.state !== "done" || (!task.cleanupDone && nowMs - lastAtMs(task) < longestCleanupMs);
 }
 
-export function isAnsweredBy({ task, person: { team, user } }: { task: Task; person: Person }): boolean {
+export function isAnsweredBy({
+  task,
+  person: { team, user },
+}: {
+  task: Task;
+  person: Person;
+}): boolean {
   return task.message.team === team && task.question?.answer?.user === user;
 }
 

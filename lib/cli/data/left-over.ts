@@ -22,8 +22,17 @@ type LeftOver = {
 };
 
 /** Writes the request ids, which name nobody, to a file beside the configuration. Resolves to lines that say what to run. */
-export async function writeLeftOver({ directory, config, ids, named: { stageName, stage }, nowMs }: LeftOver) {
-  const path = join(dirname(configPath({ directory, file: config })), `sekisho-request-ids-${nowMs}.txt`);
+export async function writeLeftOver({
+  directory,
+  config,
+  ids,
+  named: { stageName, stage },
+  nowMs,
+}: LeftOver) {
+  const path = join(
+    dirname(configPath({ directory, file: config })),
+    `sekisho-request-ids-${nowMs}.txt`,
+  );
   const name = relative(directory, path);
   const configText = config === undefined ? "" : ` --config ${config}`;
   await writeFile(path, `${[...ids].join("\n")}\n`, { mode: 0o600, flag: "wx" });
@@ -39,13 +48,20 @@ export async function writeLeftOver({ directory, config, ids, named: { stageName
 }
 
 /** Reads the request ids that an earlier run wrote. */
-export async function readLeftOver({ directory, file }: { directory: string; file: string }): Promise<Set<string>> {
+export async function readLeftOver({
+  directory,
+  file,
+}: {
+  directory: string;
+  file: string;
+}): Promise<Set<string>> {
   const path = resolve(directory, file);
   const text = await readFile(path, "utf8").catch((cause: NodeJS.ErrnoException) => {
     throw new UsageError(`${path} cannot be read (${cause.code}).`);
   });
   const ids = text.split(/\s+/).filter((word) => word !== "");
   const odd = ids.find((id) => !uuidPattern.test(id));
-  if (ids.length === 0 || odd !== undefined) throw new UsageError(`${path} does not hold request ids, one per line.`);
+  if (ids.length === 0 || odd !== undefined)
+    throw new UsageError(`${path} does not hold request ids, one per line.`);
   return new Set(ids);
 }

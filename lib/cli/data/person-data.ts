@@ -14,7 +14,13 @@ import type { DataPart, Person, RecordZone } from "./person.ts";
 import { listConfigPaths, listRulesOfPerson, removeRules } from "./rules.ts";
 import { type Counts, countRecords } from "./text.ts";
 
-type PersonData = { zone: RecordZone; person: Person; found: PersonRecords; nowMs: number; signal: AbortSignal };
+type PersonData = {
+  zone: RecordZone;
+  person: Person;
+  found: PersonRecords;
+  nowMs: number;
+  signal: AbortSignal;
+};
 
 export async function countAll(data: PersonData): Promise<Counts> {
   const { zone, person, found, signal } = data;
@@ -56,7 +62,8 @@ export async function eraseAll({ withRules, leftOver, ...data }: PersonErasure):
   await deadLetters?.({ ids: ids.all, erase: true });
   if (withRules) await removeRules({ rules: zone.rules, person });
   const left = await eraseRecords({ ...data, store: zone.store });
-  if ("file" in zone.at) for (const file of [zone.at.file, executionFile(zone.at.file)]) vacuum({ file, nowMs });
+  if ("file" in zone.at)
+    for (const file of [zone.at.file, executionFile(zone.at.file)]) vacuum({ file, nowMs });
   return left;
 }
 
@@ -65,12 +72,21 @@ type DataParts = { files?: DataPart; deadLetters?: DataPart; execution: DataPart
 /** On one machine dead letters are not kept. */
 function createDataParts({ zone: { at }, person, signal }: PersonData): DataParts {
   const execution = createExecutionRecords({ at, signal });
-  if ("file" in at) return { files: createLocalFiles({ folder: join(dirname(at.file), "files") }), execution };
+  if ("file" in at)
+    return { files: createLocalFiles({ folder: join(dirname(at.file), "files") }), execution };
   const { filesBucket: bucket, deadLettersUrl: queueUrl } = at.outputs;
   const { region } = at.stage.verification;
-  const aws = { region, credentials: defaultAwsCredentials(), endpointOf: createEndpointResolver({ region }) };
+  const aws = {
+    region,
+    credentials: defaultAwsCredentials(),
+    endpointOf: createEndpointResolver({ region }),
+  };
   const deadLetters = createDeadLetters({ person, queueUrl, region, signal });
-  return { ...(bucket !== "" && { files: createBucketFiles({ bucket, aws, signal }) }), deadLetters, execution };
+  return {
+    ...(bucket !== "" && { files: createBucketFiles({ bucket, aws, signal }) }),
+    deadLetters,
+    execution,
+  };
 }
 
 /** Files expire after a day, and are removed a day or so later. */
@@ -84,8 +100,13 @@ function listIds({ found: { tasks, history }, nowMs }: PersonData) {
     ...tasks.map(({ id, lastAtMs }) => ({ id, atMs: lastAtMs })),
     ...history.map(({ requestId, endedAtMs }) => ({ id: requestId, atMs: endedAtMs })),
   ];
-  const within = (ms: number) => new Set(ended.filter(({ atMs }) => nowMs - atMs < ms).map(({ id }) => id));
-  return { files: within(filesLifeMs), execution: within(executionLifeMs), all: within(Number.POSITIVE_INFINITY) };
+  const within = (ms: number) =>
+    new Set(ended.filter(({ atMs }) => nowMs - atMs < ms).map(({ id }) => id));
+  return {
+    files: within(filesLifeMs),
+    execution: within(executionLifeMs),
+    all: within(Number.POSITIVE_INFINITY),
+  };
 }
 
 const busyTimeoutMs = 5000;

@@ -18,8 +18,15 @@ export const personOptions = {
   user: option("U", "the id of the person there, such as U012AB3CD; required"),
 };
 
-export function readPerson({ team, user }: { team?: string | undefined; user?: string | undefined }): Person {
-  const isId = (text: string | undefined): text is string => text !== undefined && /^[A-Z0-9]{1,64}$/.test(text);
+export function readPerson({
+  team,
+  user,
+}: {
+  team?: string | undefined;
+  user?: string | undefined;
+}): Person {
+  const isId = (text: string | undefined): text is string =>
+    text !== undefined && /^[A-Z0-9]{1,64}$/.test(text);
   if (isId(team) && isId(user)) return { team, user };
   throw new UsageError(
     "--team T and --user U are needed, both as ids of Slack, such as --team T012AB3CD --user U012AB3CD.",
@@ -40,10 +47,17 @@ export function parseRecord(json: unknown): StoredRecord {
   return recordSchema.parse(json);
 }
 
-export type RecordZone = Omit<OpenZone, "store"> & { store: ErasableStore<StoredRecord>; rules: RuleStore };
+export type RecordZone = Omit<OpenZone, "store"> & {
+  store: ErasableStore<StoredRecord>;
+  rules: RuleStore;
+};
 
 /** Runs `work` on the records of the zone that the options name, and closes it. */
-export async function withRecordZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: RecordZone) => Promise<T>) {
+export async function withRecordZone<T>(
+  run: ZoneRun,
+  values: ZoneValues,
+  work: (zone: RecordZone) => Promise<T>,
+) {
   return atZone(run, values, (zone) =>
     work({ ...zone, store: zone.store({ parse: parseRecord }), rules: openRules(zone) }),
   );

@@ -30,12 +30,18 @@ export function formatCounts(counts: Counts): string[] {
   const rows: [string, string | number | undefined][] = [
     ["tasks", withUnderWay(counts.tasks, counts.underWay)],
     ["usage history", history],
-    ["answers to questions of others' tasks", withUnderWay(counts.answered, counts.answeredUnderWay)],
+    [
+      "answers to questions of others' tasks",
+      withUnderWay(counts.answered, counts.answeredUnderWay),
+    ],
     ["quota", quotas],
     ["files of messages", files],
     ["dead letters kept", deadLetters],
     ["records of the Execution zone", execution],
-    ["rules of `sekisho allow`", rules.length === 0 ? 0 : `${rules.length} (${formatRuleNumbers(rules)})`],
+    [
+      "rules of `sekisho allow`",
+      rules.length === 0 ? 0 : `${rules.length} (${formatRuleNumbers(rules)})`,
+    ],
     ["named in the configuration", configuration.length === 0 ? 0 : configuration.join(", ")],
   ];
   const known = rows.filter(([, count]) => count !== undefined);

@@ -14,7 +14,10 @@ import { fingerprintsIn } from "../aws/push-live-settings.ts";
 export function stageDestinations({ config, stageName, outputs }: Omit<DeployedWorker, "stage">) {
   const deployed = fingerprintsIn(outputs.deployedDestinations);
   const isDeployed = (name: string) => Object.hasOwn(deployed, name);
-  const undeployed = listUndeployedChanges({ config: createStageConfig({ config, stageName }), deployed });
+  const undeployed = listUndeployedChanges({
+    config: createStageConfig({ config, stageName }),
+    deployed,
+  });
   return {
     deployed: Object.keys(deployed),
     missing: undeployed.filter((name) => !isDeployed(name)),
@@ -28,13 +31,24 @@ type StageCheck = DeployedWorker & { names?: readonly string[] | undefined; sign
 export async function checkInStage({ names, ...worker }: StageCheck): Promise<DestinationCheck[]> {
   const { config, stageName } = worker;
   const request = { operator: "check_destinations" as const, ...(names && { names: [...names] }) };
-  const { checked, unknown } = await askWorker({ ...worker, request, answerSchema: destinationsAnswerSchema });
+  const { checked, unknown } = await askWorker({
+    ...worker,
+    request,
+    answerSchema: destinationsAnswerSchema,
+  });
   const summary = `It is not deployed. npx cdk deploy --all -c stage=${stageName} deploys it.`;
   return [
     ...checked,
     ...unknown.map((name): DestinationCheck => {
-      const destination = Object.hasOwn(config.destinations, name) ? config.destinations[name] : undefined;
-      return { name, address: (destination && toAddress(destination)) ?? "unknown", health: "unhealthy", summary };
+      const destination = Object.hasOwn(config.destinations, name)
+        ? config.destinations[name]
+        : undefined;
+      return {
+        name,
+        address: (destination && toAddress(destination)) ?? "unknown",
+        health: "unhealthy",
+        summary,
+      };
     }),
   ];
 }

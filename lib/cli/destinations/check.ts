@@ -6,7 +6,10 @@ import { type ConfigLocation, configDirectory } from "../../../lambdas/shared/co
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { checkDestination, type DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
+import {
+  checkDestination,
+  type DestinationCheck,
+} from "../../../lambdas/verification/checks/check-destination.ts";
 import { openDestination } from "../../local/open-destination.ts";
 import { startOwnExecution } from "./describe.ts";
 
@@ -32,14 +35,16 @@ export async function checkFromHere({
 }: CheckRequest): Promise<DestinationCheck> {
   const log = createLog({ service: "sekisho", level: readEnvironment().logLevel ?? "error" });
   const isOwn = isOwnExecution(destination);
-  const address = toAddress(destination) ?? (isOwn ? `http://127.0.0.1:${executionPort}/` : undefined);
+  const address =
+    toAddress(destination) ?? (isOwn ? `http://127.0.0.1:${executionPort}/` : undefined);
   const checked = await checkDestination({
     name,
     destination,
     address,
     timeoutMs: config.limits.callTimeoutMs,
     readSecret,
-    open: () => openDestination({ config, name, directory: configDirectory(location), executionPort, log }),
+    open: () =>
+      openDestination({ config, name, directory: configDirectory(location), executionPort, log }),
     signal,
   });
   const isDown = isOwn && checked.health === "unreachable";

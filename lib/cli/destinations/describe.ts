@@ -28,10 +28,19 @@ type RowSource = {
   needsDeploy: boolean;
 };
 
-export function toDestinationRow({ name, destination, routes, own, needsDeploy }: RowSource): DestinationRow {
+export function toDestinationRow({
+  name,
+  destination,
+  routes,
+  own,
+  needsDeploy,
+}: RowSource): DestinationRow {
   const { transport, idempotent, deadlineMs } = destination;
   const address = toAddress(destination);
-  const leading = routes.map((route, index) => ({ position: index + 1, choice: route.destination.indexOf(name) + 1 }));
+  const leading = routes.map((route, index) => ({
+    position: index + 1,
+    choice: route.destination.indexOf(name) + 1,
+  }));
   return {
     name,
     transport,
@@ -46,7 +55,13 @@ export function toDestinationRow({ name, destination, routes, own, needsDeploy }
 }
 
 /** The `own` of a row: the Execution zone of this machine, or the stage's. */
-export function describeOwnExecution({ isStage, port }: { isStage: boolean; port: number }): RowSource["own"] {
+export function describeOwnExecution({
+  isStage,
+  port,
+}: {
+  isStage: boolean;
+  port: number;
+}): RowSource["own"] {
   if (isStage) return { address: "the stage's own Execution zone", authorizer: "sigv4" };
   return { address: `http://127.0.0.1:${port}/` };
 }

@@ -9,7 +9,10 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
+import {
+  createStageConfig,
+  withExecutionAddress,
+} from "../../../lambdas/shared/config/stage-config.ts";
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
 import { readJson } from "../../local/read-json.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
@@ -37,7 +40,11 @@ export function outdatedText(names: string[]): string {
 type ConfigRequest = { location: ConfigLocation; stage: string | undefined; signal: AbortSignal };
 
 /** A stage publishes only fingerprints of what is deployed. Rejects with an AwsFailure or a ConfigError. */
-export async function readEffectiveConfig({ location, stage, signal }: ConfigRequest): Promise<EffectiveConfig> {
+export async function readEffectiveConfig({
+  location,
+  stage,
+  signal,
+}: ConfigRequest): Promise<EffectiveConfig> {
   const file = loadConfig(location);
   if (stage === undefined) {
     return { config: file, named: undefined, notDeployed: [], routesFromFile: true, outdated: [] };
@@ -59,7 +66,10 @@ export async function readEffectiveConfig({ location, stage, signal }: ConfigReq
     );
   }
   const address = executionAddressSchema.safeParse(readJson(outputs.executionAddress)).data;
-  const config = withExecutionAddress({ config: withLiveSettings({ config: staged, json: live, deployed }), address });
+  const config = withExecutionAddress({
+    config: withLiveSettings({ config: staged, json: live, deployed }),
+    address,
+  });
   const outdated = outdatedSettings({ json: live, deployed });
   return {
     config,
@@ -78,5 +88,7 @@ const liveSettingsSchema = z.looseObject({
 function liveSettingsIn(text: string): z.infer<typeof liveSettingsSchema> {
   const parsed = liveSettingsSchema.safeParse(readJson(text));
   if (parsed.success) return parsed.data;
-  throw new AwsFailure(`The stage's live settings cannot be read; ${sekisho} config push replaces them.`);
+  throw new AwsFailure(
+    `The stage's live settings cannot be read; ${sekisho} config push replaces them.`,
+  );
 }

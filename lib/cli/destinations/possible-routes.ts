@@ -3,7 +3,11 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
 
 /** The known part of a message. */
-export type KnownMessage = { team?: string | undefined; channel?: string | undefined; text?: string | undefined };
+export type KnownMessage = {
+  team?: string | undefined;
+  channel?: string | undefined;
+  text?: string | undefined;
+};
 
 /** `position` counts from 1. Only the last one is `certain`: no unknown part keeps the message from it. */
 export type PossibleRoute = { position: number; destination: readonly string[]; certain: boolean };
@@ -20,7 +24,11 @@ export function listPossibleRoutes({ routes, known }: RouteSearch): PossibleRout
       ...(known.text !== undefined && { word }),
       destination,
     };
-    const message = { team: known.team ?? "", channel: known.channel ?? "", text: known.text ?? "" };
+    const message = {
+      team: known.team ?? "",
+      channel: known.channel ?? "",
+      text: known.text ?? "",
+    };
     if (findRoute({ routes: [ofKnown], message }).length === 0) continue;
     const certain = ofKnown.team === team && ofKnown.channel === channel && ofKnown.word === word;
     found.push({ position: index + 1, destination, certain });

@@ -29,7 +29,8 @@ export function openReplacement({ path }: { path: string }): Replacement {
       fchmodSync(file, statSync(real).mode);
       writeFileSync(file, after);
       fsyncSync(file);
-      if (readTextFile(real) !== before) throw new Error(`${path} was changed by someone else meanwhile; try again.`);
+      if (readTextFile(real) !== before)
+        throw new Error(`${path} was changed by someone else meanwhile; try again.`);
       renameSync(beside, real);
     },
     close() {
@@ -43,6 +44,9 @@ function openBeside(beside: string, path: string): number {
   try {
     return openSync(beside, "wx");
   } catch (cause) {
-    throw new Error(`${path} cannot be replaced (${Object(cause).code}): may you write beside it?`, { cause });
+    throw new Error(
+      `${path} cannot be replaced (${Object(cause).code}): may you write beside it?`,
+      { cause },
+    );
   }
 }

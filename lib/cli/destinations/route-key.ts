@@ -8,12 +8,17 @@ const fields = ["team", "channel", "word"] as const;
 
 /** True if every message that fits `inner` fits `outer`. Letter case does not matter. */
 export function isCovering(outer: RouteKey, inner: RouteKey): boolean {
-  return fields.every((field) => outer[field] === undefined || fold(outer[field]) === fold(inner[field]));
+  return fields.every(
+    (field) => outer[field] === undefined || fold(outer[field]) === fold(inner[field]),
+  );
 }
 
 /** True if a message can fit both. */
 export function isOverlapping(a: RouteKey, b: RouteKey): boolean {
-  return fields.every((field) => a[field] === undefined || b[field] === undefined || fold(a[field]) === fold(b[field]));
+  return fields.every(
+    (field) =>
+      a[field] === undefined || b[field] === undefined || fold(a[field]) === fold(b[field]),
+  );
 }
 
 export function formatRouteKey({ team, channel, word }: RouteKey): string {
@@ -21,7 +26,8 @@ export function formatRouteKey({ team, channel, word }: RouteKey): string {
   return parts.filter(Boolean).join(", ") || "every message";
 }
 
-export const noRouteText = "There is no route, so the bot answers every message that no agent is set up.";
+export const noRouteText =
+  "There is no route, so the bot answers every message that no agent is set up.";
 
 /** The first destination is used. A task fails over to the next one only if it certainly never arrived. */
 export function orderText(destination: readonly string[]): string {

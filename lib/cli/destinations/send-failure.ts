@@ -31,7 +31,10 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
   const { error, name, isOwn, requestId, taskId } = failed;
   const { reason, undelivered } = error;
   const { why, isUnreachable } = explainError(failed);
-  const explained = (text: string) => ({ text: `Destination "${name}": ${text}`, isUnreachable: false });
+  const explained = (text: string) => ({
+    text: `Destination "${name}": ${text}`,
+    isUnreachable: false,
+  });
   const ask = `To test the destination: ${sekisho} destinations check ${name}`;
   if (taskId !== undefined && callReasons.includes(reason)) {
     return explained(
@@ -52,7 +55,10 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
   }
   if (undelivered) return explained(`${why} The task has not begun.`);
   const doubt = reason === "invalid_response" ? ` ${doubtText(error)}` : "";
-  const log = reason === "execution_failed" || reason === "internal" ? " Read the log of the Execution zone." : "";
+  const log =
+    reason === "execution_failed" || reason === "internal"
+      ? " Read the log of the Execution zone."
+      : "";
   return { text: `The task failed (${reason}): ${why}${doubt}${log}`, isUnreachable };
 }
 
@@ -73,14 +79,30 @@ const callReasons: readonly ClientReason[] = [
   "payload_too_large",
 ];
 
-function explainError({ error, address, authorizer }: FailedTask): { why: string; isUnreachable: boolean } {
+function explainError({ error, address, authorizer }: FailedTask): {
+  why: string;
+  isUnreachable: boolean;
+} {
   const { reason, message } = error;
-  if (reason === "ambiguous" || reason === "unavailable" || credentialText({ error, authorizer }) !== undefined) {
-    const { health, summary } = createFailedCheck({ thrown: error, address, authorizer, timedOutMs: undefined });
+  if (
+    reason === "ambiguous" ||
+    reason === "unavailable" ||
+    credentialText({ error, authorizer }) !== undefined
+  ) {
+    const { health, summary } = createFailedCheck({
+      thrown: error,
+      address,
+      authorizer,
+      timedOutMs: undefined,
+    });
     return { why: summary, isUnreachable: health === "unreachable" };
   }
-  const why = problemText(error) ?? `${reasonText({ reason, authorizer }) ?? message}${statusNote(error)}`;
-  return { why: [why, issuesText(error), explanationText(error)].filter(Boolean).join(" "), isUnreachable: false };
+  const why =
+    problemText(error) ?? `${reasonText({ reason, authorizer }) ?? message}${statusNote(error)}`;
+  return {
+    why: [why, issuesText(error), explanationText(error)].filter(Boolean).join(" "),
+    isUnreachable: false,
+  };
 }
 
 const maxIssues = 10;

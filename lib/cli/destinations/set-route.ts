@@ -1,12 +1,24 @@
 /** Changes one route in the text of the configuration, and leaves the rest of the text as it is. */
-import { applyEdits, type Edit, findNodeAtLocation, modify, type Node, parseTree } from "jsonc-parser";
+import {
+  applyEdits,
+  type Edit,
+  findNodeAtLocation,
+  modify,
+  type Node,
+  parseTree,
+} from "jsonc-parser";
 import type { Route } from "../../../lambdas/shared/config/schema.ts";
 import { isCovering, type RouteKey } from "./route-key.ts";
 
 /** `before`: the destinations of the old route. Undefined where there was none. `position` counts from 1. */
 export type RouteChange = { text: string; position: number; before: readonly string[] | undefined };
 
-type RouteSetting = { text: string; routes: readonly Route[]; key: RouteKey; destination: readonly string[] };
+type RouteSetting = {
+  text: string;
+  routes: readonly Route[];
+  key: RouteKey;
+  destination: readonly string[];
+};
 
 /**
  * Lets the route with exactly this key lead to `destination`. A new route is put before the first that would take its messages.
@@ -17,12 +29,19 @@ export function setRoute({ text, routes, key, destination }: RouteSetting): Rout
   const before = routes[known]?.destination;
   const above = routes.findIndex((route) => isCovering(route, key));
   const index = known >= 0 ? known : above >= 0 ? above : routes.length;
-  const done = (edits: Edit[]): RouteChange => ({ text: applyEdits(text, edits), position: index + 1, before });
+  const done = (edits: Edit[]): RouteChange => ({
+    text: applyEdits(text, edits),
+    position: index + 1,
+    before,
+  });
 
   const root = parseTree(text);
   const list = root && findNodeAtLocation(root, ["routes"]);
   if (list?.children === undefined) {
-    const all = routes.toSpliced(index, known >= 0 ? 1 : 0, { ...key, destination: [...destination] });
+    const all = routes.toSpliced(index, known >= 0 ? 1 : 0, {
+      ...key,
+      destination: [...destination],
+    });
     const value = all.map((route) => ({ ...route, destination: written(route.destination) }));
     return done(modify(text, ["routes"], value, { formattingOptions: formattingOf(text) }));
   }
@@ -30,18 +49,38 @@ export function setRoute({ text, routes, key, destination }: RouteSetting): Rout
     const value = findNodeAtLocation(list, [known, "destination"]);
     return value === undefined ? done([]) : done([replacing(value, spaced(written(destination)))]);
   }
-  return done([inserted({ text, list, index, route: spaced({ ...key, destination: written(destination) }) })]);
+  return done([
+    inserted({ text, list, index, route: spaced({ ...key, destination: written(destination) }) }),
+  ]);
 }
 
 /** Puts the route on a line of its own where its neighbour is on one. */
-function inserted({ text, list, index, route }: { text: string; list: Node; index: number; route: string }): Edit {
+function inserted({
+  text,
+  list,
+  index,
+  route,
+}: {
+  text: string;
+  list: Node;
+  index: number;
+  route: string;
+}): Edit {
   const following = list.children?.[index];
   if (following !== undefined) {
-    return { offset: following.offset, length: 0, content: `${route},${spaceBefore(text, following)}` };
+    return {
+      offset: following.offset,
+      length: 0,
+      content: `${route},${spaceBefore(text, following)}`,
+    };
   }
   const last = list.children?.at(-1);
   if (last === undefined) return replacing(list, `[${route}]`);
-  return { offset: last.offset + last.length, length: 0, content: `,${spaceBefore(text, last)}${route}` };
+  return {
+    offset: last.offset + last.length,
+    length: 0,
+    content: `,${spaceBefore(text, last)}${route}`,
+  };
 }
 
 function spaceBefore(text: string, { offset }: Node): string {

@@ -21,13 +21,29 @@ const answerSchema = z.object({
 });
 type Answer = z.infer<typeof answerSchema>;
 
-type BlocksCheck = { config: Config; identity: () => Promise<BotAnswer>; readSecret: ReadSecret; now?: () => number };
+type BlocksCheck = {
+  config: Config;
+  identity: () => Promise<BotAnswer>;
+  readSecret: ReadSecret;
+  now?: () => number;
+};
 
 /** `identity` rejects with a CheckEnded where Slack was not asked. */
-export function blocksCheck({ config: { slack }, identity, readSecret, now = Date.now }: BlocksCheck): Check {
+export function blocksCheck({
+  config: { slack },
+  identity,
+  readSecret,
+  now = Date.now,
+}: BlocksCheck): Check {
   const refused = "Slack does not accept the bot token, so this was not checked.";
-  const ask = async () => ({ bot: await identity(), token: await requireSecret(slack.botToken, readSecret) });
-  const needs = need(ask, `${formatSecretName(slack.botToken)} cannot be used here, so this was not checked.`);
+  const ask = async () => ({
+    bot: await identity(),
+    token: await requireSecret(slack.botToken, readSecret),
+  });
+  const needs = need(
+    ask,
+    `${formatSecretName(slack.botToken)} cannot be used here, so this was not checked.`,
+  );
   return row({
     name: "blocks of messages",
     needs,
@@ -47,7 +63,8 @@ export function blocksCheck({ config: { slack }, identity, readSecret, now = Dat
         }
         if (!answer.ok) problems.push(`${sample.kind} (${describe(answer)})`);
       }
-      if (problems.length === 0) return ok(`Slack accepts all ${samples.length} kinds of messages and views.`);
+      if (problems.length === 0)
+        return ok(`Slack accepts all ${samples.length} kinds of messages and views.`);
       const remedy =
         "Please report it. Until it is fixed, people see these messages without buttons and formatting, or not at all.";
       return failed(`Slack refuses: ${problems.join("; ")}.`, remedy);
@@ -65,7 +82,10 @@ async function validate(request: {
   const { apiUrl, token, sample, signal } = request;
   const { blocks, isView } = sample;
   const url = new URL("blocks.validate", apiUrl.endsWith("/") ? apiUrl : `${apiUrl}/`);
-  const headers = { authorization: `Bearer ${token}`, "content-type": "application/x-www-form-urlencoded" };
+  const headers = {
+    authorization: `Bearer ${token}`,
+    "content-type": "application/x-www-form-urlencoded",
+  };
   const body = encodeForm(isView ? { view: { type: "home", blocks } } : { blocks });
   try {
     const answer = await post({ url, headers, body, maxBytes: maxAnswerBytes, signal });
@@ -78,6 +98,7 @@ async function validate(request: {
 /** Slack's own name, and where in the sample. */
 function describe({ error = "no reason", errors = [] }: Answer): string {
   const [first] = errors;
-  const where = first === undefined ? "" : ` at ${first.pointer || "/"}${first.code && `: ${first.code}`}`;
+  const where =
+    first === undefined ? "" : ` at ${first.pointer || "/"}${first.code && `: ${first.code}`}`;
   return toPrintable(`${error}${where}`);
 }

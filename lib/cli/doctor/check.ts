@@ -45,7 +45,8 @@ export function failed(what: string, remedy: string): Finding {
 
 /** Splits a text into the problem and the remedy. `remedy` is used if the text has no remedy. */
 export function failedAs(text: string, remedy: string): Finding {
-  const [, what = text, said = remedy] = /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(text.trim()) ?? [];
+  const [, what = text, said = remedy] =
+    /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(text.trim()) ?? [];
   return failed(what.replace(/;$/, "."), said);
 }
 
@@ -99,7 +100,10 @@ export function runChecks({ groups, signal, timeoutMs = 30_000 }: ChecksRun): Pr
   );
 }
 
-async function runCheck({ run, timeoutMs }: Check & { timeoutMs: number }, signal: AbortSignal): Promise<Finding> {
+async function runCheck(
+  { run, timeoutMs }: Check & { timeoutMs: number },
+  signal: AbortSignal,
+): Promise<Finding> {
   const timer = AbortSignal.timeout(timeoutMs);
   const limit = AbortSignal.any([signal, timer]);
   try {
@@ -120,11 +124,20 @@ async function runCheck({ run, timeoutMs }: Check & { timeoutMs: number }, signa
 function explain(thrown: unknown): Finding {
   if (thrown instanceof CheckEnded) return thrown.finding;
   if (thrown instanceof ConfigError) {
-    return failed(thrown.message.replaceAll(/\n\s*- /g, " "), `${sekisho} config check lists every problem.`);
+    return failed(
+      thrown.message.replaceAll(/\n\s*- /g, " "),
+      `${sekisho} config check lists every problem.`,
+    );
   }
   if (thrown instanceof AwsFailure) {
-    return failedAs(thrown.message, "Try again. If it fails again, look up the error's name in the AWS documentation.");
+    return failedAs(
+      thrown.message,
+      "Try again. If it fails again, look up the error's name in the AWS documentation.",
+    );
   }
   if (thrown instanceof EngineFileError) return failedAs(thrown.message, "Look at the file.");
-  return failed(`The check itself failed (${errorKind(thrown)}).`, "This is a defect. Please report it.");
+  return failed(
+    `The check itself failed (${errorKind(thrown)}).`,
+    "This is a defect. Please report it.",
+  );
 }

@@ -13,7 +13,10 @@ const warnMs = 60_000;
 const failMs = 300_000;
 
 /** A clock of `others` may be wrong itself. If the `trusted` clocks agree with ours, the remedy is to set the other one. */
-export function clockCheck(sources: { trusted: readonly ClockSource[]; others: readonly ClockSource[] }): Check {
+export function clockCheck(sources: {
+  trusted: readonly ClockSource[];
+  others: readonly ClockSource[];
+}): Check {
   return row({
     name: "clock",
     needs: () => Promise.all([readAll(sources.trusted), readAll(sources.others)]),
@@ -24,7 +27,9 @@ export function clockCheck(sources: { trusted: readonly ClockSource[]; others: r
       const offMs = Math.abs(worst.skewMs);
       const seconds = Math.round(offMs / 1000);
       if (offMs <= warnMs) {
-        return ok(`At most ${seconds} s from ${worst.who} (compared with ${all.map(({ who }) => who).join(", ")}).`);
+        return ok(
+          `At most ${seconds} s from ${worst.who} (compared with ${all.map(({ who }) => who).join(", ")}).`,
+        );
       }
       const reference = findWorst(trusted);
       const isOursRight = reference !== undefined && Math.abs(reference.skewMs) <= warnMs;
@@ -41,7 +46,10 @@ type Skew = { who: string; skewMs: number };
 
 async function readAll(sources: readonly ClockSource[]): Promise<Skew[]> {
   const all = await Promise.all(
-    sources.map(async ({ who, skewMs }) => ({ who, skewMs: await skewMs().catch(() => undefined) })),
+    sources.map(async ({ who, skewMs }) => ({
+      who,
+      skewMs: await skewMs().catch(() => undefined),
+    })),
   );
   return all.flatMap(({ who, skewMs }) => (skewMs === undefined ? [] : [{ who, skewMs }]));
 }

@@ -3,7 +3,10 @@ import { randomUUID } from "node:crypto";
 import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { parseStored } from "../tasks/stored-task.ts";
 import { type Check, failed, ok } from "./check.ts";
@@ -22,11 +25,19 @@ export function storeCheck({ file, folder }: EngineFile): Check {
     run: () =>
       withDatabase({ file, folder }, async (database, isNew) => {
         if (!isNew && statSync(file).size <= maxCheckedBytes && isDamaged(database)) {
-          return failed(`${file} is damaged.`, "Stop the zones, then restore the file from a copy or move it away.");
+          return failed(
+            `${file} is damaged.`,
+            "Stop the zones, then restore the file from a copy or move it away.",
+          );
         }
-        const found = await createSqliteTaskStore({ database, parse: parseStored }).get({ id: randomUUID() });
+        const found = await createSqliteTaskStore({ database, parse: parseStored }).get({
+          id: randomUUID(),
+        });
         if (found !== undefined)
-          return failed("It answers with a record that nobody stored.", `Check that ${file} is a file of Sekisho.`);
+          return failed(
+            "It answers with a record that nobody stored.",
+            `Check that ${file} is a file of Sekisho.`,
+          );
         return ok(isNew ? `There is no ${file} yet; it can be created.` : `${file} can be read.`);
       }),
   };
@@ -40,8 +51,14 @@ export function queueCheck({ file, folder }: EngineFile): Check {
       withDatabase({ file, folder }, async (database) => {
         const queue = createSqliteQueue({ database, name: `doctor-${randomUUID()}` });
         await queue.send({ body: "{}" });
-        const [message] = await queue.receive({ max: 1, visibilityTimeoutMs: 30_000, waitMs: 1000, signal });
-        const isFinished = message !== undefined && (await queue.finish({ receipt: message.receipt }));
+        const [message] = await queue.receive({
+          max: 1,
+          visibilityTimeoutMs: 30_000,
+          waitMs: 1000,
+          signal,
+        });
+        const isFinished =
+          message !== undefined && (await queue.finish({ receipt: message.receipt }));
         if (isFinished) return ok("A message was sent, received and finished.");
         return failed(
           "A message was sent and did not arrive.",
@@ -58,7 +75,10 @@ async function withDatabase<T>(
   const isNew = !existsSync(file);
   const ownFolder = isNew ? openFolder(folder) : undefined;
   try {
-    const database = openDatabase({ file: ownFolder === undefined ? file : join(ownFolder, "new.db"), busyTimeoutMs });
+    const database = openDatabase({
+      file: ownFolder === undefined ? file : join(ownFolder, "new.db"),
+      busyTimeoutMs,
+    });
     try {
       return await work(database, isNew);
     } catch (error) {

@@ -15,7 +15,12 @@ type Answer = {
 type Request = RequestInit & { url: string | URL; signal: AbortSignal; now?: () => number };
 
 /** Follows no redirect, because a redirect could carry a token elsewhere. */
-async function request({ url, signal, now = Date.now, ...init }: Request): Promise<Answer | undefined> {
+async function request({
+  url,
+  signal,
+  now = Date.now,
+  ...init
+}: Request): Promise<Answer | undefined> {
   const sentAtMs = now();
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
@@ -23,7 +28,9 @@ async function request({ url, signal, now = Date.now, ...init }: Request): Promi
     const { status, headers } = response;
     const skewMs = readSkewMs(headers.get("date"), { sentAtMs, receivedAtMs: now() });
     const bytes = await readResponseBody({ response, maxBytes: maxAnswerBytes });
-    return bytes === "too_large" ? undefined : { status, body: new TextDecoder().decode(bytes), skewMs };
+    return bytes === "too_large"
+      ? undefined
+      : { status, body: new TextDecoder().decode(bytes), skewMs };
   } catch {
     return undefined;
   }
@@ -33,14 +40,23 @@ async function request({ url, signal, now = Date.now, ...init }: Request): Promi
  * Returns how far this machine's clock is ahead of a server's, by the `Date` header of its answer (RFC 9110, section
  * 6.6.1). Negative means behind.
  */
-export function readSkewMs(date: string | null, at: { sentAtMs: number; receivedAtMs: number }): number | undefined {
+export function readSkewMs(
+  date: string | null,
+  at: { sentAtMs: number; receivedAtMs: number },
+): number | undefined {
   const serverMs = Date.parse(date ?? "");
   if (Number.isNaN(serverMs)) return undefined;
   // The server cut the date off to a whole second, at some time between sending and receiving.
   return Math.round((at.sentAtMs + at.receivedAtMs) / 2 - (serverMs + 500));
 }
 
-export async function measureSkew({ url, signal }: { url: string; signal: AbortSignal }): Promise<number | undefined> {
+export async function measureSkew({
+  url,
+  signal,
+}: {
+  url: string;
+  signal: AbortSignal;
+}): Promise<number | undefined> {
   return (await request({ url, signal, method: "HEAD" }))?.skewMs;
 }
 

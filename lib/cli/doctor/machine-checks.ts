@@ -5,7 +5,11 @@ import { existsSync } from "node:fs";
 import { rm, statfs, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { type ConfigLocation, configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
+import {
+  type ConfigLocation,
+  configDirectory,
+  configPath,
+} from "../../../lambdas/shared/config/load.ts";
 import type { Proxies } from "../../../lambdas/shared/config/proxy-environment.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { requireAgentFile } from "../config-needs.ts";
@@ -13,7 +17,13 @@ import { noRouteText } from "../destinations/route-key.ts";
 import { type Check, failed, failedAs, ok, row, warning } from "./check.ts";
 
 /** `read` throws the error of a file that cannot be used. */
-export function configurationCheck({ location, read }: { location: ConfigLocation; read: () => Config }): Check {
+export function configurationCheck({
+  location,
+  read,
+}: {
+  location: ConfigLocation;
+  read: () => Config;
+}): Check {
   return {
     name: "configuration",
     async run() {
@@ -21,8 +31,12 @@ export function configurationCheck({ location, read }: { location: ConfigLocatio
       try {
         requireAgentFile(execution.agent, configDirectory(location));
       } catch (thrown) {
-        const remedy = "Correct the path, which is relative to the configuration's folder, or put the file there.";
-        return failedAs(thrown instanceof Error ? thrown.message : "The agent's file cannot be found.", remedy);
+        const remedy =
+          "Correct the path, which is relative to the configuration's folder, or put the file there.";
+        return failedAs(
+          thrown instanceof Error ? thrown.message : "The agent's file cannot be found.",
+          remedy,
+        );
       }
       if (routes.length === 0) {
         const remedy = 'Add one, such as "routes": [{ "destination": "local" }].';
@@ -41,9 +55,11 @@ export function nodeCheck({ version }: { version: string }): Check {
   return {
     name: "Node",
     async run() {
-      const remedy = "Install Node 24 (https://nodejs.org), or run npm ci on Linux, which installs a pinned one.";
+      const remedy =
+        "Install Node 24 (https://nodejs.org), or run npm ci on Linux, which installs a pinned one.";
       const [major = 0, minor = 0] = version.split(".").map(Number);
-      if (major < 22 || (major === 22 && minor < 19)) return failed(`${version} is too old: 22.19 is needed.`, remedy);
+      if (major < 22 || (major === 22 && minor < 19))
+        return failed(`${version} is too old: 22.19 is needed.`, remedy);
       if (major % 2 === 1) return warning(`${version} has no long-term support.`, remedy);
       return ok(version);
     },
@@ -55,7 +71,9 @@ export function proxyCheck({ https, http, noProxy }: Proxies): Check {
   const named = Object.entries({ https, http }).flatMap(([scheme, proxy]) => {
     if (proxy === undefined) return [];
     const { url, variable, authorization } = proxy;
-    return [`${scheme} through ${url.origin}${authorization === undefined ? "" : ", with a user"} (${variable})`];
+    return [
+      `${scheme} through ${url.origin}${authorization === undefined ? "" : ", with a user"} (${variable})`,
+    ];
   });
   const exceptions = ["this machine", ...noProxy].join(", ");
   return { name: "proxy", run: async () => ok(`${named.join("; ")}; directly to ${exceptions}.`) };
@@ -87,7 +105,8 @@ export function diskCheck({
       }
       const free = await readFreeBytes();
       const what = `${folder} can be written; ${Math.floor(free / mebibyte)} MiB are free.`;
-      const remedy = "Free some disk space: tasks, their answers and files of messages are kept there.";
+      const remedy =
+        "Free some disk space: tasks, their answers and files of messages are kept there.";
       if (free < minFreeBytes) return failed(what, remedy);
       return free < plentyFreeBytes ? warning(what, remedy) : ok(what);
     },
@@ -122,7 +141,8 @@ const signs: Record<Zone, { path: string; isZone: (response: Response) => Promis
   },
   Execution: {
     path: "/healthz",
-    isZone: async (response) => response.status === 200 && (await response.text()) === '{"status":"ok"}',
+    isZone: async (response) =>
+      response.status === 200 && (await response.text()) === '{"status":"ok"}',
   },
 };
 
@@ -140,7 +160,10 @@ export async function findPortUse(zone: Zone, port: number, signal: AbortSignal)
   const { path, isZone } = signs[zone];
   try {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(2000)]);
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: "manual", signal: limit });
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+      redirect: "manual",
+      signal: limit,
+    });
     return (await isZone(response)) ? "zone" : "other";
   } catch {
     return "other";

@@ -19,7 +19,17 @@ import { listNonSlackSecrets } from "../config-needs.ts";
 import { checkFromHere } from "../destinations/check.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
 import { blocksCheck } from "./blocks-check.ts";
-import { type Check, CheckEnded, type CheckGroup, type Finding, failed, failedAs, ok, once, skipped } from "./check.ts";
+import {
+  type Check,
+  CheckEnded,
+  type CheckGroup,
+  type Finding,
+  failed,
+  failedAs,
+  ok,
+  once,
+  skipped,
+} from "./check.ts";
 import { clockCheck, destinationClocks } from "./clock.ts";
 import { queueCheck, storeCheck } from "./engine-file.ts";
 import { measureSkew } from "./http.ts";
@@ -45,7 +55,13 @@ type LocalRequest = {
   signal: AbortSignal;
 };
 
-export function createLocalGroups({ config, environment, location, closes, signal }: LocalRequest): CheckGroup[] {
+export function createLocalGroups({
+  config,
+  environment,
+  location,
+  closes,
+  signal,
+}: LocalRequest): CheckGroup[] {
   const { port, executionPort } = environment;
   const { slack } = config;
   const openPort = (zone: Zone, number: number, variable: string) => {
@@ -53,7 +69,8 @@ export function createLocalGroups({ config, environment, location, closes, signa
   };
   const verification = openPort("Verification", port, "SEKISHO_PORT");
   const execution = openPort("Execution", executionPort, "SEKISHO_EXECUTION_PORT");
-  const isRunning = async () => (await verification.use()) === "zone" || (await execution.use()) === "zone";
+  const isRunning = async () =>
+    (await verification.use()) === "zone" || (await execution.use()) === "zone";
   const dataFolder = join(location.directory, ".sekisho");
   const folder = existsSync(dataFolder) ? dataFolder : location.directory;
   const verificationFile = join(dataFolder, "verification.db");
@@ -62,7 +79,9 @@ export function createLocalGroups({ config, environment, location, closes, signa
   const { entry, signingSecret } = entryChecks({
     reference: slack.signingSecret,
     readSecret,
-    open: once(async () => openEntry({ config, port, isRunning: (await verification.use()) === "zone", closes })),
+    open: once(async () =>
+      openEntry({ config, port, isRunning: (await verification.use()) === "zone", closes }),
+    ),
   });
   // A machine without any of Slack's secrets runs the fake Slack, which has secrets of its own.
   const hasSlack = isAnySet(slack);
@@ -73,7 +92,12 @@ export function createLocalGroups({ config, environment, location, closes, signa
         secretsCheck([...(hasSlack ? neededSecrets(slack) : []), ...listNonSlackSecrets(config)]),
         clockCheck({
           // Slack is not called without a token.
-          trusted: [{ who: "Slack", skewMs: () => identity().then(() => measureSkew({ url: slack.apiUrl, signal })) }],
+          trusted: [
+            {
+              who: "Slack",
+              skewMs: () => identity().then(() => measureSkew({ url: slack.apiUrl, signal })),
+            },
+          ],
           others: destinationClocks(config, signal),
         }),
         ...[verification, execution].filter(({ port }) => port !== 0).map(portCheck),
@@ -132,9 +156,16 @@ export function createLocalGroups({ config, environment, location, closes, signa
   ];
 }
 
-export function toFinding({ name, health, summary, firstMs }: DestinationCheck, stageOption = ""): Finding {
-  if (health === "healthy") return ok(firstMs === undefined ? summary : `${summary} (${firstMs} ms)`);
-  return failedAs(summary, `Check it and its address, then run ${sekisho} destinations check ${name}${stageOption}.`);
+export function toFinding(
+  { name, health, summary, firstMs }: DestinationCheck,
+  stageOption = "",
+): Finding {
+  if (health === "healthy")
+    return ok(firstMs === undefined ? summary : `${summary} (${firstMs} ms)`);
+  return failedAs(
+    summary,
+    `Check it and its address, then run ${sekisho} destinations check ${name}${stageOption}.`,
+  );
 }
 
 /** Names the secrets, and never shows their values. */
@@ -142,12 +173,19 @@ function secretsCheck(references: Parameters<typeof requireSecret>[0][]): Check 
   return {
     name: "secrets",
     async run() {
-      const named = new Map(references.map((reference) => [formatSecretName(reference), reference]));
+      const named = new Map(
+        references.map((reference) => [formatSecretName(reference), reference]),
+      );
       if (named.size === 0) return ok("The configuration needs none here.");
-      const looked = await Promise.allSettled([...named.values()].map((each) => requireSecret(each, readSecret)));
-      const missing = looked.flatMap((each) => (each.status === "rejected" ? [each.reason.message] : []));
+      const looked = await Promise.allSettled(
+        [...named.values()].map((each) => requireSecret(each, readSecret)),
+      );
+      const missing = looked.flatMap((each) =>
+        each.status === "rejected" ? [each.reason.message] : [],
+      );
       if (missing.length === 0) return ok(`All are there: ${[...named.keys()].join(", ")}.`);
-      const remedy = "Set each variable where sekisho is started; for Secrets Manager, AWS_PROFILE and AWS_REGION.";
+      const remedy =
+        "Set each variable where sekisho is started; for Secrets Manager, AWS_PROFILE and AWS_REGION.";
       return failed(missing.join(" "), remedy);
     },
   };
@@ -156,14 +194,20 @@ function secretsCheck(references: Parameters<typeof requireSecret>[0][]): Check 
 type EntryRequest = Pick<LocalRequest, "config" | "closes"> & { port: number; isRunning: boolean };
 
 /** The entry of the zone that runs here, or one that is started for the checks. */
-async function openEntry({ config: { slack }, port, isRunning, closes }: EntryRequest): Promise<Entry> {
+async function openEntry({
+  config: { slack },
+  port,
+  isRunning,
+  closes,
+}: EntryRequest): Promise<Entry> {
   const isSecretKnown = hasSecret(slack.signingSecret);
   if (isRunning) {
     return {
       url: `http://127.0.0.1:${port}/slack/events`,
       name: "The zone that runs here",
       start: `Start it again: ${sekisho} start.`,
-      setSecret: "Start it again with the app's own signing secret. Without one it runs with the fake Slack's.",
+      setSecret:
+        "Start it again with the app's own signing secret. Without one it runs with the fake Slack's.",
       readLog: "Look at its log.",
       mayLackSecret: !isSecretKnown,
     };

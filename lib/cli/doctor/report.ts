@@ -4,11 +4,19 @@ import type { CheckStatus, Found } from "./check.ts";
 const marks: Record<CheckStatus, string> = { ok: "✓", warning: "!", failed: "✗", skipped: "–" };
 
 /** One line per check under its group, with the remedy below it, and the summary last. */
-export function formatDoctorText({ found, subject }: { found: readonly Found[]; subject: string }): string {
+export function formatDoctorText({
+  found,
+  subject,
+}: {
+  found: readonly Found[];
+  subject: string;
+}): string {
   const width = Math.max(0, ...found.map(({ name }) => name.length));
   const groups = [...new Set(found.map(({ group }) => group))];
   const blocks = groups.map((group) => {
-    const lines = found.filter((one) => one.group === group).flatMap((one) => linesOf({ one, width }));
+    const lines = found
+      .filter((one) => one.group === group)
+      .flatMap((one) => linesOf({ one, width }));
     return [group, ...lines].join("\n");
   });
   return [`sekisho doctor: ${subject}`, ...blocks, summary(found)].join("\n\n");

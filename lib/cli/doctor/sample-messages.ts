@@ -6,7 +6,12 @@ import { homeBlocks } from "../../../lambdas/verification/slack/messages/home.ts
 import { chooseContact } from "../../../lambdas/verification/slack/messages/outcome-text.ts";
 import type { Overview } from "../../../lambdas/verification/slack/messages/overview.ts";
 import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import { type AgentQuestion, type Locale, receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
+import {
+  type AgentQuestion,
+  type Locale,
+  receivedTask,
+  type Task,
+} from "../../../lambdas/verification/task/task.ts";
 
 /** `view` is the App Home. The others are messages. */
 export type SlackSample = { kind: string; blocks: readonly SlackBlock[]; isView?: true };
@@ -31,7 +36,15 @@ export function createSlackSamples({
       requestId,
       receivedAtMs: nowMs,
       trace: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
-      message: { appId: "A0", team: "T0", channel: "C0", user: "U0", ts, direct: false, text: "What is new?" },
+      message: {
+        appId: "A0",
+        team: "T0",
+        channel: "C0",
+        user: "U0",
+        ts,
+        direct: false,
+        text: "What is new?",
+      },
     }),
     locale,
   };
@@ -57,9 +70,15 @@ export function createSlackSamples({
     description: slack.assistant?.description,
     command: slack.command?.name,
     prompts: slack.assistant?.prompts ?? [],
-    routes: [{ word: "data", destination: "one" }, { channel: "C0", destination: "two" }, { destination: "three" }],
+    routes: [
+      { word: "data", destination: "one" },
+      { channel: "C0", destination: "two" },
+      { destination: "three" },
+    ],
     rules: [{ team: "T0" }, { channel: "C0", group: "S0" }, { user: "U0" }],
-    tasks: [{ requestId, text: base.message.text, channel: "C0", askedAtMs: nowMs, activity: "working" }],
+    tasks: [
+      { requestId, text: base.message.text, channel: "C0", askedAtMs: nowMs, activity: "working" },
+    ],
     hasMoreTasks: true,
     quota: { inPeriod: { left: 1, of: 2, spanMs: 3600_000 }, atOnce: { left: 1, of: 2 } },
   };
@@ -67,7 +86,9 @@ export function createSlackSamples({
   const messages: Record<string, ReturnType<typeof text.parts>> = {
     "the placeholder": [text.placeholder(base)],
     "progress with steps": [
-      text.placeholder(shown({ text: "Reading", percent: 50, steps: [...steps], shownAtMs: nowMs })),
+      text.placeholder(
+        shown({ text: "Reading", percent: 50, steps: [...steps], shownAtMs: nowMs }),
+      ),
     ],
     "a partial answer": [text.placeholder(shown({ partialText: markdown, shownAtMs: nowMs }))],
     "an answer": text.parts(ended({ type: "answer", text: markdown })),
@@ -77,7 +98,13 @@ export function createSlackSamples({
     "a question": [text.question({ task: { ...base, state: "asking", question }, nowMs })],
     "an answered question": [
       text.question({
-        task: { ...base, question: { ...question, answer: { user: "U0", atMs: nowMs, option: 0, callId: requestId } } },
+        task: {
+          ...base,
+          question: {
+            ...question,
+            answer: { user: "U0", atMs: nowMs, option: 0, callId: requestId },
+          },
+        },
         nowMs,
       }),
     ],
@@ -86,5 +113,12 @@ export function createSlackSamples({
   const samples = Object.entries(messages).map(([kind, parts]): SlackSample => {
     return { kind, blocks: parts.flatMap(({ blocks = [] }) => blocks) };
   });
-  return [...samples, { kind: "the App Home", blocks: homeBlocks({ overview, locale, nowMs }), isView: true as const }];
+  return [
+    ...samples,
+    {
+      kind: "the App Home",
+      blocks: homeBlocks({ overview, locale, nowMs }),
+      isView: true as const,
+    },
+  ];
 }

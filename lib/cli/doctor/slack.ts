@@ -9,13 +9,27 @@ import { botIdentity } from "../../../lambdas/verification/checks/bot-identity.t
 import { toPrintable } from "../../../lambdas/verification/checks/health-requests.ts";
 import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
 import { hasManyWorkspaces } from "../../../lambdas/verification/gate/border.ts";
-import { botScopes, contextScopes, requiredScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import {
+  botScopes,
+  contextScopes,
+  requiredScopes,
+} from "../../../lambdas/verification/slack/api/manifest.ts";
 import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
 import { describeHeldSecret } from "../../local/slack-secrets.ts";
 import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
-import { type Check, CheckEnded, type Finding, failed, need, ok, row, skipped, warning } from "./check.ts";
+import {
+  type Check,
+  CheckEnded,
+  type Finding,
+  failed,
+  need,
+  ok,
+  row,
+  skipped,
+  warning,
+} from "./check.ts";
 import { askEntry } from "./http.ts";
 
 const callTimeoutMs = 10_000;
@@ -23,8 +37,13 @@ const callTimeoutMs = 10_000;
 export type ReadSecret = (reference: SecretReference) => Promise<string>;
 
 /** Rejects with a CheckEnded that says why the secret cannot be read. It does not repeat the error, which may be AWS's text. */
-export async function requireSecret(reference: SecretReference, readSecret: ReadSecret, hint = ""): Promise<string> {
-  const stop = (why: string) => new CheckEnded(skipped(`${formatSecretName(reference)} ${why}.${hint}`));
+export async function requireSecret(
+  reference: SecretReference,
+  readSecret: ReadSecret,
+  hint = "",
+): Promise<string> {
+  const stop = (why: string) =>
+    new CheckEnded(skipped(`${formatSecretName(reference)} ${why}.${hint}`));
   const value = await readSecret(reference).catch((thrown: unknown) => {
     if ("env" in reference) throw stop("is not set here");
     throw stop(
@@ -36,15 +55,26 @@ export async function requireSecret(reference: SecretReference, readSecret: Read
 }
 
 /** Asks Slack whose this machine's bot token is. Rejects with a CheckEnded where there is no token to ask with. */
-export async function askIdentity({ slack }: Config, readSecret: ReadSecret, signal: AbortSignal): Promise<BotAnswer> {
+export async function askIdentity(
+  { slack }: Config,
+  readSecret: ReadSecret,
+  signal: AbortSignal,
+): Promise<BotAnswer> {
   const token = await requireSecret(slack.botToken, readSecret, installHint(slack));
   const expected = findExpectedShape({ use: "bot token", value: token });
   // A value of another shape may be another secret, so it is sent nowhere.
   if (expected !== undefined) {
     const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expected}.${heldText(token)}`;
-    throw new CheckEnded(failed(what, tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" })));
+    throw new CheckEnded(
+      failed(what, tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" })),
+    );
   }
-  return botIdentity({ readToken: async () => token, apiUrl: slack.apiUrl, timeoutMs: callTimeoutMs, signal });
+  return botIdentity({
+    readToken: async () => token,
+    apiUrl: slack.apiUrl,
+    timeoutMs: callTimeoutMs,
+    signal,
+  });
 }
 
 /** Names a secret that is in the wrong variable, by its form. */
@@ -60,19 +90,41 @@ function installHint({ install }: Config["slack"]): string {
 
 function unreachable({ apiUrl }: Config["slack"]): Finding {
   const remedy = "Check this machine's network, firewall and proxy, and slack.apiUrl.";
-  return failed(`Slack cannot be reached at ${new URL(apiUrl).origin}, or something else answers there.`, remedy);
+  return failed(
+    `Slack cannot be reached at ${new URL(apiUrl).origin}, or something else answers there.`,
+    remedy,
+  );
 }
 
-function refused({ name, error, kind }: { name: string; error: string; kind: "app" | "bot" }): Finding {
+function refused({
+  name,
+  error,
+  kind,
+}: {
+  name: string;
+  error: string;
+  kind: "app" | "bot";
+}): Finding {
   const what = `Slack does not accept ${name} (${error}).`;
-  if (error === "ratelimited") return warning(what, "Slack wants fewer calls. Try again in a minute.");
+  if (error === "ratelimited")
+    return warning(what, "Slack wants fewer calls. Try again in a minute.");
   return failed(what, tokenRefusalText({ error, kind }));
 }
 
-type TokenSource = { config: Config; identity: () => Promise<BotAnswer>; manifestCommand: string; timeoutMs?: number };
+type TokenSource = {
+  config: Config;
+  identity: () => Promise<BotAnswer>;
+  manifestCommand: string;
+  timeoutMs?: number;
+};
 
 /** `identity` rejects with a CheckEnded where Slack was not asked. */
-export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_000 }: TokenSource): Check[] {
+export function tokenChecks({
+  config,
+  identity,
+  manifestCommand,
+  timeoutMs = 30_000,
+}: TokenSource): Check[] {
   const { slack } = config;
   const scopesUnknown = "Slack does not accept the bot token, so its scopes are unknown.";
   const answered = need(identity, scopesUnknown);
@@ -87,7 +139,10 @@ export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_
           case "unreadable": {
             const what = `The deployed worker cannot read ${name} (${bot.error}).`;
             if (slack.install !== undefined) return skipped(`${what}${installHint(slack)}`);
-            return failed(what, `${sekisho} secrets put writes it. The next deploy lets the worker's role read it.`);
+            return failed(
+              what,
+              `${sekisho} secrets put writes it. The next deploy lets the worker's role read it.`,
+            );
           }
           case "unreachable":
             return unreachable(slack);
@@ -116,7 +171,10 @@ export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_
         }
         const remedy = `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall the app ("Install App").`;
         if (missing.length > 0) return failed(`Missing: ${missing.join(", ")}.`, remedy);
-        return warning(`Missing: ${unnamed.join(", ")}. Agents get ids in place of names (slack.context).`, remedy);
+        return warning(
+          `Missing: ${unnamed.join(", ")}. Agents get ids in place of names (slack.context).`,
+          remedy,
+        );
       },
     }),
     row({
@@ -130,12 +188,23 @@ export function tokenChecks({ config, identity, manifestCommand, timeoutMs = 30_
         if (assistant === undefined) {
           if (!isDeclared) return ok("The app is not declared as an agent.");
           const remedy = "Set slack.assistant, so that conversations get prompts and a status.";
-          return warning("The app is declared as an agent, and the configuration does not use that.", remedy);
+          return warning(
+            "The app is declared as an agent, and the configuration does not use that.",
+            remedy,
+          );
         }
-        const name = { agent: "agent messaging experience", assistant: "older assistant panel" }[assistant.experience];
-        if (isDeclared) return ok(`The configuration is for the ${name}. Slack does not say which one the app has.`);
+        const name = { agent: "agent messaging experience", assistant: "older assistant panel" }[
+          assistant.experience
+        ];
+        if (isDeclared)
+          return ok(
+            `The configuration is for the ${name}. Slack does not say which one the app has.`,
+          );
         const remedy = `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall it.`;
-        return failed("The app is not declared as an agent, and slack.assistant needs that.", remedy);
+        return failed(
+          "The app is not declared as an agent, and slack.assistant needs that.",
+          remedy,
+        );
       },
     }),
   ];
@@ -152,7 +221,13 @@ export function appTokenCheck({ slack }: Config, readSecret: ReadSecret): Check 
         const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
         return failed(`${name} is not an app token.${heldText(token)}`, remedy);
       }
-      const call = { token: async () => token, apiUrl: slack.apiUrl, args: {}, timeoutMs: callTimeoutMs, signal };
+      const call = {
+        token: async () => token,
+        apiUrl: slack.apiUrl,
+        args: {},
+        timeoutMs: callTimeoutMs,
+        signal,
+      };
       try {
         await callWebApi({ ...call, method: "apps.connections.open" });
         return ok("Slack would open a Socket Mode connection.");
@@ -205,15 +280,22 @@ export function entryChecks({ reference, readSecret, open, now = Date.now }: Ent
         const remedy = "Take it off the network, because it is not an entry of Sekisho.";
         return failed(`${url} accepts an unsigned request.`, remedy);
       }
-      if (status === 500 && mayLackSecret) return ok(`${name} accepts nothing over HTTP, as with Socket Mode.`);
+      if (status === 500 && mayLackSecret)
+        return ok(`${name} accepts nothing over HTTP, as with Socket Mode.`);
       if (status === 500) return failed(`${name} has no signing secret (HTTP 500).`, setSecret);
       return failed(`${url} answers HTTP ${status}, and not 401, to an unsigned request.`, readLog);
     },
   });
   const signingSecret = row({
     name: "signing secret",
-    needs: async () => ({ signingSecret: await requireSecret(reference, readSecret), entry: await open() }),
-    async check({ signingSecret, entry: { url, name: entryName, start, setSecret, readLog } }, signal) {
+    needs: async () => ({
+      signingSecret: await requireSecret(reference, readSecret),
+      entry: await open(),
+    }),
+    async check(
+      { signingSecret, entry: { url, name: entryName, start, setSecret, readLog } },
+      signal,
+    ) {
       const challenge = randomUUID();
       const request = { url, challenge, signingSecret, signal };
       // Twice the age that an entry may accept.
@@ -222,15 +304,22 @@ export function entryChecks({ reference, readSecret, open, now = Date.now }: Ent
         askEntry({ ...request, now }),
         askEntry({ ...request, now: longAgo }),
       ]);
-      if (signed === undefined || stale === undefined) return failed(`Nothing answers at ${url}.`, start);
+      if (signed === undefined || stale === undefined)
+        return failed(`Nothing answers at ${url}.`, start);
       const { status } = signed;
       if (status === 401) {
         const remedy = `${setSecret} ${whereSecretIs} If it is the right one, check this machine's clock.`;
-        return failed(`${entryName} does not accept a request that is signed with ${name}.`, remedy);
+        return failed(
+          `${entryName} does not accept a request that is signed with ${name}.`,
+          remedy,
+        );
       }
-      if (status === 500) return failed(`${entryName} has no signing secret (HTTP 500).`, setSecret);
-      if (status !== 200) return failed(`${entryName} answers HTTP ${status} to a signed event.`, readLog);
-      if (signed.body !== challenge) return failed(`The server at ${url} does not understand Slack's events.`, readLog);
+      if (status === 500)
+        return failed(`${entryName} has no signing secret (HTTP 500).`, setSecret);
+      if (status !== 200)
+        return failed(`${entryName} answers HTTP ${status} to a signed event.`, readLog);
+      if (signed.body !== challenge)
+        return failed(`The server at ${url} does not understand Slack's events.`, readLog);
       if (stale.status !== 401) {
         const what = `${entryName} accepts a request that was signed ten minutes ago (HTTP ${stale.status}).`;
         return failed(what, `${readLog} Check its clock.`);
@@ -238,7 +327,10 @@ export function entryChecks({ reference, readSecret, open, now = Date.now }: Ent
       const expected = findExpectedShape({ use: "signing secret", value: signingSecret });
       const accepts = `${entryName} accepts a request that is signed with ${name}`;
       if (expected === undefined) return ok(`${accepts}, unless it is old.`);
-      return warning(`${accepts}, but Slack's secrets are ${expected}.`, `Is it the app's own? ${whereSecretIs}`);
+      return warning(
+        `${accepts}, but Slack's secrets are ${expected}.`,
+        `Is it the app's own? ${whereSecretIs}`,
+      );
     },
   });
   return { entry, signingSecret };
@@ -258,11 +350,16 @@ export function allowlistCheck({ config, added, stageOption }: AllowlistSource):
     needs: added,
     check(rules) {
       const configured = config.allowlist.length;
-      const idle = hasManyWorkspaces(config) ? rules.filter(({ team }) => team === undefined).length : 0;
+      const idle = hasManyWorkspaces(config)
+        ? rules.filter(({ team }) => team === undefined).length
+        : 0;
       if (idle > 0) {
         const what = `${idle} of ${rules.length} rules that sekisho allow added ${idle === 1 ? "names" : "name"} no workspace and let nobody in, because slack.install lets several install the app.`;
         const list = `${sekisho} allow list${stageOption}`;
-        return warning(what, `Run ${list}, add each of them again with --team, and remove the old ones.`);
+        return warning(
+          what,
+          `Run ${list}, add each of them again with --team, and remove the old ones.`,
+        );
       }
       if (configured + rules.length > 0)
         return ok(

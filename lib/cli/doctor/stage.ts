@@ -9,7 +9,10 @@ import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { type WorkerAnswer, workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
+import {
+  type WorkerAnswer,
+  workerAnswerSchema,
+} from "../../../lambdas/verification/checks/operator-call.ts";
 import { listStoredRules } from "../allow/rule-zone.ts";
 import { callerIdentity, requireVerificationAccount } from "../aws/account.ts";
 import { askWorker, workerTimeoutMs } from "../aws/ask-worker.ts";
@@ -33,9 +36,20 @@ import { allowlistCheck, type Entry, entryChecks, tokenChecks } from "./slack.ts
 /** A healthy worker leaves no more messages than that for long. */
 const manyWaiting = 100;
 
-type StageRequest = { config: Config; named: NamedStage; location: ConfigLocation; signal: AbortSignal };
+type StageRequest = {
+  config: Config;
+  named: NamedStage;
+  location: ConfigLocation;
+  signal: AbortSignal;
+};
 
-export async function createStageGroups({ config, named, location, signal }: StageRequest): Promise<CheckGroup[]> {
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
+export async function createStageGroups({
+  config,
+  named,
+  location,
+  signal,
+}: StageRequest): Promise<CheckGroup[]> {
   const { stageName, stage } = named;
   const { region } = stage.verification;
   const stageOption = ` --stage ${stageName}`;
@@ -51,7 +65,9 @@ export async function createStageGroups({ config, named, location, signal }: Sta
   const stack = need(outputs, "The stack is missing, and names what this check needs.");
   const worker = async () => ({ ...named, config, outputs: await stack(), signal });
   const request = { operator: "check_worker" } as const;
-  const askState = once(async () => askWorker({ ...(await worker()), request, answerSchema: workerAnswerSchema }));
+  const askState = once(async () =>
+    askWorker({ ...(await worker()), request, answerSchema: workerAnswerSchema }),
+  );
   const askDestinations = once(async () => checkInStage(await worker()));
   const timeoutMs = workerTimeoutMs(config);
   const answeringWorker = need(askState, "The deployed worker does not answer.");
@@ -70,10 +86,15 @@ export async function createStageGroups({ config, named, location, signal }: Sta
       mayLackSecret: false,
     };
   });
-  const { entry, signingSecret } = entryChecks({ reference: staged.slack.signingSecret, readSecret, open });
+  const { entry, signingSecret } = entryChecks({
+    reference: staged.slack.signingSecret,
+    readSecret,
+    open,
+  });
   const entryClock = {
     who: "the deployed entry",
-    skewMs: async () => (await askEntry({ url: (await open()).url, challenge: randomUUID(), signal }))?.skewMs,
+    skewMs: async () =>
+      (await askEntry({ url: (await open()).url, challenge: randomUUID(), signal }))?.skewMs,
   };
   const destinations = await outputs().then(
     (known) => stageDestinations({ config, stageName, outputs: known }),
@@ -96,7 +117,8 @@ export async function createStageGroups({ config, named, location, signal }: Sta
             // The check of the live settings reports why they cannot be read.
             const notDeployed = (await effective().catch(() => undefined))?.notDeployed;
             if (notDeployed === undefined) return ok("It is deployed.");
-            if (notDeployed.length === 0) return ok("It is deployed, with the destinations of the file.");
+            if (notDeployed.length === 0)
+              return ok("It is deployed, with the destinations of the file.");
             const what = `The file has other settings than the stage for: ${notDeployed.join(", ")}.`;
             return warning(what, `Run ${deploy} to deploy the file.`);
           },
@@ -132,11 +154,18 @@ export async function createStageGroups({ config, named, location, signal }: Sta
           name: "dead letters",
           needs: stack,
           async check({ deadLettersUrl }) {
-            const { waiting, inFlight } = await readDepth({ queueUrl: deadLettersUrl, region, signal });
+            const { waiting, inFlight } = await readDepth({
+              queueUrl: deadLettersUrl,
+              region,
+              signal,
+            });
             if (waiting + inFlight === 0) return ok("There are none.");
             const remedy = `${sekisho} dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
             const kept = waiting + inFlight;
-            const what = kept === 1 ? "1 message failed too often and is" : `${kept} messages failed too often and are`;
+            const what =
+              kept === 1
+                ? "1 message failed too often and is"
+                : `${kept} messages failed too often and are`;
             return warning(`${what} kept.`, remedy);
           },
         }),
@@ -179,7 +208,9 @@ export async function createStageGroups({ config, named, location, signal }: Sta
         allowlistCheck({
           config,
           added: () =>
-            stack().then(async () => listStoredRules(await openStageZone({ config, stage: stageName, signal }))),
+            stack().then(async () =>
+              listStoredRules(await openStageZone({ config, stage: stageName, signal })),
+            ),
           stageOption,
         }),
       ],
@@ -188,7 +219,12 @@ export async function createStageGroups({ config, named, location, signal }: Sta
       group: "Destinations",
       checks:
         destinations === undefined
-          ? [{ name: "destinations", run: async () => skipped("The stack is missing, and names them.") }]
+          ? [
+              {
+                name: "destinations",
+                run: async () => skipped("The stack is missing, and names them."),
+              },
+            ]
           : [
               ...destinations.deployed.map((name) =>
                 row({
@@ -204,7 +240,10 @@ export async function createStageGroups({ config, named, location, signal }: Sta
                   },
                 }),
               ),
-              ...destinations.missing.map((name) => ({ name, run: async () => skipped("It is not deployed.") })),
+              ...destinations.missing.map((name) => ({
+                name,
+                run: async () => skipped("It is not deployed."),
+              })),
             ],
     },
   ];
@@ -212,14 +251,25 @@ export async function createStageGroups({ config, named, location, signal }: Sta
 
 function toWorkerFinding({ store, queue, liveSettings }: WorkerAnswer, stageName: string) {
   const remedy = `npx cdk deploy --all -c stage=${stageName} restores the role's permissions; then look at the worker's log.`;
-  const unreached = !store.ok ? `its table (${store.error})` : !queue.ok ? `its queue (${queue.error})` : undefined;
-  if (unreached !== undefined) return failed(`The deployed worker cannot reach ${unreached}.`, remedy);
-  if (liveSettings === "unreadable") return failed("The deployed worker cannot read the live settings.", remedy);
+  const unreached = !store.ok
+    ? `its table (${store.error})`
+    : !queue.ok
+      ? `its queue (${queue.error})`
+      : undefined;
+  if (unreached !== undefined)
+    return failed(`The deployed worker cannot reach ${unreached}.`, remedy);
+  if (liveSettings === "unreadable")
+    return failed("The deployed worker cannot read the live settings.", remedy);
   if (liveSettings === "read") {
-    return ok("It answers; it could read its table, the attributes of its queue and the live settings.");
+    return ok(
+      "It answers; it could read its table, the attributes of its queue and the live settings.",
+    );
   }
   const push = `${sekisho} config push --stage ${stageName} replaces them; until then the deployed or last good ones are in effect.`;
-  return failed("The deployed worker refuses the live settings: they do not fit what is deployed.", push);
+  return failed(
+    "The deployed worker refuses the live settings: they do not fit what is deployed.",
+    push,
+  );
 }
 
 type SecretCheck = {
@@ -243,7 +293,10 @@ async function checkSecret({ secret, account, stageName, signal }: SecretCheck) 
     case "present":
       return ok(`${id} (${purpose}) is there.`);
     case "deleted":
-      return failed(`${id} is scheduled for deletion.`, `aws secretsmanager restore-secret --secret-id ${id}`);
+      return failed(
+        `${id} is scheduled for deletion.`,
+        `aws secretsmanager restore-secret --secret-id ${id}`,
+      );
     case "empty":
       return failed(`${id} is there, but holds no value.`, put);
     case "absent":

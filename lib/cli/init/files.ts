@@ -88,7 +88,8 @@ SLACK_BOT_TOKEN=
 const actions = {
   checkout: "actions/checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd # v6.0.2",
   node: "actions/setup-node@53b83947a5a98c8d113130e565377fae1a50d02f # v6.3.0",
-  credentials: "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c # v6.2.3",
+  credentials:
+    "aws-actions/configure-aws-credentials@e6de054238d6b7531b4efff3b6587d9aade6a06c # v6.2.3",
 };
 
 function createWorkflow({ account, region }: InitSettings): string {

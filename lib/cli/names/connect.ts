@@ -10,7 +10,8 @@ export function slackConnectionOf({ at, config: readConfig }: Pick<OpenZone, "at
   return async (): Promise<SlackConnection> => {
     const config = readConfig();
     const token = await ("file" in at ? localToken(config.slack.botToken) : stageToken());
-    if (findExpectedShape({ use: "bot token", value: token }) !== undefined) throw new Error("It is no bot token.");
+    if (findExpectedShape({ use: "bot token", value: token }) !== undefined)
+      throw new Error("It is no bot token.");
     return { token, apiUrl: config.slack.apiUrl };
 
     async function stageToken(): Promise<string> {

@@ -20,7 +20,11 @@ export function namesWantedBy(tasks: readonly Task[]): Required<Wanted> {
 }
 
 /** Each is undefined where Slack gave none. */
-export type TaskNames = { userName: string | undefined; channelName: string | undefined; link: string | undefined };
+export type TaskNames = {
+  userName: string | undefined;
+  channelName: string | undefined;
+  link: string | undefined;
+};
 
 export function namesOf({ task, names }: { task: Task; names: FoundNames }): TaskNames {
   const { message } = task;

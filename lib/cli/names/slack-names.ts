@@ -5,14 +5,23 @@
 import { createRecentEntries } from "../../../lambdas/shared/async/cache.ts";
 import { createDeadline } from "../../../lambdas/shared/async/deadline.ts";
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
-import { isJsonObject, parseUrl, sanitizeLine, truncate } from "../../../lambdas/shared/untrusted-input.ts";
+import {
+  isJsonObject,
+  parseUrl,
+  sanitizeLine,
+  truncate,
+} from "../../../lambdas/shared/untrusted-input.ts";
 import type { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
 
 /** `ts` is that of the thread's first message. */
 export type Thread = { channel: string; ts: string };
 
-export type Wanted = { users?: readonly string[]; channels?: readonly string[]; threads?: readonly Thread[] };
+export type Wanted = {
+  users?: readonly string[];
+  channels?: readonly string[];
+  threads?: readonly Thread[];
+};
 
 /** By id, and the links by `formatThread`. What is not known is absent. */
 export type FoundNames = {
@@ -54,21 +63,37 @@ const pauseMs = 60_000;
 type Lookup = { kind: keyof FoundNames; method: string; key: string; args: Record<string, string> };
 type Entry = { value?: string | undefined; untilMs: number };
 
-export function createSlackNames({ connect, waitMs = 3000, now = Date.now }: NamesOptions): SlackNames {
+export function createSlackNames({
+  connect,
+  waitMs = 3000,
+  now = Date.now,
+}: NamesOptions): SlackNames {
   const entries = createRecentEntries<Entry>({ maxEntries: 5000 });
   /** Until when a method is not called, by method and kind of id. */
   const paused = new Map<string, number>();
   const stop = new AbortController();
 
-  async function look(lookup: Lookup, connection: SlackConnection, signal: AbortSignal): Promise<string | undefined> {
+  async function look(
+    lookup: Lookup,
+    connection: SlackConnection,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { kind, method, key, args } = lookup;
     const entry = entries.use(`${kind} ${key}`, () => ({ untilMs: 0 }));
     if (entry.untilMs > now()) return entry.value;
     const places = ["", method, `${method} ${key.slice(0, 1)}`];
-    if (signal.aborted || places.some((place) => (paused.get(place) ?? 0) > now())) return undefined;
+    if (signal.aborted || places.some((place) => (paused.get(place) ?? 0) > now()))
+      return undefined;
     try {
       const { token, apiUrl } = connection;
-      const answer = await callWebApi({ token: async () => token, apiUrl, method, args, timeoutMs: waitMs, signal });
+      const answer = await callWebApi({
+        token: async () => token,
+        apiUrl,
+        method,
+        args,
+        timeoutMs: waitMs,
+        signal,
+      });
       entry.value = readers[kind](answer);
       entry.untilMs = now() + (entry.value === undefined ? keepNothingMs : keepMs);
       return entry.value;
@@ -87,7 +112,11 @@ export function createSlackNames({ connect, waitMs = 3000, now = Date.now }: Nam
     if (lookups.length === 0) return;
     const connection = await abortable({ promise: connect(), signal });
     const work = async () => {
-      for (let lookup = lookups.shift(); lookup !== undefined && !signal.aborted; lookup = lookups.shift()) {
+      for (
+        let lookup = lookups.shift();
+        lookup !== undefined && !signal.aborted;
+        lookup = lookups.shift()
+      ) {
         const name = await look(lookup, connection, signal);
         if (name !== undefined) found[lookup.kind].set(lookup.key, name);
       }
@@ -113,13 +142,21 @@ type MutableNames = { [Kind in keyof FoundNames]: Map<string, string> };
 /** Each once, and no more than a person reads. */
 function listLookups({ users = [], channels = [], threads = [] }: Wanted): Lookup[] {
   const lookups: Lookup[] = [
-    ...[...new Set(users)].map((key) => ({ kind: "users", method: "users.info", key, args: { user: key } }) as const),
+    ...[...new Set(users)].map(
+      (key) => ({ kind: "users", method: "users.info", key, args: { user: key } }) as const,
+    ),
     ...[...new Set(channels)].map(
-      (key) => ({ kind: "channels", method: "conversations.info", key, args: { channel: key } }) as const,
+      (key) =>
+        ({ kind: "channels", method: "conversations.info", key, args: { channel: key } }) as const,
     ),
     ...[...new Map(threads.map((thread) => [formatThread(thread), thread]))].map(
       ([key, { channel, ts }]) =>
-        ({ kind: "links", method: "chat.getPermalink", key, args: { channel, message_ts: ts } }) as const,
+        ({
+          kind: "links",
+          method: "chat.getPermalink",
+          key,
+          args: { channel, message_ts: ts },
+        }) as const,
     ),
   ];
   return lookups.slice(0, maxPerFind);
@@ -127,7 +164,13 @@ function listLookups({ users = [], channels = [], threads = [] }: Wanted): Looku
 
 /** True if Slack knows nothing by this id, or shows it to nobody with this token. */
 function isUnknown({ slackError }: SlackError): boolean {
-  const names = ["user_not_found", "user_not_visible", "channel_not_found", "not_in_channel", "message_not_found"];
+  const names = [
+    "user_not_found",
+    "user_not_visible",
+    "channel_not_found",
+    "not_in_channel",
+    "message_not_found",
+  ];
   return slackError !== undefined && names.includes(slackError);
 }
 
@@ -135,7 +178,10 @@ function isUnknown({ slackError }: SlackError): boolean {
  * What to pause after an error. A missing scope concerns one kind of id, as public and private channels have scopes of their own. A refused
  * token and a connection that fails concern every call.
  */
-function placeOf({ slackError, kind }: SlackError, [all = "", method = "", ofKind = ""]: readonly string[]): string {
+function placeOf(
+  { slackError, kind }: SlackError,
+  [all = "", method = "", ofKind = ""]: readonly string[],
+): string {
   if (slackError === "missing_scope") return ofKind;
   return kind === "gone" || kind === "unavailable" ? all : method;
 }

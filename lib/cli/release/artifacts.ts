@@ -4,23 +4,46 @@ import { gzipSync } from "node:zlib";
 import { contractVersion } from "../../../contracts/version.ts";
 import { configDirectory, loadExecutionConfig } from "../../../lambdas/shared/config/load.ts";
 import { bundleNames } from "../../cdk/bundle/entry.ts";
-import { bundleContents, formatBill, type Installed, projectContents, toKebabCase } from "./bills.ts";
+import {
+  bundleContents,
+  formatBill,
+  type Installed,
+  projectContents,
+  toKebabCase,
+} from "./bills.ts";
 import { releaseNotes, type Section } from "./changelog.ts";
 import { createGitArchive, readHead } from "./git.ts";
 import { createTar } from "./tar.ts";
 
-type Release = { directory: string; version: string; sections: readonly Section[]; installed: Installed };
+type Release = {
+  directory: string;
+  version: string;
+  sections: readonly Section[];
+  installed: Installed;
+};
 
 /** Returns the files by name, sorted by name. */
-export function makeArtifacts({ directory, version, sections, installed }: Release): ReadonlyMap<string, Uint8Array> {
+export function makeArtifacts({
+  directory,
+  version,
+  sections,
+  installed,
+}: Release): ReadonlyMap<string, Uint8Array> {
   const { revision, at } = readHead(directory);
   const prefix = `sekisho-${version}`;
-  const contract = createGitArchive({ directory, prefix, path: `contracts/released/${contractVersion}` });
+  const contract = createGitArchive({
+    directory,
+    prefix,
+    path: `contracts/released/${contractVersion}`,
+  });
   const files = new Map<string, Uint8Array>([
     [`${prefix}.tar.gz`, compress(createGitArchive({ directory, prefix }))],
     [`sekisho-contract-${contractVersion}.tar.gz`, compress(contract)],
     ["release-notes.md", encode(releaseNotes({ sections, version }))],
-    [`${prefix}.cdx.json`, encode(formatBill({ installed, contents: projectContents(installed), at }))],
+    [
+      `${prefix}.cdx.json`,
+      encode(formatBill({ installed, contents: projectContents(installed), at })),
+    ],
   ]);
   const location = { directory };
   const config = loadExecutionConfig(location);
@@ -33,13 +56,20 @@ export function makeArtifacts({ directory, version, sections, installed }: Relea
       configDirectory: configDirectory(location),
     });
     const made = [...contents.bundle.files];
-    files.set(`sekisho-${name}-${version}.cdx.json`, encode(formatBill({ installed, contents, at })));
+    files.set(
+      `sekisho-${name}-${version}.cdx.json`,
+      encode(formatBill({ installed, contents, at })),
+    );
     if (bundleName === "container") {
       const folder = `sekisho-execution-${version}`;
       const inFolder = new Map(made.map(([file, content]) => [`${folder}/${file}`, content]));
       files.set(`${folder}.tar.gz`, compress(createTar({ files: inFolder, at: new Date(at) })));
     }
-    const hashed = made.map(([file, content]) => ({ name: file, bytes: content.byteLength, sha256: sha256(content) }));
+    const hashed = made.map(([file, content]) => ({
+      name: file,
+      bytes: content.byteLength,
+      sha256: sha256(content),
+    }));
     return { name, files: hashed };
   });
   // The versions that the bytes depend on, beside the commit.

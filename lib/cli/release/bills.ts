@@ -13,7 +13,12 @@ const componentSchema = z.looseObject({
   name: z.string(),
   version: z.string(),
   licenses: z
-    .array(z.object({ license: z.object({ id: z.string() }).optional(), expression: z.string().optional() }))
+    .array(
+      z.object({
+        license: z.object({ id: z.string() }).optional(),
+        expression: z.string().optional(),
+      }),
+    )
     .optional(),
   properties: z.array(z.object({ name: z.string(), value: z.string() })).default([]),
 });
@@ -39,7 +44,12 @@ export type Installed = z.infer<typeof lockSchema> & { bill: Bill };
 
 /** Reads the lock file alone, so the bill does not depend on what is installed. */
 export function readInstalled(directory: string): Installed {
-  const args = ["sbom", "--sbom-format=cyclonedx", "--sbom-type=application", "--package-lock-only"];
+  const args = [
+    "sbom",
+    "--sbom-format=cyclonedx",
+    "--sbom-type=application",
+    "--package-lock-only",
+  ];
   const json = execFileSync("npm", [...args, "--no-update-notifier"], {
     cwd: directory,
     encoding: "utf8",
@@ -49,7 +59,9 @@ export function readInstalled(directory: string): Installed {
     // npm is a batch file there.
     shell: process.platform === "win32",
   });
-  const lock = lockSchema.parse(JSON.parse(readFileSync(join(directory, "package-lock.json"), "utf8")));
+  const lock = lockSchema.parse(
+    JSON.parse(readFileSync(join(directory, "package-lock.json"), "utf8")),
+  );
   return { ...lock, bill: billSchema.parse(JSON.parse(json)) };
 }
 
@@ -66,14 +78,21 @@ export function projectContents({ name }: Installed): Contents {
 type Source = { installed: Installed; name: BundleName; config: Config; configDirectory: string };
 
 /** Builds the bundle. `config` decides which agent is in it. */
-export function bundleContents({ installed, name, config, configDirectory }: Source): Contents & { bundle: Bundle } {
+export function bundleContents({
+  installed,
+  name,
+  config,
+  configDirectory,
+}: Source): Contents & { bundle: Bundle } {
   const made = bundle({ name, config, configDirectory });
   const references = bundledPackages(made.metafile).map((path) => {
     const { version } = installed.packages[path] ?? {};
-    if (version === undefined) throw new Error(`The bundle ${name} holds ${path}, which is not in package-lock.json.`);
+    if (version === undefined)
+      throw new Error(`The bundle ${name} holds ${path}, which is not in package-lock.json.`);
     return `${path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)}@${version}`;
   });
-  const holds = (component: Bill["components"][number]) => references.includes(component["bom-ref"]);
+  const holds = (component: Bill["components"][number]) =>
+    references.includes(component["bom-ref"]);
   return { name: `${installed.name}-${toKebabCase(name)}`, holds, bundle: made };
 }
 
@@ -84,24 +103,46 @@ type BillSource = { installed: Installed; contents: Contents; at: string | undef
  * time, as RFC 3339 writes it. Throws where a package has no license, or one that is not on the list.
  */
 export function formatBill({ installed, contents: { name, holds }, at }: BillSource): string {
-  const { serialNumber: _random, metadata, components: all, dependencies, ...head } = installed.bill;
+  const {
+    serialNumber: _random,
+    metadata,
+    components: all,
+    dependencies,
+    ...head
+  } = installed.bill;
   const components = all.filter(holds);
   const problems = licenseProblems(components);
   if (problems.length > 0) throw new Error(problems.join("\n"));
-  const references = new Set([String(metadata.component["bom-ref"]), ...components.map((one) => one["bom-ref"])]);
+  const references = new Set([
+    String(metadata.component["bom-ref"]),
+    ...components.map((one) => one["bom-ref"]),
+  ]);
   const bill = {
     ...head,
-    metadata: { ...(at !== undefined && { timestamp: at }), component: { ...metadata.component, name } },
+    metadata: {
+      ...(at !== undefined && { timestamp: at }),
+      component: { ...metadata.component, name },
+    },
     components,
     dependencies: dependencies
       .filter(({ ref }) => references.has(ref))
-      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((other) => references.has(other)) })),
+      .map(({ ref, dependsOn }) => ({
+        ref,
+        dependsOn: dependsOn.filter((other) => references.has(other)),
+      })),
   };
   return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
 /** By their SPDX names; `docs/reference/dependencies.md` lists the same. All allow use, change and distribution, also within closed software. */
-export const allowedLicenses: readonly string[] = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT"];
+export const allowedLicenses: readonly string[] = [
+  "0BSD",
+  "Apache-2.0",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "ISC",
+  "MIT",
+];
 
 /** An expression such as `MIT OR GPL-3.0-only` is not on the list: a person reads it, and adds it where one side of it is. */
 export function licenseProblems(components: Bill["components"]): string[] {

@@ -12,13 +12,18 @@ type Contracts = { released: ContractFiles; current: ContractFiles };
 
 type OpenRpcFile = {
   methods: readonly { name: string; paramStructure?: string }[];
-  components: { errors: Readonly<Record<string, { code: number; data?: { retryable?: boolean } }>> };
+  components: {
+    errors: Readonly<Record<string, { code: number; data?: { retryable?: boolean } }>>;
+  };
 };
 
 /** One line for each break: the schema, the path in the value, and what changed. */
 export function breakingChanges({ released, current }: Contracts): string[] {
-  const [before, now] = [released, current].map((files) => files.get("openrpc.json") as OpenRpcFile);
-  if (before === undefined || now === undefined) throw new Error("The contract has no openrpc.json.");
+  const [before, now] = [released, current].map(
+    (files) => files.get("openrpc.json") as OpenRpcFile,
+  );
+  if (before === undefined || now === undefined)
+    throw new Error("The contract has no openrpc.json.");
   const isThere = ({ name, paramStructure }: OpenRpcFile["methods"][number]) =>
     now.methods.some((method) => method.name === name && method.paramStructure === paramStructure);
   const gone = before.methods.filter((method) => !isThere(method)).map(({ name }) => name);
@@ -30,7 +35,12 @@ export function breakingChanges({ released, current }: Contracts): string[] {
       if (name === undefined || gone.some((method) => name.startsWith(`${method}.`))) return [];
       if (!current.has(file)) return [`${name}: the schema is gone`];
       const mayWiden = name === "request" || name.endsWith(".params");
-      return changedKeywords({ before: normalize(schema), now: normalize(current.get(file)), path: name, mayWiden });
+      return changedKeywords({
+        before: normalize(schema),
+        now: normalize(current.get(file)),
+        path: name,
+        mayWiden,
+      });
     }),
   ];
 }
@@ -39,16 +49,24 @@ export function breakingChanges({ released, current }: Contracts): string[] {
  * A decoder reads `data.reason` first and the number second. It takes an unknown reason with an unknown number for `internal`, which is
  * safe. With the number of a known reason it would take it for that one.
  */
-function changedErrors({ before, now }: Record<"before" | "now", OpenRpcFile["components"]["errors"]>): string[] {
+function changedErrors({
+  before,
+  now,
+}: Record<"before" | "now", OpenRpcFile["components"]["errors"]>): string[] {
   const ofOld = Object.entries(before).flatMap(([reason, { code, data }]) => {
     const same = now[reason];
     if (same === undefined) return [`error ${reason}: the reason is gone`];
     if (same.code !== code) return [`error ${reason}: code is ${same.code}, and was ${code}`];
-    return same.data?.retryable === data?.retryable ? [] : [`error ${reason}: retryable has changed`];
+    return same.data?.retryable === data?.retryable
+      ? []
+      : [`error ${reason}: retryable has changed`];
   });
   const ofNew = Object.entries(now).flatMap(([reason, { code }]) => {
-    const [taken] = reason in before ? [] : Object.keys(before).filter((other) => before[other]?.code === code);
-    return taken === undefined ? [] : [`error ${reason}: an old client reads its code ${code} as ${taken}`];
+    const [taken] =
+      reason in before ? [] : Object.keys(before).filter((other) => before[other]?.code === code);
+    return taken === undefined
+      ? []
+      : [`error ${reason}: an old client reads its code ${code} as ${taken}`];
   });
   return [...ofOld, ...ofNew];
 }
@@ -77,11 +95,22 @@ export function normalize(json: unknown): Schema {
     if (keyword === "type") return [["type", [value].flat()]];
     if (keyword === "properties") {
       return [
-        [keyword, Object.fromEntries(Object.entries(Object(value)).map(([name, one]) => [name, normalize(one)]))],
+        [
+          keyword,
+          Object.fromEntries(
+            Object.entries(Object(value)).map(([name, one]) => [name, normalize(one)]),
+          ),
+        ],
       ];
     }
-    if (keyword === "anyOf" || keyword === "oneOf") return [[keyword, (value as unknown[]).map(normalize)]];
-    return [[keyword, keyword === "items" || keyword === "additionalProperties" ? normalize(value) : value]];
+    if (keyword === "anyOf" || keyword === "oneOf")
+      return [[keyword, (value as unknown[]).map(normalize)]];
+    return [
+      [
+        keyword,
+        keyword === "items" || keyword === "additionalProperties" ? normalize(value) : value,
+      ],
+    ];
   });
   return Object.fromEntries(entries);
 }
@@ -99,15 +128,24 @@ function changedKeywords(pair: Pair): string[] {
         const { required: was = [] } = before;
         const { required: is = [] } = now;
         return [
-          ...is.filter((name) => !was.includes(name)).map((name) => `${path}/${name}: is required now`),
+          ...is
+            .filter((name) => !was.includes(name))
+            .map((name) => `${path}/${name}: is required now`),
           ...(mayWiden
             ? []
-            : was.filter((name) => !is.includes(name)).map((name) => `${path}/${name}: may be absent now`)),
+            : was
+                .filter((name) => !is.includes(name))
+                .map((name) => `${path}/${name}: may be absent now`)),
         ];
       }
       case "items":
       case "additionalProperties":
-        return changedKeywords({ ...pair, before: before[keyword] ?? {}, now: now[keyword] ?? {}, path: `${path}/*` });
+        return changedKeywords({
+          ...pair,
+          before: before[keyword] ?? {},
+          now: now[keyword] ?? {},
+          path: `${path}/*`,
+        });
       case "anyOf":
       case "oneOf":
         return changedVariants(pair, keyword);
@@ -132,21 +170,29 @@ function changedFields({ before, now, path, mayWiden }: Pair): string[] {
 }
 
 /** Variants are compared by their order. Only `anyOf` may get a new one, because two variants of `oneOf` may not overlap. */
-function changedVariants({ before, now, path, mayWiden }: Pair, keyword: "anyOf" | "oneOf"): string[] {
+function changedVariants(
+  { before, now, path, mayWiden }: Pair,
+  keyword: "anyOf" | "oneOf",
+): string[] {
   const [was, is] = [before[keyword], now[keyword]];
   if (is === undefined && mayWiden) return [];
-  if (was === undefined || is === undefined) return [`${path}: ${keyword} is ${is ? "new" : "gone"}`];
+  if (was === undefined || is === undefined)
+    return [`${path}: ${keyword} is ${is ? "new" : "gone"}`];
   const isMore = is.length > was.length && mayWiden && keyword === "anyOf";
   if (is.length !== was.length && !isMore)
     return [`${path}: ${keyword} has ${is.length} variants, and had ${was.length}`];
-  return was.flatMap((variant, at) => changedKeywords({ before: variant, now: is[at] ?? {}, path, mayWiden }));
+  return was.flatMap((variant, at) =>
+    changedKeywords({ before: variant, now: is[at] ?? {}, path, mayWiden }),
+  );
 }
 
 function isWider({ keyword, was, is }: { keyword: string; was: unknown; is: unknown }): boolean {
   if (was === undefined || is === undefined) return is === undefined;
   if ((keyword === "type" || keyword === "enum") && Array.isArray(was) && Array.isArray(is)) {
     const isTaken = (value: unknown) => is.some((one) => isDeepStrictEqual(one, value));
-    return was.every((value) => isTaken(value) || (keyword === "type" && value === "integer" && isTaken("number")));
+    return was.every(
+      (value) => isTaken(value) || (keyword === "type" && value === "integer" && isTaken("number")),
+    );
   }
   if (!/^m(in|ax)/.test(keyword)) return false;
   return keyword.startsWith("min") ? Number(is) <= Number(was) : Number(is) >= Number(was);

@@ -17,14 +17,17 @@ export function readSections(changelog: string): Section[] {
   const [, ...parts] = changelog.split(/^(?=## )/m);
   return parts.map((part) => {
     const [heading = "", ...lines] = part.split("\n");
-    const [, title = heading, date] = /^## \[([^\]]+)\](?: - (\d{4}-\d\d-\d\d))?$/.exec(heading) ?? [];
+    const [, title = heading, date] =
+      /^## \[([^\]]+)\](?: - (\d{4}-\d\d-\d\d))?$/.exec(heading) ?? [];
     return { title, date, text: lines.join("\n").trim() };
   });
 }
 
 export function changelogProblems(sections: readonly Section[]): string[] {
   const problems = sections.flatMap((section) => problemsOf(section));
-  const versions = sections.map(({ title }) => title).filter((title) => parseVersion(title) !== undefined);
+  const versions = sections
+    .map(({ title }) => title)
+    .filter((title) => parseVersion(title) !== undefined);
   if (sections.some(({ title }, index) => title === unreleased && index > 0))
     problems.push(`[${unreleased}] is not the first section`);
   const isSorted = versions.every(
@@ -44,7 +47,8 @@ function problemsOf({ title, date, text }: Section): string[] {
     (heading) => `[${title}] has a part "${heading}", which is not one of ${kinds.join(", ")}`,
   );
   if (title === unreleased) return ofKinds;
-  if (parseVersion(title) === undefined) return [`"${title}" is neither [${unreleased}] nor a version in brackets`];
+  if (parseVersion(title) === undefined)
+    return [`"${title}" is neither [${unreleased}] nor a version in brackets`];
   const isDate = date !== undefined && new Date(`${date}T00:00:00Z`).toJSON()?.startsWith(date);
   return [
     ...ofKinds,
@@ -54,12 +58,20 @@ function problemsOf({ title, date, text }: Section): string[] {
 }
 
 /** Lists why this changelog keeps `version` from being released. */
-export function releaseProblems({ sections, version }: { sections: readonly Section[]; version: string }): string[] {
+export function releaseProblems({
+  sections,
+  version,
+}: {
+  sections: readonly Section[];
+  version: string;
+}): string[] {
   const waiting = sections.find(({ title }) => title === unreleased);
   const [top] = sections.filter((section) => section !== waiting);
   if (top?.title !== version) {
     const remedy = `Write "## [${version}] - DATE" above what is new in it`;
-    return [`CHANGELOG.md: the newest version is ${top?.title ?? "none"}, but package.json has ${version}. ${remedy}.`];
+    return [
+      `CHANGELOG.md: the newest version is ${top?.title ?? "none"}, but package.json has ${version}. ${remedy}.`,
+    ];
   }
   if (waiting === undefined || waiting.text === "") return [];
   return [
@@ -68,7 +80,13 @@ export function releaseProblems({ sections, version }: { sections: readonly Sect
 }
 
 /** The text that is published with a version. Its links start at the repository's root. */
-export function releaseNotes({ sections, version }: { sections: readonly Section[]; version: string }): string {
+export function releaseNotes({
+  sections,
+  version,
+}: {
+  sections: readonly Section[];
+  version: string;
+}): string {
   const section = sections.find(({ title }) => title === version);
   if (section === undefined) throw new Error(`CHANGELOG.md has no section [${version}].`);
   return `# Sekisho ${version}\n\n${section.date ?? ""}\n\n${section.text}\n`;

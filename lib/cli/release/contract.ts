@@ -13,25 +13,38 @@ export function freezeContract(directory: string): { done: string } | { problems
   if (existsSync(join(directory, name))) {
     return { problems: [`${name} exists already, and a released contract never changes.`] };
   }
-  const problems = [...generatedProblems(directory), ...checkContract({ directory, version: contractVersion })];
+  const problems = [
+    ...generatedProblems(directory),
+    ...checkContract({ directory, version: contractVersion }),
+  ];
   if (problems.length > 0) return { problems };
   cpSync(join(directory, "contracts/generated"), join(directory, name), { recursive: true });
   return { done: `Wrote ${name}. Commit it.` };
 }
 
 export function generatedProblems(directory: string): string[] {
-  const wanted = new Map([...generatedFiles()].map(([path, text]) => [`contracts/generated/${path}`, text]));
+  const wanted = new Map(
+    [...generatedFiles()].map(([path, text]) => [`contracts/generated/${path}`, text]),
+  );
   wanted.set(schemaFileName, configJsonSchema());
   const readText = (path: string) =>
     existsSync(join(directory, path)) ? readFileSync(join(directory, path), "utf8") : "";
   const stale = [...wanted].filter(([path, text]) => readText(path) !== text).map(([path]) => path);
   const present = [...readTexts(join(directory, "contracts/generated")).keys()];
-  const surplus = present.map((path) => `contracts/generated/${path}`).filter((path) => !wanted.has(path));
+  const surplus = present
+    .map((path) => `contracts/generated/${path}`)
+    .filter((path) => !wanted.has(path));
   return [...stale, ...surplus].map((path) => `${path} is stale: run npm run contracts.`);
 }
 
 /** `version` is that of `contracts/version.ts`. */
-export function checkContract({ directory, version }: { directory: string; version: string }): string[] {
+export function checkContract({
+  directory,
+  version,
+}: {
+  directory: string;
+  version: string;
+}): string[] {
   const folder = join(directory, "contracts/released");
   const last = releasedVersions(folder).at(-1);
   if (last === undefined) return ["contracts/released holds no released version."];
@@ -59,10 +72,13 @@ export function versionProblems({ version, current, released, isSame }: VersionC
   if (now === undefined || last === undefined)
     return [`contracts/version.ts: "${version}" is not a version such as 1.2.3`];
   if (compareVersions(version, released.version) < 0) {
-    return [`contracts/version.ts: ${version} is older than ${released.version}, which was released`];
+    return [
+      `contracts/version.ts: ${version} is older than ${released.version}, which was released`,
+    ];
   }
   if (isSame) return [];
-  const breaks = now.major > last.major ? [] : breakingChanges({ released: released.files, current });
+  const breaks =
+    now.major > last.major ? [] : breakingChanges({ released: released.files, current });
   if (breaks.length > 0) {
     const remedy = `Keep the contract compatible, or set contractVersion in contracts/version.ts to ${last.major + 1}.0.0`;
     return [`${remedy}: it breaks ${released.version}`, ...breaks];
@@ -75,7 +91,9 @@ export function versionProblems({ version, current, released, isSame }: VersionC
 /** The texts of all files below the folder, by path with forward slashes. */
 export function readTexts(folder: string): ReadonlyMap<string, string> {
   const paths = globSync("**/*.json", { cwd: folder }).sort();
-  return new Map(paths.map((path) => [path.replaceAll("\\", "/"), readFileSync(join(folder, path), "utf8")]));
+  return new Map(
+    paths.map((path) => [path.replaceAll("\\", "/"), readFileSync(join(folder, path), "utf8")]),
+  );
 }
 
 export function parseTexts(texts: ReadonlyMap<string, string>): ContractFiles {

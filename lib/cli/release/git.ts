@@ -12,7 +12,10 @@ function git(directory: string, args: readonly string[]): Buffer {
 
 /** `at` is the commit's time: RFC 3339, in UTC, to the second. */
 export function readHead(directory: string): { revision: string; at: string } {
-  const [revision = "", seconds = ""] = git(directory, ["log", "-1", "--format=%H %ct"]).toString().trim().split(" ");
+  const [revision = "", seconds = ""] = git(directory, ["log", "-1", "--format=%H %ct"])
+    .toString()
+    .trim()
+    .split(" ");
   return { revision, at: new Date(Number(seconds) * 1000).toISOString().replace(".000Z", "Z") };
 }
 

@@ -30,20 +30,33 @@ const copied = [
     "cdk.json",
     "sekisho.config.schema.json",
   ],
-  ...["contracts/generated", "lib/cdk/measured-calls.json", "lib/local/web", "lib/local/page/client"],
+  ...[
+    "contracts/generated",
+    "lib/cdk/measured-calls.json",
+    "lib/local/web",
+    "lib/local/page/client",
+  ],
   "lib/local/console/page",
 ];
 
 /** Needed by `./cdk` alone, or by an agent file of one's own in a deployed zone. Whoever uses them has them in a version of their own. */
-const optionalPeers = { "aws-cdk-lib": "^2.276.0", constructs: "^10.8.1", esbuild: ">=0.25.0" } as const;
+const optionalPeers = {
+  "aws-cdk-lib": "^2.276.0",
+  constructs: "^10.8.1",
+  esbuild: ">=0.25.0",
+} as const;
 
 /** Writes the package into `folder`, which must be empty or missing. */
 export function writePackage(folder: string): void {
-  if (existsSync(folder) && readdirSync(folder).length > 0) throw new UsageError(`${folder} is not empty.`);
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new UsageError(`${folder} is not empty.`);
   mkdirSync(folder, { recursive: true });
   compile(folder);
   for (const path of copied) {
-    cpSync(join(root, path), join(folder, path), { recursive: true, filter: (name) => !name.endsWith(".ts") });
+    cpSync(join(root, path), join(folder, path), {
+      recursive: true,
+      filter: (name) => !name.endsWith(".ts"),
+    });
   }
   cpSync(join(root, "examples"), join(folder, "examples"), {
     recursive: true,
@@ -67,12 +80,17 @@ function compile(folder: string): void {
     if (!path.endsWith(".d.ts")) continue;
     // The compiler rewrites the extensions of imports in code only.
     const file = join(folder, path);
-    writeFileSync(file, readFileSync(file, "utf8").replace(/(["'])(\.{1,2}\/[^"']+)\.ts\1/g, "$1$2.js$1"));
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8").replace(/(["'])(\.{1,2}\/[^"']+)\.ts\1/g, "$1$2.js$1"),
+    );
   }
 }
 
 function manifest() {
-  const { version, description, engines, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { version, description, engines, dependencies } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
   const paths = Object.entries(entries).map(([name, path]) => {
     return [`./${name}`, { types: `./${path}.d.ts`, default: `./${path}.js` }] as const;
   });
@@ -93,7 +111,9 @@ function manifest() {
     },
     dependencies,
     peerDependencies: optionalPeers,
-    peerDependenciesMeta: Object.fromEntries(Object.keys(optionalPeers).map((name) => [name, { optional: true }])),
+    peerDependenciesMeta: Object.fromEntries(
+      Object.keys(optionalPeers).map((name) => [name, { optional: true }]),
+    ),
   };
 }
 
@@ -105,7 +125,9 @@ function main(args: string[]): number {
   const [folder, ...more] = args;
   if (folder === undefined || more.length > 0) throw new UsageError("Give one FOLDER.");
   writePackage(resolve(folder));
-  process.stdout.write(`${folder} holds ${packageName}. Nothing is published. Pack it with npm pack ${folder}\n`);
+  process.stdout.write(
+    `${folder} holds ${packageName}. Nothing is published. Pack it with npm pack ${folder}\n`,
+  );
   return 0;
 }
 

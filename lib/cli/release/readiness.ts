@@ -8,17 +8,26 @@ import { changelogProblems, readSections, releaseProblems, type Section } from "
 import { checkContract, generatedProblems } from "./contract.ts";
 import { changedPaths } from "./git.ts";
 
-export type Readiness = { version: string; sections: readonly Section[]; installed: Installed; problems: string[] };
+export type Readiness = {
+  version: string;
+  sections: readonly Section[];
+  installed: Installed;
+  problems: string[];
+};
 
 export function checkReadiness(directory: string): Readiness {
-  const { version } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as { version: string };
+  const { version } = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
+    version: string;
+  };
   const sections = readSections(readFileSync(join(directory, "CHANGELOG.md"), "utf8"));
   const installed = readInstalled(directory);
   const isLocked = installed.version === version;
   const released = `contracts/released/${contractVersion}`;
   const problems = [
     ...uncommittedProblems(directory),
-    ...(isLocked ? [] : [`package-lock.json has ${installed.version}, package.json ${version}: run npm install.`]),
+    ...(isLocked
+      ? []
+      : [`package-lock.json has ${installed.version}, package.json ${version}: run npm install.`]),
     ...(codeVersion === version
       ? []
       : [`lambdas/shared/version.ts has ${codeVersion}, package.json ${version}: change it.`]),

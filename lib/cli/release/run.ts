@@ -46,7 +46,8 @@ function main(args: string[]): number {
   if (problems.length > 0) {
     return refuse([`${version} cannot be released yet:`, ...problems.map((one) => `  - ${one}`)]);
   }
-  if (folder === undefined) return print(`${version} can be released: npm run release -- --out DIR`);
+  if (folder === undefined)
+    return print(`${version} can be released: npm run release -- --out DIR`);
   const artifacts = makeArtifacts({ directory, version, sections, installed });
   mkdirSync(folder, { recursive: true });
   for (const [name, content] of artifacts) {

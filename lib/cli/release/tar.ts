@@ -3,7 +3,13 @@
 const blockBytes = 512;
 
 /** `files` are named by their paths in the archive, in at most 100 characters of ASCII. Each file gets the time `at`. */
-export function createTar({ files, at }: { files: ReadonlyMap<string, Uint8Array>; at: Date }): Buffer {
+export function createTar({
+  files,
+  at,
+}: {
+  files: ReadonlyMap<string, Uint8Array>;
+  at: Date;
+}): Buffer {
   const parts = [...files].flatMap(([name, content]) => [
     headerOf({ name, bytes: content.byteLength, at }),
     content,
@@ -14,7 +20,8 @@ export function createTar({ files, at }: { files: ReadonlyMap<string, Uint8Array
 }
 
 function headerOf({ name, bytes, at }: { name: string; bytes: number; at: Date }): Buffer {
-  if (!/^[\x20-\x7e]{1,100}$/.test(name)) throw new Error(`${name} does not fit into the archive's header.`);
+  if (!/^[\x20-\x7e]{1,100}$/.test(name))
+    throw new Error(`${name} does not fit into the archive's header.`);
   const header = Buffer.alloc(blockBytes);
   const octal = (value: number, digits: number) => `${value.toString(8).padStart(digits, "0")}\0`;
   header.write(name, 0);

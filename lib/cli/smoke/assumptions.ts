@@ -42,9 +42,14 @@ const unobservable: readonly (readonly [point: string, assumed: string, why: str
     "A stage's runtime is called with SigV4.",
   ],
   ["durable functions in the region", "not needed", "Sekisho uses none."],
-  ["prices", "as sekisho cost has them", `Cost Explorer shows them a day later: compare it with ${sekisho} cost.`],
+  [
+    "prices",
+    "as sekisho cost has them",
+    `Cost Explorer shows them a day later: compare it with ${sekisho} cost.`,
+  ],
 ];
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 function assumptions({ wakes }: SmokeFacts): Assumption[] {
   return [
     {
@@ -53,7 +58,11 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
       observe: ofAgentCore((facts) => {
         const count = countPolled(facts);
         const todo = "Look at doctor's destinations; choose another region, or the kind lambda.";
-        return seen(`${count} tasks were accepted by the runtime (${facts.region})`, count === 0, todo);
+        return seen(
+          `${count} tasks were accepted by the runtime (${facts.region})`,
+          count === 0,
+          todo,
+        );
       }),
     },
     {
@@ -61,10 +70,17 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
       assumed: `RecursiveLoop: Allow lets a task wake itself more than ${wakes} times`,
       observe({ stories, verification }) {
         const polls = stories.find(({ story }) => story === "wakes")?.polls ?? 0;
-        const drops = verification.metrics.filter(({ metric }) => metric.name === "RecursiveInvocationsDropped");
+        const drops = verification.metrics.filter(
+          ({ metric }) => metric.name === "RecursiveInvocationsDropped",
+        );
         const dropped = drops.reduce((total, { sum = 0 }) => total + sum, 0);
-        const todo = "Look at the alarms LoopStopped, and at RecursiveLoop of the worker's function.";
-        return seen(`${polls} wake-ups, ${dropped} invocations dropped`, polls <= wakes || dropped > 0, todo);
+        const todo =
+          "Look at the alarms LoopStopped, and at RecursiveLoop of the worker's function.";
+        return seen(
+          `${polls} wake-ups, ${dropped} invocations dropped`,
+          polls <= wakes || dropped > 0,
+          todo,
+        );
       },
     },
     {
@@ -77,7 +93,9 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
       assumed: "polls and a cancel are answered while the agent runs",
       observe: ofAgentCore(({ stories, execution, verification }) => {
         const zones = "skipped" in execution ? [verification] : [verification, execution];
-        const errors = zones.flatMap((zone) => zone.errors.flatMap(({ lines }) => [...lines.keys()]));
+        const errors = zones.flatMap((zone) =>
+          zone.errors.flatMap(({ lines }) => [...lines.keys()]),
+        );
         const canceled = stories.find(({ story }) => story === "cancel")?.ok === true;
         const polls = stories.reduce((sum, story) => sum + story.polls, 0);
         return seen(
@@ -89,10 +107,12 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
     },
     {
       point: "an AgentCore session while its agent works",
-      assumed: "HealthyBusy with time_of_last_update, and polls, keep it alive beyond the stage's idleSeconds",
+      assumed:
+        "HealthyBusy with time_of_last_update, and polls, keep it alive beyond the stage's idleSeconds",
       observe: ofAgentCore(({ stories }) => {
         const long = stories.find(({ story }) => story === "long");
-        const todo = "Look at the sessions of that task in the runtime's log group, and at the answers of GET /ping.";
+        const todo =
+          "Look at the sessions of that task in the runtime's log group, and at the answers of GET /ping.";
         return seen(`the long task ${long?.what ?? "did not run"}`, long?.ok !== true, todo);
       }),
     },
@@ -103,7 +123,11 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
         if (facts.kind === "external") return notShown("It deploys no Execution zone.");
         const count = countPolled(facts);
         const what = `${count} of ${facts.stories.length} tasks were accepted by the stage's own Execution zone`;
-        return seen(what, count === 0, `${sekisho} destinations check says whether the role is refused.`);
+        return seen(
+          what,
+          count === 0,
+          `${sekisho} destinations check says whether the role is refused.`,
+        );
       },
     },
     {
@@ -111,25 +135,37 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
       assumed: "none",
       observe({ verification: { alarms } }) {
         const what = `the stack is there, with ${alarms.length} alarms; CloudFormation's events show earlier failures`;
-        return seen(what, alarms.length === 0, "Look at the events of the stack in CloudFormation.");
+        return seen(
+          what,
+          alarms.length === 0,
+          "Look at the events of the stack in CloudFormation.",
+        );
       },
     },
     {
       point: "Lambda's concurrency in the Verification account",
       assumed: `at least ${minConcurrency}`,
       observe({ lambdaConcurrency: allowed }) {
-        if (allowed === undefined) return notShown("The credentials lack lambda:GetAccountSettings.");
-        const todo = allowed <= minConcurrency ? "Ask for more in Service Quotas before people use the stage." : "";
+        if (allowed === undefined)
+          return notShown("The credentials lack lambda:GetAccountSettings.");
+        const todo =
+          allowed <= minConcurrency
+            ? "Ask for more in Service Quotas before people use the stage."
+            : "";
         return { observed: String(allowed), differs: allowed < minConcurrency, todo };
       },
     },
-    ...unobservable.map(([point, assumed, why]): Assumption => ({ point, assumed, observe: () => notShown(why) })),
+    ...unobservable.map(
+      ([point, assumed, why]): Assumption => ({ point, assumed, observe: () => notShown(why) }),
+    ),
   ];
 }
 
 function ofAgentCore(observe: Assumption["observe"]): Assumption["observe"] {
   return (facts) =>
-    facts.kind === "agentcore" ? observe(facts) : notShown(`Its Execution zone is of kind ${facts.kind}.`);
+    facts.kind === "agentcore"
+      ? observe(facts)
+      : notShown(`Its Execution zone is of kind ${facts.kind}.`);
 }
 
 function countPolled({ stories }: SmokeFacts): number {
@@ -140,9 +176,12 @@ function observeRuntimeMetrics({ execution, verification }: SmokeFacts): Observa
   if ("skipped" in execution) return notShown(execution.skipped);
   const zones = [execution, verification];
   const watched = execution.metrics.filter(({ metric }) => isOfAgentCore(metric));
-  const silent = watched.filter(({ metric }) => !hasData(metric, zones)).map(({ metric }) => metricText(metric));
+  const silent = watched
+    .filter(({ metric }) => !hasData(metric, zones))
+    .map(({ metric }) => metricText(metric));
   if (watched.length === 0 || silent.length > 0) {
-    const todo = "aws cloudwatch list-metrics shows under which names there is data; let the alarms watch those.";
+    const todo =
+      "aws cloudwatch list-metrics shows under which names there is data; let the alarms watch those.";
     return seen(`no data under: ${silent.join("; ") || "no alarm watches any"}`, true, todo);
   }
   const counts = zones.map(({ zone, metrics }) => {

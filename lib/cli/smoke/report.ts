@@ -4,8 +4,13 @@ import type { SmokeCheck } from "./checks.ts";
 
 export type SmokeReport = { ok: boolean; checks: SmokeCheck[]; assumptions: AssumptionCheck[] };
 
-export function formatSmokeReport({ ok, checks, assumptions }: SmokeReport, stageName: string): string {
-  const lines = checks.map((check) => `  ${check.ok ? "✓" : "✗"} ${check.name}\n      ${check.what}`);
+export function formatSmokeReport(
+  { ok, checks, assumptions }: SmokeReport,
+  stageName: string,
+): string {
+  const lines = checks.map(
+    (check) => `  ${check.ok ? "✓" : "✗"} ${check.name}\n      ${check.what}`,
+  );
   const points = assumptions.flatMap(({ point, assumed, observed, differs, todo }) => [
     `  ${differs === undefined ? "–" : differs ? "✗" : "✓"} ${point}`,
     `      assumed:  ${assumed}`,

@@ -14,13 +14,20 @@ type SmokeRoute = {
 };
 
 /** Says where the first text leads that does not lead there. Undefined where all do. */
-export function routeElsewhere({ config, routes, team, channel, texts }: SmokeRoute): string | undefined {
+export function routeElsewhere({
+  config,
+  routes,
+  team,
+  channel,
+  texts,
+}: SmokeRoute): string | undefined {
   for (const text of texts) {
     const [name = ""] = findRoute({ routes, message: { team, channel, text } });
     const destination = config.destinations[name];
     // The stage's own destination has no address in the file.
     if (destination !== undefined && isOwnExecution(destination)) continue;
-    const where = name === "" ? "nowhere" : `to ${name}, which is not the stage's own Execution zone`;
+    const where =
+      name === "" ? "nowhere" : `to ${name}, which is not the stage's own Execution zone`;
     return `The route of ${channel} in workspace ${team} leads ${where}: ${sekisho} destinations set NAME --channel ${channel} changes it.`;
   }
   return undefined;

@@ -9,7 +9,13 @@ import { checkAssumptions } from "./assumptions.ts";
 import { checkFacts, type SmokeFacts } from "./checks.ts";
 import { collectFacts, type FactsRequest } from "./collect-facts.ts";
 import type { SmokeReport } from "./report.ts";
-import { runStory, type StoryDependencies, type StoryResult, type StorySettings, storyGroups } from "./run-story.ts";
+import {
+  runStory,
+  type StoryDependencies,
+  type StoryResult,
+  type StorySettings,
+  storyGroups,
+} from "./run-story.ts";
 
 export type SmokeSettings = StorySettings & {
   /** The time that CloudWatch gets to show everything. */
@@ -29,7 +35,10 @@ export const defaultSettings: SmokeSettings = {
 };
 
 export type SmokeRequest = FactsRequest &
-  Omit<StoryDependencies, "zone" | "settings" | "onBegun"> & { zone: TaskZone; settings: SmokeSettings };
+  Omit<StoryDependencies, "zone" | "settings" | "onBegun"> & {
+    zone: TaskZone;
+    settings: SmokeSettings;
+  };
 
 /** Rejects where it is interrupted, and cancels the tasks that it began. */
 export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
@@ -39,7 +48,12 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
   const begun: BegunTask[] = [];
   const stop = new AbortController();
   const signal = AbortSignal.any([request.signal, stop.signal]);
-  const dependencies = { ...request, settings, signal, onBegun: (each: BegunTask) => void begun.push(each) };
+  const dependencies = {
+    ...request,
+    settings,
+    signal,
+    onBegun: (each: BegunTask) => void begun.push(each),
+  };
   const stories: StoryResult[] = [];
   for (const group of storyGroups) {
     const running = group.map((story) => runStory(story, dependencies));
@@ -56,7 +70,9 @@ export async function runSmoke(request: SmokeRequest): Promise<SmokeReport> {
   }
   note(`Waiting for CloudWatch, ${Math.ceil(settings.settleMs / 60_000)} minutes at most.`);
   const report = createSmokeReport(await collectFacts(request, stories, fromMs));
-  note(report.ok ? `Stage ${stageName} is as it should be.` : `Stage ${stageName}: see the report.`);
+  note(
+    report.ok ? `Stage ${stageName} is as it should be.` : `Stage ${stageName}: see the report.`,
+  );
   return report;
 }
 
@@ -68,7 +84,9 @@ export function limitLongTask({
   settings: { longTaskMs },
   stage,
   config,
-}: Pick<SmokeRequest, "stage" | "config"> & { settings: Pick<SmokeSettings, "longTaskMs"> }): number {
+}: Pick<SmokeRequest, "stage" | "config"> & {
+  settings: Pick<SmokeSettings, "longTaskMs">;
+}): number {
   const deadlines = Object.values(config.destinations)
     .filter(isOwnExecution)
     .map(({ deadlineMs }) => deadlineMs);
@@ -80,14 +98,18 @@ export function limitLongTask({
 export function createSmokeReport(facts: SmokeFacts): SmokeReport {
   const checks = checkFacts(facts);
   const assumptions = checkAssumptions(facts);
-  const ok = checks.every((check) => check.ok) && assumptions.every(({ differs }) => differs !== true);
+  const ok =
+    checks.every((check) => check.ok) && assumptions.every(({ differs }) => differs !== true);
   return { ok, checks, assumptions };
 }
 
 type BegunTask = Parameters<StoryDependencies["onBegun"]>[0];
 
 /** Leaves out an ambiguous task that has no record after `recordPatienceMs`, because the entry did not take it. */
-async function cancelBegun({ zone, settings, note }: SmokeRequest, begun: readonly BegunTask[]): Promise<void> {
+async function cancelBegun(
+  { zone, settings, note }: SmokeRequest,
+  begun: readonly BegunTask[],
+): Promise<void> {
   const endMs = performance.now() + settings.recordPatienceMs;
   await Promise.all(
     begun.map(async ({ requestId: id, isAmbiguous }) => {

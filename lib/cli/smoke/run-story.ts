@@ -20,7 +20,13 @@ export const stories = storyGroups.flat();
 export type Story = (typeof stories)[number];
 
 /** `what` is for a person. */
-export type StoryResult = { story: Story; ok: boolean; what: string; requestId: string; polls: number };
+export type StoryResult = {
+  story: Story;
+  ok: boolean;
+  what: string;
+  requestId: string;
+  polls: number;
+};
 
 export type StorySettings = {
   /** The task must poll more often, with one wake-up each. Lambda stops a loop after about 16 invocations, unless allowed. */
@@ -64,7 +70,11 @@ type Steps = {
 };
 
 /** `text` is the message to the agent `echo`. `run` resolves to what happened, for a person. */
-type StoryRow = { title: string; text(settings: StorySettings): string; run(steps: Steps): Promise<string> };
+type StoryRow = {
+  title: string;
+  text(settings: StorySettings): string;
+  run(steps: Steps): Promise<string>;
+};
 
 const slow = (ms: number) => `slow ${Math.ceil(ms / 1000)}s`;
 
@@ -73,7 +83,11 @@ const storyTable: Record<Story, StoryRow> = {
     title: "a task that wakes itself again and again",
     text: ({ wakeTaskMs }) => slow(wakeTaskMs),
     async run({ settings: { wakes, wakeTaskMs }, until, cancel, polls }) {
-      await until(({ wait }) => (wait?.polls ?? 0) > wakes, `more than ${wakes} wake-ups`, wakeTaskMs);
+      await until(
+        ({ wait }) => (wait?.polls ?? 0) > wakes,
+        `more than ${wakes} wake-ups`,
+        wakeTaskMs,
+      );
       await cancel();
       await until(isOver, "its end");
       return `woke itself ${polls()} times, and was canceled then`;
@@ -91,7 +105,10 @@ const storyTable: Record<Story, StoryRow> = {
     title: "a question",
     text: () => "ask me",
     async run({ until, reply }) {
-      await until(({ state, question }) => state === "asking" && question?.ts !== undefined, "its question");
+      await until(
+        ({ state, question }) => state === "asking" && question?.ts !== undefined,
+        "its question",
+      );
       await reply("yes");
       const task = await until(isOver, "its answer");
       requireAnswer(task);
@@ -112,10 +129,14 @@ const storyTable: Record<Story, StoryRow> = {
     title: "a task that is canceled",
     text: ({ wakeTaskMs }) => slow(wakeTaskMs),
     async run({ until, cancel }) {
-      await until(({ state, wait }) => state === "waiting" && (wait?.polls ?? 0) > 0, "its first poll");
+      await until(
+        ({ state, wait }) => state === "waiting" && (wait?.polls ?? 0) > 0,
+        "its first poll",
+      );
       await cancel();
       const outcome = describeOutcome(await until(isOver, "its end"));
-      if (outcome !== "canceled") throw new StoryFailure(`it ended otherwise: ${outcome ?? "unknown"}`);
+      if (outcome !== "canceled")
+        throw new StoryFailure(`it ended otherwise: ${outcome ?? "unknown"}`);
       return "was canceled while its agent was working";
     },
   },
@@ -131,8 +152,12 @@ class StoryFailure extends Error {
 }
 
 /** Rejects where it is interrupted, or where AWS or Slack refuses. */
-export async function runStory(story: Story, dependencies: StoryDependencies): Promise<StoryResult> {
-  const { zone, slack, eventsUrl, signingSecret, channel, user, settings, onBegun, note, signal } = dependencies;
+export async function runStory(
+  story: Story,
+  dependencies: StoryDependencies,
+): Promise<StoryResult> {
+  const { zone, slack, eventsUrl, signingSecret, channel, user, settings, onBegun, note, signal } =
+    dependencies;
   const { title, text, run } = storyTable[story];
   let latest: Task | undefined;
   const { ts, bot } = await slack.post({ text: `Sekisho smoke test: ${title}` });
@@ -149,7 +174,9 @@ export async function runStory(story: Story, dependencies: StoryDependencies): P
   function requireAccepted({ status }: Delivery): void {
     if (status === 200) return;
     signal.throwIfAborted();
-    throw new StoryFailure(status === undefined ? "the entry does not answer" : `the entry answers HTTP ${status}`);
+    throw new StoryFailure(
+      status === undefined ? "the entry does not answer" : `the entry answers HTTP ${status}`,
+    );
   }
 
   const { patienceMs, pollMs } = settings;
@@ -177,7 +204,8 @@ export async function runStory(story: Story, dependencies: StoryDependencies): P
           if (isOver(latest)) throw new StoryFailure(`it was over before ${what}: ${outcome}`);
         }
         if (performance.now() > endMs) {
-          const state = latest === undefined ? "the worker has not begun it" : `it is ${latest.state}`;
+          const state =
+            latest === undefined ? "the worker has not begun it" : `it is ${latest.state}`;
           throw new StoryFailure(`there was not ${what} in time (${state})`);
         }
         await wait(pollMs, undefined, { signal });
@@ -187,15 +215,28 @@ export async function runStory(story: Story, dependencies: StoryDependencies): P
       if (latest !== undefined) await sendCancel({ zone, task: latest });
     },
     async reply(text) {
-      const reply = await slack.post({ text: `Sekisho smoke test: the reply is ${text}.`, threadTs: ts });
+      const reply = await slack.post({
+        text: `Sekisho smoke test: the reply is ${text}.`,
+        threadTs: ts,
+      });
       requireAccepted(await deliver({ type: "message", ts: reply.ts, threadTs: ts, text }));
     },
     hasFile: () => slack.hasFile({ threadTs: ts }),
   };
 
-  const result = (ok: boolean, what: string): StoryResult => ({ story, ok, what, requestId, polls: polls() });
+  const result = (ok: boolean, what: string): StoryResult => ({
+    story,
+    ok,
+    what,
+    requestId,
+    polls: polls(),
+  });
   try {
-    const delivery = await deliver({ type: "app_mention", ts, text: `<@${bot.botUser}> ${text(settings)}` });
+    const delivery = await deliver({
+      type: "app_mention",
+      ts,
+      text: `<@${bot.botUser}> ${text(settings)}`,
+    });
     const { isAmbiguous } = delivery;
     if (delivery.status === 200 || isAmbiguous) onBegun({ requestId, isAmbiguous });
     requireAccepted(delivery);
@@ -224,7 +265,9 @@ type SentMessage = Message & { bot: BotOfStage; channel: string; user: string };
 function createPayload({ type, ts, threadTs, text, bot, channel, user }: SentMessage) {
   const { team, appId, botUser } = bot;
   const thread = threadTs !== undefined && { thread_ts: threadTs };
-  const channelType = type === "message" && { channel_type: channel.startsWith("D") ? "im" : "channel" };
+  const channelType = type === "message" && {
+    channel_type: channel.startsWith("D") ? "im" : "channel",
+  };
   return {
     type: "event_callback",
     api_app_id: appId,
@@ -233,7 +276,13 @@ function createPayload({ type, ts, threadTs, text, bot, channel, user }: SentMes
     event_id: `EvSMOKE${ts.replace(".", "")}`,
     event_time: Math.floor(Number(ts)),
     authorizations: [
-      { enterprise_id: null, team_id: team, user_id: botUser, is_bot: true, is_enterprise_install: false },
+      {
+        enterprise_id: null,
+        team_id: team,
+        user_id: botUser,
+        is_bot: true,
+        is_enterprise_install: false,
+      },
     ],
     event: { type, user, channel, ts, event_ts: ts, text, team, ...thread, ...channelType },
   };

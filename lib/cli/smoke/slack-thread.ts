@@ -27,16 +27,31 @@ const threadSchema = z.object({
   messages: z.array(z.object({ ts: z.string(), files: z.array(z.unknown()).optional() })),
 });
 
-type ThreadOptions = { slack: Pick<Config["slack"], "apiUrl">; token: string; channel: string; signal: AbortSignal };
+type ThreadOptions = {
+  slack: Pick<Config["slack"], "apiUrl">;
+  token: string;
+  channel: string;
+  signal: AbortSignal;
+};
 
 /** Rejects with an AwsFailure that says what to do and does not hold the token. */
-export function openSlackThread({ slack: { apiUrl }, token, channel, signal }: ThreadOptions): SlackThread {
-  async function call<T>(method: string, args: Record<string, unknown>, schema: z.ZodType<T>): Promise<T> {
+export function openSlackThread({
+  slack: { apiUrl },
+  token,
+  channel,
+  signal,
+}: ThreadOptions): SlackThread {
+  async function call<T>(
+    method: string,
+    args: Record<string, unknown>,
+    schema: z.ZodType<T>,
+  ): Promise<T> {
     const request = { token: async () => token, apiUrl, method, args, timeoutMs, signal };
     const answer = await callWebApi(request).catch((thrown: unknown) => {
       const { slackError, kind } = toSlackError(thrown);
       const why = slackError ?? kind;
-      const remedy = remedies[why] ?? `https://docs.slack.dev/reference/methods says what ${why} means.`;
+      const remedy =
+        remedies[why] ?? `https://docs.slack.dev/reference/methods says what ${why} means.`;
       throw new AwsFailure(`Slack refuses ${method} in ${channel} (${why}). ${remedy}`);
     });
     const { data } = schema.safeParse(answer);
@@ -54,14 +69,19 @@ export function openSlackThread({ slack: { apiUrl }, token, channel, signal }: T
       return { ts, bot: { ...bot, appId: message.app_id, botUser: message.user } };
     },
     async hasFile({ threadTs }) {
-      const { messages } = await call("conversations.replies", { channel, ts: threadTs, limit: 50 }, threadSchema);
+      const { messages } = await call(
+        "conversations.replies",
+        { channel, ts: threadTs, limit: 50 },
+        threadSchema,
+      );
       return messages.some(({ ts, files = [] }) => ts !== threadTs && files.length > 0);
     },
   };
 }
 
 const invite = "Is the bot in that channel? Invite it.";
-const putToken = "The bot token is not valid: put the one of the installed app into the stage's secret.";
+const putToken =
+  "The bot token is not valid: put the one of the installed app into the stage's secret.";
 const retry = "Try again later.";
 
 /** By Slack's name of the error, or by the kind of the failure where Slack named none. */

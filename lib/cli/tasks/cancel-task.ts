@@ -13,7 +13,13 @@ export function cancelRefusal(task: Task): string | undefined {
 }
 
 /** Only sends a queue message. The worker cancels the task and posts the outcome in the thread. */
-export async function sendCancel({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {
+export async function sendCancel({
+  zone,
+  task,
+}: {
+  zone: Pick<TaskZone, "queue">;
+  task: Task;
+}): Promise<void> {
   const message: QueueMessage = { type: "cancel", requestId: task.id };
   await zone.queue.send({ body: encodeQueueMessage(message), group: task.message.team });
 }
@@ -29,7 +35,14 @@ type EndOfTask = {
 };
 
 /** Resolves to the latest record, which is not `done` if `timeoutMs` end first. Rejects when the signal aborts. */
-export async function waitForEnd({ zone, task: first, timeoutMs, pollMs = 500, signal, changed }: EndOfTask) {
+export async function waitForEnd({
+  zone,
+  task: first,
+  timeoutMs,
+  pollMs = 500,
+  signal,
+  changed,
+}: EndOfTask) {
   const tooLate = AbortSignal.timeout(timeoutMs);
   let task = first;
   while (task.state !== "done" && !tooLate.aborted) {

@@ -19,7 +19,9 @@ export function readTaskId(positionals: string[]): string {
     throw new UsageError("Give one request id, or its first four characters or more.");
   const given = id.toLowerCase();
   if (uuidPattern.test(given) || /^[0-9a-f-]{4,36}$/.test(given)) return given;
-  throw new UsageError(`"${id}" is not a request id. Give a UUID, or at least its first four characters.`);
+  throw new UsageError(
+    `"${id}" is not a request id. Give a UUID, or at least its first four characters.`,
+  );
 }
 
 type Wanted = { zone: TaskZone; id: string; note: CommandRun["note"] };
@@ -27,8 +29,11 @@ type Wanted = { zone: TaskZone; id: string; note: CommandRun["note"] };
 /** Throws NoSuchTask where there is no task, or several fit. */
 export async function findTask({ zone, id, note }: Wanted): Promise<Task> {
   const { where, store } = zone;
-  const stored = await store.get({ id: uuidPattern.test(id) ? id : await completeId({ zone, id, note }) });
-  if (stored === undefined) throw new NoSuchTask(`There is no task ${id} ${where}, or its record has expired.`);
+  const stored = await store.get({
+    id: uuidPattern.test(id) ? id : await completeId({ zone, id, note }),
+  });
+  if (stored === undefined)
+    throw new NoSuchTask(`There is no task ${id} ${where}, or its record has expired.`);
   if (isErased(stored)) throw new NoSuchTask(`The data of task ${stored.id} ${where} was deleted.`);
   if (stored.task === undefined)
     throw new NoSuchTask(

@@ -2,22 +2,29 @@
 
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
-import { createRetry, findRetryObstacle, type RetryObstacle } from "../../../lambdas/verification/task/retry.ts";
+import {
+  createRetry,
+  findRetryObstacle,
+  type RetryObstacle,
+} from "../../../lambdas/verification/task/retry.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { TaskZone } from "./stored-task.ts";
 
 const obstacles: Record<Exclude<RetryObstacle, "open">, string> = {
-  command: "was a slash command, which leaves no message to read again. Use the command again in Slack.",
+  command:
+    "was a slash command, which leaves no message to read again. Use the command again in Slack.",
   instruction:
     "was asked by the message shortcut with an instruction, which is not kept. Use the shortcut again in Slack.",
-  cancel_word: "was a request to cancel, which cannot be retried. To cancel a task, run sekisho tasks cancel.",
+  cancel_word:
+    "was a request to cancel, which cannot be retried. To cancel a task, run sekisho tasks cancel.",
 };
 
 /** Completes the sentence "Task ID …" with the reason why it cannot be retried. Undefined if it can be retried. */
 export function retryRefusal(task: Task): string | undefined {
   const obstacle = findRetryObstacle(task);
-  if (obstacle === "open") return `has not ended yet (${task.state}). To cancel it, run sekisho tasks cancel.`;
+  if (obstacle === "open")
+    return `has not ended yet (${task.state}). To cancel it, run sekisho tasks cancel.`;
   return obstacle && obstacles[obstacle];
 }
 

@@ -1,7 +1,12 @@
 /** Lists the tasks in a stage's table. Queries the index, whose items hold only ids and keys and so are much smaller. */
 import { readPages } from "../../../lambdas/shared/engine/aws/client.ts";
 import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
-import { listShardKeys, openBucket, taskTable, toStateBucket } from "../../../lambdas/shared/engine/aws/table.ts";
+import {
+  listShardKeys,
+  openBucket,
+  taskTable,
+  toStateBucket,
+} from "../../../lambdas/shared/engine/aws/table.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { OpenStage } from "../zone/open-zone.ts";
 import type { TaskListings, TaskZone } from "./stored-task.ts";
@@ -23,7 +28,8 @@ export function listStageTasks(options: StageListing): TaskListings {
       const query = { client, table, bucket: openBucket, after, limit: pageSize, signal };
       const page = await guarded("list tasks", () => queryShards(query));
       const records = await Promise.all(page.entries.map(({ id }) => store.get({ id })));
-      for (const record of records) if (record?.task !== undefined && record.task.state !== "done") yield record.task;
+      for (const record of records)
+        if (record?.task !== undefined && record.task.state !== "done") yield record.task;
       ({ after, isLast } = page);
     }
   }
@@ -46,7 +52,15 @@ export function listStageTasks(options: StageListing): TaskListings {
     const bucket = toStateBucket(state) ?? state;
     let after = cursor;
     for (let isLast = false; !isLast && found.length <= limit; ) {
-      const page = await queryShards({ client, table, bucket, after, limit: limit + 1, isNewestFirst: true, signal });
+      const page = await queryShards({
+        client,
+        table,
+        bucket,
+        after,
+        limit: limit + 1,
+        isNewestFirst: true,
+        signal,
+      });
       const isWanted = await Promise.all(page.entries.map((entry) => isIn(state, entry)));
       found.push(...page.entries.filter((_, number) => isWanted[number]));
       ({ after, isLast } = page);
@@ -57,17 +71,30 @@ export function listStageTasks(options: StageListing): TaskListings {
     return found.length > limit && last !== undefined ? { ids, cursor: last.position } : { ids };
   }
 
-  async function idsInShard({ shard, prefix }: { shard: string; prefix: string }): Promise<string[]> {
+  async function idsInShard({
+    shard,
+    prefix,
+  }: {
+    shard: string;
+    prefix: string;
+  }): Promise<string[]> {
     const input = {
       TableName: table,
       IndexName: taskTable.shards.indexName,
       KeyConditionExpression: "#shard = :shard",
       FilterExpression: "begins_with(#id, :prefix)",
-      ExpressionAttributeNames: { "#shard": taskTable.shards.partitionKey, "#id": taskTable.partitionKey },
+      ExpressionAttributeNames: {
+        "#shard": taskTable.shards.partitionKey,
+        "#id": taskTable.partitionKey,
+      },
       ExpressionAttributeValues: { ":shard": { S: shard }, ":prefix": { S: prefix } },
     };
     const ids: string[] = [];
-    for await (const { Items = [] } of readPages(client, { operation: "Query", input }, { signal })) {
+    for await (const { Items = [] } of readPages(
+      client,
+      { operation: "Query", input },
+      { signal },
+    )) {
       ids.push(...Items.map(({ id }) => id?.S ?? ""));
     }
     return ids;
@@ -80,12 +107,14 @@ export function listStageTasks(options: StageListing): TaskListings {
       const ids: string[] = [];
       // Open tasks first, so that a task that ends during the search is not missed.
       for (const bucket of [openBucket, "done"]) {
-        const search = () => Promise.all(listShardKeys(bucket).map((shard) => idsInShard({ shard, prefix })));
+        const search = () =>
+          Promise.all(listShardKeys(bucket).map((shard) => idsInShard({ shard, prefix })));
         ids.push(...(await guarded("look for a task by the beginning of its id", search)).flat());
       }
       return ids;
     },
-    costOfSearch: "Searching the stage's tasks of the last 30 days. A whole request id is found at once.",
+    costOfSearch:
+      "Searching the stage's tasks of the last 30 days. A whole request id is found at once.",
     whyLater: () => undefined,
   };
 }

@@ -60,11 +60,17 @@ export const openStates = taskSchema.shape.state.options.filter((state) => state
  * Merges listings that are each ordered by age, and reads each no further than necessary. A task that changes its state during
  * the listing comes once. Records without a task are left out.
  */
-export async function* mergeOldestFirst(listings: AsyncGenerator<StoredTask, void, undefined>[]): AsyncGenerator<Task> {
+export async function* mergeOldestFirst(
+  listings: AsyncGenerator<StoredTask, void, undefined>[],
+): AsyncGenerator<Task> {
   const seen = new Set<string>();
-  const heads = await Promise.all(listings.map(async (listing) => ({ listing, task: await nextTask(listing) })));
+  const heads = await Promise.all(
+    listings.map(async (listing) => ({ listing, task: await nextTask(listing) })),
+  );
   for (;;) {
-    const waiting = heads.flatMap((head) => (head.task === undefined ? [] : [{ head, task: head.task }]));
+    const waiting = heads.flatMap((head) =>
+      head.task === undefined ? [] : [{ head, task: head.task }],
+    );
     const [first] = waiting.sort((a, b) => a.task.receivedAtMs - b.task.receivedAtMs);
     if (first === undefined) return;
     if (!seen.has(first.task.id)) yield first.task;
@@ -73,7 +79,9 @@ export async function* mergeOldestFirst(listings: AsyncGenerator<StoredTask, voi
   }
 }
 
-async function nextTask(listing: AsyncGenerator<StoredTask, void, undefined>): Promise<Task | undefined> {
+async function nextTask(
+  listing: AsyncGenerator<StoredTask, void, undefined>,
+): Promise<Task | undefined> {
   for (;;) {
     const { value, done } = await listing.next();
     if (done || value.task !== undefined) return value?.task;

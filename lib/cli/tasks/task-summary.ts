@@ -16,11 +16,20 @@ export function formatTaskSummary({ task, nowMs, names = noNames }: Summarized):
   const rows = Object.entries(factsOf({ task, nowMs, names })).flatMap(([name, value]) =>
     value ? [[`  ${name}`, sanitizeLine(value)]] : [],
   );
-  return [`Task ${task.id}`, ...formatTable(rows), "History", ...formatTable(historyRows(task.history))];
+  return [
+    `Task ${task.id}`,
+    ...formatTable(rows),
+    "History",
+    ...formatTable(historyRows(task.history)),
+  ];
 }
 
 /** A fact without a value is left out. */
-function factsOf({ task, nowMs, names }: Required<Summarized>): Record<string, string | false | undefined> {
+function factsOf({
+  task,
+  nowMs,
+  names,
+}: Required<Summarized>): Record<string, string | false | undefined> {
   const { state, message, call, wait, attempts, votes } = task;
   const { userName, channelName, link } = namesOf({ task, names });
   const isOpen = state !== "done";
@@ -50,11 +59,17 @@ function factsOf({ task, nowMs, names }: Required<Summarized>): Record<string, s
 }
 
 function messageText({ text, files = [] }: Task["message"]): string {
-  const parts = [text.length > 0 && count(text.length, "character"), files.length > 0 && count(files.length, "file")];
+  const parts = [
+    text.length > 0 && count(text.length, "character"),
+    files.length > 0 && count(files.length, "file"),
+  ];
   return parts.filter(Boolean).join(", ");
 }
 
-function questionText({ askedAtMs, expiresAtMs, answer }: NonNullable<Task["question"]>, nowMs: number): string {
+function questionText(
+  { askedAtMs, expiresAtMs, answer }: NonNullable<Task["question"]>,
+  nowMs: number,
+): string {
   const asked = `asked ${formatAway(askedAtMs, nowMs)}`;
   if (answer === undefined) return `${asked}, open until ${formatMoment(expiresAtMs, nowMs)}`;
   return `${asked}, answered by ${answer.user} ${formatAway(answer.atMs, nowMs)}`;
@@ -75,7 +90,9 @@ function formatMoment(atMs: number, nowMs: number): string {
 }
 
 function formatAway(atMs: number, nowMs: number): string {
-  return atMs > nowMs ? `in ${formatDuration(atMs - nowMs)}` : `${formatDuration(nowMs - atMs)} ago`;
+  return atMs > nowMs
+    ? `in ${formatDuration(atMs - nowMs)}`
+    : `${formatDuration(nowMs - atMs)} ago`;
 }
 
 function count(number: number, one: string): string {

@@ -45,7 +45,16 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
       params: call.params && { bytes: Buffer.byteLength(JSON.stringify(call.params)) },
       ...pick(call, "deadlineAtMs", "arrival", "undeliveredAttempts", "taskId"),
     },
-    ...pick(task, "wait", "attempts", "reconcile", "nonTransientFailures", "queuePosition", "cancelReason", "owed"),
+    ...pick(
+      task,
+      "wait",
+      "attempts",
+      "reconcile",
+      "nonTransientFailures",
+      "queuePosition",
+      "cancelReason",
+      "owed",
+    ),
     lateChange: task.lateChange,
     question: question && viewQuestion(question),
     answeredBy: task.answeredBy,
@@ -80,7 +89,9 @@ function viewQuestion({ options, fields, answer, ...question }: NonNullable<Task
   };
 }
 
-type Picked<T, Name extends PropertyKey> = { [Each in Name]: Each extends keyof T ? T[Each] : never };
+type Picked<T, Name extends PropertyKey> = {
+  [Each in Name]: Each extends keyof T ? T[Each] : never;
+};
 
 /** The named fields, as undefined where they are absent. */
 function pick<T, Name extends keyof T>(from: T, ...names: Name[]): Picked<T, Name> {

@@ -13,12 +13,20 @@ import { mergeOldestFirst, openStates, parseStored, type TaskZone } from "./stor
 export type NamedTaskZone = TaskZone & { names: SlackNames };
 
 /** Runs `work` on the tasks of the zone that the options name, and closes it. */
-export async function withTaskZone<T>(run: ZoneRun, values: ZoneValues, work: (zone: NamedTaskZone) => Promise<T>) {
+export async function withTaskZone<T>(
+  run: ZoneRun,
+  values: ZoneValues,
+  work: (zone: NamedTaskZone) => Promise<T>,
+) {
   return atZone(run, values, async (zone) => {
     const tasks = await openTaskZone({ zone, signal: run.signal });
     const names = createSlackNames({ connect: slackConnectionOf(zone) });
     try {
-      return await work({ ...tasks, names, sampleRatio: () => zone.config().telemetry.traces.sampleRatio });
+      return await work({
+        ...tasks,
+        names,
+        sampleRatio: () => zone.config().telemetry.traces.sampleRatio,
+      });
     } finally {
       names.close();
     }
@@ -26,7 +34,13 @@ export async function withTaskZone<T>(run: ZoneRun, values: ZoneValues, work: (z
 }
 
 /** Closing it closes the zone. */
-export async function openTaskZone({ zone, signal }: { zone: OpenZone; signal: AbortSignal }): Promise<TaskZone> {
+export async function openTaskZone({
+  zone,
+  signal,
+}: {
+  zone: OpenZone;
+  signal: AbortSignal;
+}): Promise<TaskZone> {
   const { at } = zone;
   if ("file" in at) return openLocalTaskZone({ zone: { ...zone, at }, signal });
   const { listStageTasks } = await import("./stage-tasks.ts");
@@ -35,10 +49,17 @@ export async function openTaskZone({ zone, signal }: { zone: OpenZone; signal: A
 }
 
 /** Closing it closes the zone. */
-export function openLocalTaskZone({ zone, signal }: { zone: LocalZone; signal: AbortSignal }): TaskZone {
+export function openLocalTaskZone({
+  zone,
+  signal,
+}: {
+  zone: LocalZone;
+  signal: AbortSignal;
+}): TaskZone {
   const { file, database } = zone.at;
   const common = openTaskStore(zone);
-  const listState = (key: string) => listItems({ store: common.store, index: "state", key, signal });
+  const listState = (key: string) =>
+    listItems({ store: common.store, index: "state", key, signal });
   // A listing of the store is oldest first, and would reach the newest tasks last.
   const newestFirst = database.prepare(
     "SELECT seq, id FROM tasks WHERE state = ? AND seq < ? AND expires_at_ms > ? ORDER BY seq DESC LIMIT ?",
@@ -48,10 +69,15 @@ export function openLocalTaskZone({ zone, signal }: { zone: LocalZone; signal: A
     openTasks: () => mergeOldestFirst(openStates.map(listState)),
     async newestIds({ state, cursor = String(Number.MAX_SAFE_INTEGER), limit }) {
       if (!/^\d{1,16}$/.test(cursor)) throw new RangeError("not a cursor of this listing");
-      const rows = newestFirst.all(state, Number(cursor), Date.now(), limit) as { seq: number; id: string }[];
+      const rows = newestFirst.all(state, Number(cursor), Date.now(), limit) as {
+        seq: number;
+        id: string;
+      }[];
       const last = rows.at(-1);
       const ids = rows.map(({ id }) => id);
-      return rows.length < limit || last === undefined ? { ids } : { ids, cursor: String(last.seq) };
+      return rows.length < limit || last === undefined
+        ? { ids }
+        : { ids, cursor: String(last.seq) };
     },
     async idsLike(prefix) {
       const ids: string[] = [];

@@ -35,34 +35,46 @@ const stepTexts: Record<Exclude<Task["state"], "done">, (task: Task) => string> 
     `wait for its turn in the thread${before === undefined ? "" : `, ${before} before it`}`,
   announced: () => "send it to the destination",
   sent: ({ call }) =>
-    call?.arrival === "in_doubt" ? "check whether it arrived" : "wait for the response to the first call",
+    call?.arrival === "in_doubt"
+      ? "check whether it arrived"
+      : "wait for the response to the first call",
   waiting: ({ cancelReason }) => (cancelReason === undefined ? "poll" : cancelText),
-  asking: ({ cancelReason, question }) => (cancelReason === undefined ? questionText(question) : cancelText),
+  asking: ({ cancelReason, question }) =>
+    cancelReason === undefined ? questionText(question) : cancelText,
   delivering: () => "post the answer",
 };
 
 function questionText(question: Task["question"]): string {
   if (question?.answer === undefined) return "wait for a person to answer the agent's question";
   const { arrival, stillAskedTimes = 0 } = question.answer;
-  const asks = stillAskedTimes === 0 ? "" : `, polls that found the agent still asking: ${stillAskedTimes}`;
-  if (arrival?.type === "arrived") return `wait for the agent, which has the person's answer${asks}`;
+  const asks =
+    stillAskedTimes === 0 ? "" : `, polls that found the agent still asking: ${stillAskedTimes}`;
+  if (arrival?.type === "arrived")
+    return `wait for the agent, which has the person's answer${asks}`;
   return `send the person's answer to the destination${arrival === undefined ? "" : ", which may have arrived"}${asks}`;
 }
 
 type Outcome = NonNullable<Task["outcome"]>;
 
 /** Undefined while there is no outcome. */
-export function describeOutcome({ state, outcome }: Pick<Task, "state" | "outcome">): string | undefined {
+export function describeOutcome({
+  state,
+  outcome,
+}: Pick<Task, "state" | "outcome">): string | undefined {
   // The outcome of an answer is erased with its text once the answer is in the thread.
   if (outcome === undefined) return state === "done" ? "answered" : undefined;
   const describe = outcomeTexts[outcome.type] as (outcome: Outcome) => string;
   return describe(outcome);
 }
 
-const outcomeTexts: { [Type in Outcome["type"]]: (outcome: Extract<Outcome, { type: Type }>) => string } = {
+const outcomeTexts: {
+  [Type in Outcome["type"]]: (outcome: Extract<Outcome, { type: Type }>) => string;
+} = {
   answer: () => "answered",
   failed: ({ reason, lost }) =>
-    reason === "canceled" ? "canceled" : `failed: ${reason}${lost ? ", lost by the Execution zone" : ""}`,
+    reason === "canceled"
+      ? "canceled"
+      : `failed: ${reason}${lost ? ", lost by the Execution zone" : ""}`,
   refused: () => "refused: not on the allowlist",
   too_old: () => "not executed: too old",
   unreadable: () => "not retried: the message cannot be read",

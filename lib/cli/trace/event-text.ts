@@ -79,7 +79,9 @@ const detailed: Detailed = {
     `gathered ${count(history.length, "earlier message")} and ${count(attachments.length, "file")}`,
   uploaded: ({ fileId }) => (fileId === undefined ? "file upload failed" : names.uploaded),
   thread_joined: ({ queuePosition }) =>
-    queuePosition === 0 ? "first in the thread" : `waiting for ${count(queuePosition, "task")} in the thread`,
+    queuePosition === 0
+      ? "first in the thread"
+      : `waiting for ${count(queuePosition, "task")} in the thread`,
   thread_canceled: ({ count: tasks }) => `${count(tasks, "task")} of the thread canceled`,
   answered: ({ result }) => `${names.answered} "${result.status}"`,
   call_failed: ({ error }) => `${names.call_failed} (${error.reason})`,

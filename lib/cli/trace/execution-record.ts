@@ -26,7 +26,12 @@ type RecordSearch = {
 };
 
 /** `taskIds` are the ids that the task may have there. An AWS failure is a note, so that the rest of the trace is shown. */
-export async function readExecutionRecord({ at, requestId, taskIds, signal }: RecordSearch): Promise<ExecutionRecord> {
+export async function readExecutionRecord({
+  at,
+  requestId,
+  taskIds,
+  signal,
+}: RecordSearch): Promise<ExecutionRecord> {
   // The Verification zone does not learn the task id of a task that was answered at once, but the id follows from the caller.
   const derived = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
   const ids = new Set([...taskIds, ...derived].filter((id) => id !== undefined));
@@ -40,7 +45,9 @@ export async function readExecutionRecord({ at, requestId, taskIds, signal }: Re
           const stored = await store.get({ id });
           if (stored?.task !== undefined) return { task: stored.task };
           if (stored !== undefined)
-            return { note: `Another version of Sekisho wrote the Execution zone's record ${id}, so it is not shown.` };
+            return {
+              note: `Another version of Sekisho wrote the Execution zone's record ${id}, so it is not shown.`,
+            };
         }
         return {};
       },

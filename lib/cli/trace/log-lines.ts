@@ -42,7 +42,9 @@ export async function readLogLines({
     } catch (thrown) {
       if (signal.aborted) throw new Error("Interrupted.");
       const why = Object(thrown).code ?? "unknown";
-      throw new UsageError(`${file} cannot be read (${why}). --logs takes files of log lines, or - for stdin.`);
+      throw new UsageError(
+        `${file} cannot be read (${why}). --logs takes files of log lines, or - for stdin.`,
+      );
     }
   }
   return read;
@@ -68,11 +70,18 @@ const maxDurationMs = 30 * 24 * 3600_000;
 export function parseLogLine(text: string): LogLine | undefined {
   const { level, message, timestamp, service, ...rest } = parseObject(text);
   const atMs = Date.parse(String(timestamp));
-  if (typeof message !== "string" || !namePattern.test(message) || !(atMs >= firstMs && atMs < lastMs))
+  if (
+    typeof message !== "string" ||
+    !namePattern.test(message) ||
+    !(atMs >= firstMs && atMs < lastMs)
+  )
     return undefined;
   const fields: LogLine["fields"] = {};
   for (const [name, value] of Object.entries(rest)) {
-    const shown = isLogField(name) && (name !== "duration_ms" || isDuration(value)) ? showValue(value) : undefined;
+    const shown =
+      isLogField(name) && (name !== "duration_ms" || isDuration(value))
+        ? showValue(value)
+        : undefined;
     if (shown !== undefined) fields[name] = shown;
   }
   return {
@@ -103,7 +112,11 @@ function parseObject(text: string): Record<string, unknown> {
 type Ids = { taskId: string | undefined; traceId: string | undefined };
 
 /** The lines of a task, each once, in order of time. A line that names another request is of another task, whatever its trace. */
-export function selectLines({ all, requestId, ...known }: Ids & { all: readonly LogLine[]; requestId: string }): Ids & {
+export function selectLines({
+  all,
+  requestId,
+  ...known
+}: Ids & { all: readonly LogLine[]; requestId: string }): Ids & {
   lines: LogLine[];
 } {
   const own = all.filter((line) => requestIdOf(line) === requestId);
@@ -115,7 +128,9 @@ export function selectLines({ all, requestId, ...known }: Ids & { all: readonly 
   const fitting = all.filter((line) => {
     const { task_id: task = "", trace_id: trace = "" } = line.fields;
     const named = requestIdOf(line);
-    return named === undefined ? ids.includes(String(task)) || ids.includes(String(trace)) : named === requestId;
+    return named === undefined
+      ? ids.includes(String(task)) || ids.includes(String(trace))
+      : named === requestId;
   });
   const once = new Map(fitting.map((line) => [JSON.stringify(line), line]));
   return { lines: [...once.values()].sort((a, b) => a.atMs - b.atMs), taskId, traceId };
@@ -126,7 +141,8 @@ export function findRequestIds({ lines, id }: { lines: readonly LogLine[]; id: s
   const found = lines.flatMap((line) => {
     const requestId = requestIdOf(line);
     const { task_id: task, trace_id: trace } = line.fields;
-    return requestId !== undefined && (requestId.startsWith(id.toLowerCase()) || task === id || trace === id)
+    return requestId !== undefined &&
+      (requestId.startsWith(id.toLowerCase()) || task === id || trace === id)
       ? [requestId]
       : [];
   });
@@ -154,7 +170,13 @@ export function listLineSteps({ lines, hasTask, hasExecution }: TaskLines): Pict
 }
 
 /** Fields that the title, the time or the head of the timeline shows already. */
-const shownElsewhere = new Set(["request_id", "task_id", "trace_id", "correlation_id", "duration_ms"]);
+const shownElsewhere = new Set([
+  "request_id",
+  "task_id",
+  "trace_id",
+  "correlation_id",
+  "duration_ms",
+]);
 
 function toLineStep(line: LogLine): PictureStep {
   const { level, message, fields } = line;
@@ -180,5 +202,7 @@ function toLineStep(line: LogLine): PictureStep {
 function zoneOf({ message, service }: LogLine): PictureZone {
   if (service === "execution") return /^(agent|model|task)_/.test(message) ? "agent" : "execution";
   if (/^circuit_/.test(message)) return "transport";
-  return /^(slack|fake_slack|button|event|enqueue|message)_/.test(message) ? "slack" : "verification";
+  return /^(slack|fake_slack|button|event|enqueue|message)_/.test(message)
+    ? "slack"
+    : "verification";
 }

@@ -53,7 +53,10 @@ export function createPicture(sources: PictureSources): Picture | undefined {
   const [first] = steps;
   const last = steps.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  const stateInLines = latestField({ lines: lines.filter(({ message }) => message === "task_step"), name: "state" });
+  const stateInLines = latestField({
+    lines: lines.filter(({ message }) => message === "task_step"),
+    name: "state",
+  });
   const state = task?.state ?? stateInLines ?? execution?.state ?? "unknown";
   const outcome = task && describeOutcome(task);
   const destination = task?.call?.destination ?? latestField({ lines, name: "destination" });
@@ -74,7 +77,13 @@ function isEnd({ zone, title }: PictureStep): boolean {
   return zone === "verification" && title.endsWith(formatStepTitle({ text: "", state: "done" }));
 }
 
-function latestField({ lines, name }: { lines: readonly LogLine[]; name: string }): string | undefined {
+function latestField({
+  lines,
+  name,
+}: {
+  lines: readonly LogLine[];
+  name: string;
+}): string | undefined {
   const value = lines.findLast(({ fields }) => fields[name] !== undefined)?.fields[name];
   return value === undefined ? undefined : String(value);
 }

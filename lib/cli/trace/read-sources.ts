@@ -15,22 +15,33 @@ import type { PictureSources } from "./picture.ts";
 type Request = { id: string; values: ZoneValues; lines: readonly LogLine[] | undefined };
 
 /** With log lines, an unreadable store is only a note. Throws if no task is found, or several fit. */
-export async function readSources(run: CommandRun, request: Request): Promise<Omit<PictureSources, "nowMs">> {
+export async function readSources(
+  run: CommandRun,
+  request: Request,
+): Promise<Omit<PictureSources, "nowMs">> {
   const { id, values, lines = [] } = request;
   const [fromLines, ...others] = findRequestIds({ lines, id });
   if (others.length > 0) {
-    throw new Error(`Several tasks of the log lines fit ${id}:\n${[fromLines, ...others].slice(0, 5).join("\n")}`);
+    throw new Error(
+      `Several tasks of the log lines fit ${id}:\n${[fromLines, ...others].slice(0, 5).join("\n")}`,
+    );
   }
   const task = await readTask(run, { ...request, fromLines });
   const requestId = fromLines ?? task?.id ?? id;
   const inLines = selectLines({ all: lines, requestId, taskId: undefined, traceId: undefined });
   const { directory, signal, note } = run;
   const isLocal = values.stage === undefined;
-  const at = isLocal ? { file: zoneFile({ directory, store: values.store }) } : readStage(run, values).named;
+  const at = isLocal
+    ? { file: zoneFile({ directory, store: values.store }) }
+    : readStage(run, values).named;
   const taskIds = [task?.call?.taskId, inLines.taskId];
   const execution = await readExecutionRecord({ at, requestId, taskIds, signal });
   if (execution.note !== undefined) {
-    note(request.lines === undefined ? `${execution.note} Give its log lines with --logs instead.` : execution.note);
+    note(
+      request.lines === undefined
+        ? `${execution.note} Give its log lines with --logs instead.`
+        : execution.note,
+    );
   }
   return { requestId, task, execution: execution.task, lines };
 }
@@ -52,7 +63,10 @@ async function readTask(
       return undefined;
     }
     if (!(thrown instanceof NoSuchTask)) throw thrown;
-    const hint = lines === undefined ? "To find a task id or a trace id, give --logs." : "No log line belongs to it.";
+    const hint =
+      lines === undefined
+        ? "To find a task id or a trace id, give --logs."
+        : "No log line belongs to it.";
     throw new Error(`${thrown.message} ${hint}`);
   }
 }

@@ -7,29 +7,52 @@ import type { PictureStep, PictureZone } from "./picture-step.ts";
 
 type Values = Record<string, string | number | undefined>;
 
-function createStep(atMs: number, zone: PictureZone, title: string, values: Values = {}): PictureStep {
+function createStep(
+  atMs: number,
+  zone: PictureZone,
+  title: string,
+  values: Values = {},
+): PictureStep {
   const detail = Object.fromEntries(
-    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+    Object.entries(values).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const],
+    ),
   );
   return { atMs, zone, title, detail };
 }
 
-export function listTaskSteps({ history, wait, question, progress }: Omit<Task, "outcome">): PictureStep[] {
+export function listTaskSteps({
+  history,
+  wait,
+  question,
+  progress,
+}: Omit<Task, "outcome">): PictureStep[] {
   const steps = history.map(({ atMs, event, state }) => {
     const text = describeEventName(event);
     if (event === "asked") return createStep(atMs, "slack", text);
     return createStep(atMs, "verification", formatStepTitle({ text, state }));
   });
   const { polls = 0, polledAtMs } = wait ?? {};
-  if (polledAtMs !== undefined && polls > 0) steps.push(createStep(polledAtMs, "transport", "latest poll", { polls }));
+  if (polledAtMs !== undefined && polls > 0)
+    steps.push(createStep(polledAtMs, "transport", "latest poll", { polls }));
   if (question !== undefined) {
     const { index, askedAtMs, options, answer } = question;
     const number = { question: index + 1 };
-    steps.push(createStep(askedAtMs, "verification", "agent asked a question", { ...number, options: options.length }));
+    steps.push(
+      createStep(askedAtMs, "verification", "agent asked a question", {
+        ...number,
+        options: options.length,
+      }),
+    );
     if (answer !== undefined) {
       const { user, option, atMs, arrival, stillAskedTimes } = answer;
-      const title = arrival?.type === "arrived" ? "reply given, and the agent has it" : "reply given";
-      const chosen = { user, option: option === undefined ? undefined : option + 1, still_asked: stillAskedTimes };
+      const title =
+        arrival?.type === "arrived" ? "reply given, and the agent has it" : "reply given";
+      const chosen = {
+        user,
+        option: option === undefined ? undefined : option + 1,
+        still_asked: stillAskedTimes,
+      };
       steps.push(createStep(atMs, "slack", title, { ...number, ...chosen }));
     }
   }
@@ -51,9 +74,16 @@ const stateTexts: Record<ExecutionTask["state"], string> = {
   rejected: "rejected by the agent",
 };
 
-export function listExecutionSteps({ task, nowMs }: { task: ExecutionTask; nowMs: number }): PictureStep[] {
+export function listExecutionSteps({
+  task,
+  nowMs,
+}: {
+  task: ExecutionTask;
+  nowMs: number;
+}): PictureStep[] {
   const { createdAtMs, changedAtMs, state: latest, a2a, outcome, lease } = task;
-  const failure = outcome?.type === "failure" ? { reason: outcome.reason, lost: outcome.lost && "yes" } : {};
+  const failure =
+    outcome?.type === "failure" ? { reason: outcome.reason, lost: outcome.lost && "yes" } : {};
   const entered = [...(a2a?.passed ?? []), { state: latest, atMs: changedAtMs }];
   const steps = entered
     .filter(({ state }) => state !== "submitted")
@@ -69,7 +99,10 @@ export function listExecutionSteps({ task, nowMs }: { task: ExecutionTask; nowMs
   steps.unshift(createStep(createdAtMs, "execution", stored));
   // A run renews its lease. One that has expired means that nobody runs the agent any more.
   if (lease !== undefined && !isTerminal(latest) && lease.untilMs <= nowMs) {
-    steps.push({ ...createStep(lease.untilMs, "execution", "lease of the agent's run expired"), failed: true });
+    steps.push({
+      ...createStep(lease.untilMs, "execution", "lease of the agent's run expired"),
+      failed: true,
+    });
   }
   return steps;
 }

@@ -7,20 +7,38 @@ import { formatStepTitle } from "./event-text.ts";
 import type { PictureStep } from "./picture-step.ts";
 
 export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedStep): PictureStep {
-  const step: PictureStep = { atMs, zone: zoneOfStep[kind], title, detail: {}, ...(failed === true && { failed }) };
+  const step: PictureStep = {
+    atMs,
+    zone: zoneOfStep[kind],
+    title,
+    detail: {},
+    ...(failed === true && { failed }),
+  };
   const { next, status, deliveries } = Object(detail) as Record<string, unknown>;
   switch (kind) {
     case "request":
       return { ...step, frame: hideTexts(detail) };
     case "response":
       // Its title may quote the agent's progress.
-      return { ...step, title: `response to ${title.replace(/:.*$/s, "")}`, frame: hideTexts(detail) };
+      return {
+        ...step,
+        title: `response to ${title.replace(/:.*$/s, "")}`,
+        frame: hideTexts(detail),
+      };
     case "claim":
     case "decision":
-      return Array.isArray(next) && next.length > 0 ? { ...step, detail: { next: next.join(", ") } } : step;
+      return Array.isArray(next) && next.length > 0
+        ? { ...step, detail: { next: next.join(", ") } }
+        : step;
     default: {
       const isRepeated = typeof deliveries === "number" && deliveries > 1;
-      return { ...step, detail: { ...(typeof status === "number" && { status }), ...(isRepeated && { deliveries }) } };
+      return {
+        ...step,
+        detail: {
+          ...(typeof status === "number" && { status }),
+          ...(isRepeated && { deliveries }),
+        },
+      };
     }
   }
 }
@@ -29,7 +47,10 @@ export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedSt
 const sameWithinMs = 5000;
 
 /** True if a step shows the same event as an entry of the task's history. The step has more detail. */
-export function isRecorded({ atMs, event, state }: Task["history"][number], steps: readonly RecordedStep[]): boolean {
+export function isRecorded(
+  { atMs, event, state }: Task["history"][number],
+  steps: readonly RecordedStep[],
+): boolean {
   return steps.some(
     (step) =>
       Object(Object(step.detail).event).type === event &&
@@ -41,7 +62,16 @@ export function isRecorded({ atMs, event, state }: Task["history"][number], step
 /** Members whose values are chosen by programs, not written by people. */
 const shownMembers = new Set([
   ...["jsonrpc", "id", "method", "status", "state", "reason", "failed", "kind", "version", "code"],
-  ...["task_id", "request_id", "correlation_id", "session_id", "contextId", "taskId", "messageId", "option_id"],
+  ...[
+    "task_id",
+    "request_id",
+    "correlation_id",
+    "session_id",
+    "contextId",
+    "taskId",
+    "messageId",
+    "option_id",
+  ],
   ...[
     "channel",
     "thread_ts",
@@ -66,9 +96,13 @@ export function hideTexts(body: unknown): unknown {
 
 function hideIn({ name, value }: { name: string; value: unknown }): unknown {
   if (typeof value === "string") {
-    return shownMembers.has(name) && shownPattern.test(value) ? value : `(${value.length} characters)`;
+    return shownMembers.has(name) && shownPattern.test(value)
+      ? value
+      : `(${value.length} characters)`;
   }
   if (Array.isArray(value)) return value.map((member) => hideIn({ name: "", value: member }));
   if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, hideIn({ name: key, value: member })]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, hideIn({ name: key, value: member })]),
+  );
 }

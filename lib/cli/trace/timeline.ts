@@ -27,8 +27,17 @@ export function timelineLines({ picture, color }: { picture: Picture; color: boo
     if (step === undefined) return [];
     const gap = gapText({ before: steps[at - 1], step });
     const shownTitle = step.failed ? paint("red", title) : title;
-    const row = [paint("dim", time), paint(colors[step.zone], zone), shownTitle, took, paint("dim", detail)].join("  ");
-    return [...(gap === undefined ? [] : [paint("dim", `${"⋮".padStart(time.length)}  ${gap}`)]), row.trimEnd()];
+    const row = [
+      paint("dim", time),
+      paint(colors[step.zone], zone),
+      shownTitle,
+      took,
+      paint("dim", detail),
+    ].join("  ");
+    return [
+      ...(gap === undefined ? [] : [paint("dim", `${"⋮".padStart(time.length)}  ${gap}`)]),
+      row.trimEnd(),
+    ];
   });
   return [...headLines(picture), "", ...lines];
 }
@@ -56,13 +65,27 @@ export function foldPolls(steps: readonly PictureStep[]): PictureStep[] {
     if (polls < 2 || first === undefined) folded.push(step);
     else {
       const durationMs = step.atMs + (step.durationMs ?? 0) - first.atMs;
-      folded[folded.length - 1] = { ...first, title: `get_task, ${polls} times`, detail: {}, durationMs };
+      folded[folded.length - 1] = {
+        ...first,
+        title: `get_task, ${polls} times`,
+        detail: {},
+        durationMs,
+      };
     }
   }
   return folded;
 }
 
-function headLines({ requestId, taskId, traceId, state, outcome, destination, startedAtMs, endedAtMs }: Picture) {
+function headLines({
+  requestId,
+  taskId,
+  traceId,
+  state,
+  outcome,
+  destination,
+  startedAtMs,
+  endedAtMs,
+}: Picture) {
   const fields = [
     ["state", outcome === undefined ? state : `${state}: ${outcome}`],
     ["destination", destination],
@@ -71,12 +94,20 @@ function headLines({ requestId, taskId, traceId, state, outcome, destination, st
     ["began", formatTime(startedAtMs)],
     ["took", endedAtMs === undefined ? undefined : formatLength(endedAtMs - startedAtMs)],
   ];
-  const known = fields.flatMap(([name, value]) => (value === undefined ? [] : [[`  ${name}`, sanitizeLine(value)]]));
+  const known = fields.flatMap(([name, value]) =>
+    value === undefined ? [] : [[`  ${name}`, sanitizeLine(value)]],
+  );
   return [`Task ${requestId}`, ...formatTable(known)];
 }
 
 /** A call is shown when it begins, everything else when it is over. */
-function gapText({ before, step }: { before: PictureStep | undefined; step: PictureStep }): string | undefined {
+function gapText({
+  before,
+  step,
+}: {
+  before: PictureStep | undefined;
+  step: PictureStep;
+}): string | undefined {
   if (before === undefined) return undefined;
   const endedAtMs = before.atMs + (before.zone === "transport" ? (before.durationMs ?? 0) : 0);
   const gapMs = step.atMs - endedAtMs;
@@ -89,5 +120,7 @@ function formatLength(ms: number): string {
   if (ms < 60_000) return `${(ms / 1000).toFixed(2)} s`;
   const seconds = Math.floor(ms / 1000);
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  return minutes < 60
+    ? `${minutes} min ${seconds % 60} s`
+    : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -22,10 +22,13 @@ type DayOptions = { from?: string | undefined; to?: string | undefined; nowMs: n
 /** The days from the first to the last, both included. By default the last thirty, with today. */
 export function listDays({ from, to, nowMs }: DayOptions): string[] {
   const lastMs = parseDay(to ?? formatDay(nowMs), "--to");
-  const firstMs = from === undefined ? lastMs - (daysByDefault - 1) * dayMs : parseDay(from, "--from");
+  const firstMs =
+    from === undefined ? lastMs - (daysByDefault - 1) * dayMs : parseDay(from, "--from");
   const count = Math.round((lastMs - firstMs) / dayMs) + 1;
-  if (count < 1) throw new UsageError(`--from ${formatDay(firstMs)} is after --to ${formatDay(lastMs)}.`);
-  if (count > mostDays) throw new UsageError(`${count} days are too many. The history holds at most ${mostDays} days.`);
+  if (count < 1)
+    throw new UsageError(`--from ${formatDay(firstMs)} is after --to ${formatDay(lastMs)}.`);
+  if (count > mostDays)
+    throw new UsageError(`${count} days are too many. The history holds at most ${mostDays} days.`);
   return Array.from({ length: count }, (_, number) => formatDay(firstMs + number * dayMs));
 }
 
@@ -46,13 +49,21 @@ type EntrySearch = {
 };
 
 /** In the order in which tasks ended, to the second or so. Calls `unread` for an entry of another version. */
-export async function* readEntries(search: EntrySearch): AsyncGenerator<HistoryEntry, void, undefined> {
+export async function* readEntries(
+  search: EntrySearch,
+): AsyncGenerator<HistoryEntry, void, undefined> {
   const { store, days, team, user, unread, signal } = search;
   for (const day of days) {
-    for await (const record of listItems({ store, index: "state", key: createHistoryState(day), signal })) {
+    for await (const record of listItems({
+      store,
+      index: "state",
+      key: createHistoryState(day),
+      signal,
+    })) {
       const entry = readEntry(record);
       if (entry === undefined) unread();
-      else if ((team ?? entry.team) === entry.team && (user ?? entry.user) === entry.user) yield entry;
+      else if ((team ?? entry.team) === entry.team && (user ?? entry.user) === entry.user)
+        yield entry;
     }
   }
 }
@@ -66,12 +77,21 @@ function readEntry(record: StoredRecord): HistoryEntry | undefined {
 }
 
 /** Writes an export that appears whole or not at all. Only its owner may read it: it says who asked what. */
-export async function writeLines({ file, lines }: { file: string; lines: AsyncIterable<string> }): Promise<number> {
+export async function writeLines({
+  file,
+  lines,
+}: {
+  file: string;
+  lines: AsyncIterable<string>;
+}): Promise<number> {
   const part = `${file}.${randomUUID()}.part`;
   const handle = await open(part, "wx", 0o600).catch((cause: NodeJS.ErrnoException) => {
-    throw new Error(`${file} cannot be written (${cause.code}). --out needs a file in a folder that exists.`, {
-      cause,
-    });
+    throw new Error(
+      `${file} cannot be written (${cause.code}). --out needs a file in a folder that exists.`,
+      {
+        cause,
+      },
+    );
   });
   try {
     let count = 0;

@@ -1,6 +1,10 @@
 /** A summary of the usage history: tasks by destination and outcome, tokens, votes on the answers, and the people with the most tasks. */
 import { personKeyOf } from "../../../lambdas/verification/task/task.ts";
-import { countVotes, type HistoryEntry, usageOutcomes } from "../../../lambdas/verification/usage/entry.ts";
+import {
+  countVotes,
+  type HistoryEntry,
+  usageOutcomes,
+} from "../../../lambdas/verification/usage/entry.ts";
 import { formatTable } from "../table.ts";
 
 type Sum = {
@@ -47,22 +51,45 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
         ...[sum.input, sum.output, sum.total],
         ...(hasVotes ? [sum.up, sum.down] : []),
       ]);
-      const why = [...reasons].sort(([, a], [, b]) => b - a).map(([reason, times]) => `  ${times}  ${reason}`);
+      const why = [...reasons]
+        .sort(([, a], [, b]) => b - a)
+        .map(([reason, times]) => `  ${times}  ${reason}`);
       const busiest = mostFirst(byPerson).slice(0, shownPeople);
       return [
         ...[`${span}: ${formatTasks(tasks)} of ${people} ${where}.`, ""],
-        ...formatTable([["destination", "tasks", ...outcomes, "tokens in", "tokens out", "tokens", ...votes], ...rows]),
+        ...formatTable([
+          ["destination", "tasks", ...outcomes, "tokens in", "tokens out", "tokens", ...votes],
+          ...rows,
+        ]),
         ...(why.length === 0 ? [] : ["", "Why:", ...why]),
         ...["", "Most tasks:"],
-        ...formatTable(busiest.map(([person, sum]) => [`  ${person}`, formatTasks(sum.tasks), `${sum.total} tokens`])),
+        ...formatTable(
+          busiest.map(([person, sum]) => [
+            `  ${person}`,
+            formatTasks(sum.tasks),
+            `${sum.total} tokens`,
+          ]),
+        ),
       ];
     },
   };
 }
 
-function addTo(sums: Map<string, Sum>, key: string, { outcome, tokens = {}, votes }: HistoryEntry): void {
+function addTo(
+  sums: Map<string, Sum>,
+  key: string,
+  { outcome, tokens = {}, votes }: HistoryEntry,
+): void {
   const { up, down } = countVotes(votes);
-  const sum = sums.get(key) ?? { tasks: 0, input: 0, output: 0, total: 0, up: 0, down: 0, outcomes: new Map() };
+  const sum = sums.get(key) ?? {
+    tasks: 0,
+    input: 0,
+    output: 0,
+    total: 0,
+    up: 0,
+    down: 0,
+    outcomes: new Map(),
+  };
   sums.set(key, sum);
   sum.tasks += 1;
   sum.input += tokens.input ?? 0;

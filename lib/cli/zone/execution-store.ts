@@ -20,7 +20,8 @@ export async function atExecutionStore<T extends TaskItem, Result>({
   at,
   ...request
 }: ExecutionWork<T, Result>): Promise<Result | undefined> {
-  if (!("file" in at)) return (await import("./stage-zone.ts")).atExecutionTable({ ...at, ...request });
+  if (!("file" in at))
+    return (await import("./stage-zone.ts")).atExecutionTable({ ...at, ...request });
   const file = executionFile(at.file);
   if (!hasTables(file)) return undefined;
   const database = openDatabase({ file });

@@ -1,5 +1,10 @@
 /** Listings of a store. */
-import type { ErasableStore, StoreIndex, TaskItem, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import type {
+  ErasableStore,
+  StoreIndex,
+  TaskItem,
+  TaskStore,
+} from "../../../lambdas/shared/engine/ports.ts";
 
 const pageSize = 50;
 
@@ -23,7 +28,12 @@ export async function* listItems<T extends TaskItem>({
   let cursor: string | undefined;
   do {
     signal.throwIfAborted();
-    const page = await store.list({ index, key, limit: pageSize, ...(cursor !== undefined && { cursor }) });
+    const page = await store.list({
+      index,
+      key,
+      limit: pageSize,
+      ...(cursor !== undefined && { cursor }),
+    });
     yield* page.items;
     cursor = page.cursor;
   } while (cursor !== undefined);
@@ -32,7 +42,10 @@ export async function* listItems<T extends TaskItem>({
 type Scan<T extends TaskItem> = { store: Pick<ErasableStore<T>, "scan">; signal: AbortSignal };
 
 /** Reads every item of the store, in no order. Throws if the signal aborts, as `listItems`. */
-export async function* scanItems<T extends TaskItem>({ store, signal }: Scan<T>): AsyncGenerator<T, void, undefined> {
+export async function* scanItems<T extends TaskItem>({
+  store,
+  signal,
+}: Scan<T>): AsyncGenerator<T, void, undefined> {
   let cursor: string | undefined;
   do {
     signal.throwIfAborted();

@@ -47,7 +47,10 @@ type Replacement = { zone: StageZone; stored: SettingsInEffect["stored"]; settin
 /** Writes the settings if the record is still the one that was read. Rejects with an AwsFailure. */
 export async function writeLiveSettings({ zone, stored, settings }: Replacement): Promise<void> {
   const text = JSON.stringify(settings);
-  if (await saveSettings({ store: openStore(zone), stored, settings: text, formerVersion: undefined })) return;
+  if (
+    await saveSettings({ store: openStore(zone), stored, settings: text, formerVersion: undefined })
+  )
+    return;
   const { stageName } = zone.at;
   throw new AwsFailure(
     `The live settings of stage ${stageName} have changed since they were read. Nothing was written. Run the command again.`,
@@ -58,6 +61,8 @@ export async function writeLiveSettings({ zone, stored, settings }: Replacement)
 export function checkSize(settings: LiveSettings): void {
   const bytes = Buffer.byteLength(JSON.stringify(settings));
   if (bytes > maxSettingsBytes) {
-    throw new AwsFailure(`The live settings are ${bytes} bytes. At most ${maxSettingsBytes} can be pushed.`);
+    throw new AwsFailure(
+      `The live settings are ${bytes} bytes. At most ${maxSettingsBytes} can be pushed.`,
+    );
   }
 }

@@ -2,7 +2,10 @@
 import { existsSync, statSync } from "node:fs";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import type { OpenFile, OpenZone } from "./open-zone.ts";
 
 export type LocalZone = OpenZone & { at: OpenFile };

@@ -14,7 +14,11 @@ import type { Guarded, OpenStage, OpenZone, StoreRequest, StoreWork } from "./op
 type StageOptions = { config: Config; stage: string; signal: AbortSignal };
 
 /** Opens the Verification zone. Rejects where the stage is unknown, not deployed, or in another account. */
-export async function openStageZone({ config, stage, signal }: StageOptions): Promise<OpenZone & { at: OpenStage }> {
+export async function openStageZone({
+  config,
+  stage,
+  signal,
+}: StageOptions): Promise<OpenZone & { at: OpenStage }> {
   const named = chooseStage(config, stage);
   const outputs = await readStackOutputs({ ...named, signal });
   const { region } = named.stage.verification;
@@ -30,7 +34,9 @@ export async function openStageZone({ config, stage, signal }: StageOptions): Pr
         doing,
         signal,
       }),
-    queue: { send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)) },
+    queue: {
+      send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)),
+    },
     at: { ...named, outputs, client, guarded },
     config: () => config,
     async close() {
@@ -52,13 +58,24 @@ export async function atExecutionTable<T extends TaskItem, Result>(
   const { account, region } = target;
   const { account: actual } = await callerIdentity({ region, signal });
   if (actual !== account) {
-    throw new AwsFailure(`The Execution zone is in account ${account}, but these credentials are of ${actual}.`);
+    throw new AwsFailure(
+      `The Execution zone is in account ${account}, but these credentials are of ${actual}.`,
+    );
   }
   const table = await readExecutionTable({ stageName, region, signal });
   const client = openSdkDynamoDb({ region });
-  const doing = { read: "read the Execution zone's record", list: "list the Execution zone's records" };
+  const doing = {
+    read: "read the Execution zone's record",
+    list: "list the Execution zone's records",
+  };
   try {
-    return await work(guardedStore({ store: createDynamoTaskStore({ client, table, parse, signal }), doing, signal }));
+    return await work(
+      guardedStore({
+        store: createDynamoTaskStore({ client, table, parse, signal }),
+        doing,
+        signal,
+      }),
+    );
   } finally {
     client.destroy();
   }

@@ -17,9 +17,12 @@ export function describeLoadError({ error, file }: { error: unknown; file: strin
   const isSyntax = error.name === "SyntaxError";
   const place =
     headerPlace(stack) ??
-    (isSyntax && authorsFrames(stack).length === 0 ? headerPlace(parseAlone(file)) : importPlace(error.message));
+    (isSyntax && authorsFrames(stack).length === 0
+      ? headerPlace(parseAlone(file))
+      : importPlace(error.message));
   // An error that the file's own code threw.
-  if (place === undefined) return authorsFrames(stack).length === 0 ? [] : describeError(error).slice(1);
+  if (place === undefined)
+    return authorsFrames(stack).length === 0 ? [] : describeError(error).slice(1);
   return [`at ${formatPlace(place)}`, ...codeFrame(place), ...hints({ error, place })];
 }
 
@@ -52,7 +55,9 @@ function importPlace(message: string): Place | undefined {
   const file = toPath(importer);
   if (file === "" || !isAuthorsFile(file)) return undefined;
   const lines = readFileSync(file, "utf8").split("\n");
-  const line = lines.findIndex((text) => /\b(import|from|require)\b/.test(text) && text.includes(basename(missing)));
+  const line = lines.findIndex(
+    (text) => /\b(import|from|require)\b/.test(text) && text.includes(basename(missing)),
+  );
   const column = lines[line]?.indexOf(basename(missing)) ?? 0;
   return line === -1 ? undefined : { file, line: line + 1, column: column + 1 };
 }
@@ -63,8 +68,12 @@ function hints({ error, place: { file, line } }: { error: Error; place: Place })
   const hasGenerator = /function\s*\*|async\s*\*/.test(lines.join("\n"));
   if (/\byield\b/.test(text) && !hasGenerator)
     return ["Only a generator can yield. Begin the agent with: async function*"];
-  if (/^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message))
-    return [`package.json says "type": "commonjs". Write "type": "module" there, or name the file .mts or .mjs.`];
+  if (
+    /^Cannot use import statement outside a module|^Unexpected token 'export'/.test(error.message)
+  )
+    return [
+      `package.json says "type": "commonjs". Write "type": "module" there, or name the file .mts or .mjs.`,
+    ];
   if ("code" in error && error.code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX")
     return ["Types are removed from the file, not compiled. Use a feature that JavaScript has."];
   return [];

@@ -9,8 +9,11 @@ type Issue = z.core.$ZodIssue;
 export function describeProblem(update: unknown): string | undefined {
   const [issue] = updateSchema.safeParse(update).error?.issues ?? [];
   if (issue === undefined) return undefined;
-  if (issue.path.length === 0) return `an update must be an object with a \`type\`, got ${show(update)}`;
-  const name = issue.path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`)).join("");
+  if (issue.path.length === 0)
+    return `an update must be an object with a \`type\`, got ${show(update)}`;
+  const name = issue.path
+    .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
+    .join("");
   const value = issue.path.reduce<unknown>((at, key) => Object(at)[key], update);
   return `\`${name.replace(/^\./, "")}\` ${describeIssue({ issue, value })}`;
 }
@@ -51,6 +54,9 @@ function amount(limit: string, count: number | bigint, origin: string): string {
 
 /** One short line, whatever the value is. */
 function show(value: unknown): string {
-  const text = typeof value === "string" ? JSON.stringify(value) : inspect(value, { depth: 1, breakLength: Infinity });
+  const text =
+    typeof value === "string"
+      ? JSON.stringify(value)
+      : inspect(value, { depth: 1, breakLength: Infinity });
   return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }

@@ -1,6 +1,11 @@
 /** Tells the author of an agent what went wrong in it, and at which line. A Slack user reads fixed words instead. */
 import { inspect, types } from "node:util";
-import { type Agent, AgentResultError, runAgent, type TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import {
+  type Agent,
+  AgentResultError,
+  runAgent,
+  type TaskUpdate,
+} from "../../../lambdas/execution/agents/agent.ts";
 import { formatFile, formatPlace, type Place } from "../../../lambdas/shared/stack-frames.ts";
 import { isVisible } from "../../../lambdas/shared/visible-text.ts";
 import { describeProblem } from "./describe-update.ts";
@@ -28,7 +33,8 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
   const { feedback } = agent;
   async function* run(...[task, context]: Parameters<Agent>): AsyncGenerator<TaskUpdate> {
     const report = (lines: readonly string[], happened = "The agent failed") => {
-      if (!context.signal.aborted) show([`${happened} in request ${context.requestId}:`, ...lines, ""].join("\n"));
+      if (!context.signal.aborted)
+        show([`${happened} in request ${context.requestId}:`, ...lines, ""].join("\n"));
     };
     let called: unknown;
     const observed: Agent = (...given) => {
@@ -50,16 +56,21 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
         const isProgress = Object(update).type === "progress";
         if (problem !== undefined)
           report(
-            isText ? [`${name}: ${problem}`] : describeYield({ place: locate(called), name, yields, problem }),
+            isText
+              ? [`${name}: ${problem}`]
+              : describeYield({ place: locate(called), name, yields, problem }),
             isProgress ? "A part of the progress was left out" : undefined,
           );
         hasArtifact ||= Object(update).type === "artifact";
-        isEnded ||= (problem !== undefined && !isProgress) || endTypes.includes(Object(update).type);
+        isEnded ||=
+          (problem !== undefined && !isProgress) || endTypes.includes(Object(update).type);
         yield update;
       }
     } catch (error) {
       report(
-        error instanceof AgentResultError ? at(locate(agent), describeResult(error.returned)) : describeError(error),
+        error instanceof AgentResultError
+          ? at(locate(agent), describeResult(error.returned))
+          : describeError(error),
         isEnded ? "The agent failed after its last update" : undefined,
       );
       throw error;
@@ -98,10 +109,21 @@ type Yield = { place: Place | undefined; name: string; yields: number; problem: 
 
 function describeYield({ place, name, yields, problem }: Yield): string[] {
   if (place === undefined) return [`yield ${yields} of ${name}: ${problem}`];
-  return [`yield ${yields} of ${formatFile(place.file)}:${place.line}: ${problem}`, ...codeFrame(place)];
+  return [
+    `yield ${yields} of ${formatFile(place.file)}:${place.line}: ${problem}`,
+    ...codeFrame(place),
+  ];
 }
 
-function describeMissingEnd({ place, name, yields }: { place: Place | undefined; name: string; yields: number }) {
+function describeMissingEnd({
+  place,
+  name,
+  yields,
+}: {
+  place: Place | undefined;
+  name: string;
+  yields: number;
+}) {
   const count = yields === 1 ? "1 yield" : `${yields} yields`;
   const text = `the agent ended after ${count} without an answer. Its last yield must be an answer, a question or a failure. What a generator returns is ignored.`;
   return [`${place === undefined ? name : formatPlace(place)}: ${text}`];
@@ -113,7 +135,8 @@ function at(place: Place | undefined, text: string): string[] {
 
 /** The message, the line in the author's code, and the author's own frames. The whole stack if none of them is the author's. */
 export function describeError(error: unknown): string[] {
-  if (!(error instanceof Error)) return [`It threw ${inspect(error)}, which is not an Error and has no stack.`];
+  if (!(error instanceof Error))
+    return [`It threw ${inspect(error)}, which is not an Error and has no stack.`];
   const frames = authorsFrames(error.stack ?? "");
   const [place] = frames;
   const lines = at(place, `${error.name}: ${error.message}`);

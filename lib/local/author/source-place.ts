@@ -5,7 +5,9 @@ import { join, sep } from "node:path";
 import { type Place, stackFrames, toPath } from "../../../lambdas/shared/stack-frames.ts";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
 
-const ownFolders = ["lambdas", "lib", "contracts", "bin"].map((name) => join(projectDirectory, name) + sep);
+const ownFolders = ["lambdas", "lib", "contracts", "bin"].map(
+  (name) => join(projectDirectory, name) + sep,
+);
 
 /** True for a file that the author may have written: no package, nothing of Node, nothing of Sekisho. */
 export function isAuthorsFile(file: string): boolean {
@@ -80,7 +82,9 @@ function readLocation(session: Session): Location | undefined {
   session.post("Runtime.getProperties", { objectId, ownProperties: true }, (_error, answer) => {
     properties = answer?.internalProperties ?? [];
   });
-  const found = properties.find(({ name }) => name === "[[GeneratorLocation]]" || name === "[[FunctionLocation]]");
+  const found = properties.find(
+    ({ name }) => name === "[[GeneratorLocation]]" || name === "[[FunctionLocation]]",
+  );
   return found?.value?.value;
 }
 

@@ -3,7 +3,11 @@ import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
 import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
 import { queueGroupOf, type Task } from "../../../lambdas/verification/task/task.ts";
-import { type ParsedDeadLetter, parseDeadLetter, withDeadLetters } from "../../cli/aws/dead-letters/archive.ts";
+import {
+  type ParsedDeadLetter,
+  parseDeadLetter,
+  withDeadLetters,
+} from "../../cli/aws/dead-letters/archive.ts";
 import { createReadTaskState, createSend, redrive } from "../../cli/aws/dead-letters/redrive.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import type { NamedStage } from "../../cli/aws/stage.ts";
@@ -46,7 +50,11 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
     return turn;
   }
 
-  async function toRow({ messageId, archivedAtMs, message }: ParsedDeadLetter): Promise<DeadLetterRow> {
+  async function toRow({
+    messageId,
+    archivedAtMs,
+    message,
+  }: ParsedDeadLetter): Promise<DeadLetterRow> {
     const row = { key: messageId, keptAtMs: archivedAtMs, kind: message?.type ?? "unreadable" };
     if (message === undefined) {
       const reason = `It cannot be read. ${sekisho} dead-letters redrive --discard removes it.`;
@@ -54,7 +62,8 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
     }
     const { requestId } = message;
     const stored = await zone.store.get({ id: requestId });
-    if (stored === undefined) return { ...row, requestId, task: "none", reason: "The task was never stored." };
+    if (stored === undefined)
+      return { ...row, requestId, task: "none", reason: "The task was never stored." };
     const outcome = (stored.task && describeOutcome(stored.task)) ?? stored.state;
     return { ...row, requestId, task: stored.state, reason: `Failed too often. Task: ${outcome}` };
   }
@@ -73,19 +82,26 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
       }),
     redrive: (requestIds) =>
       inTurn(async () => {
-        const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({ ...named, signal });
-        const redriven: RedrivenTask[] = [];
-        await withDeadLetters({ queueUrl: deadLettersUrl, region, signal }, async (deadLetters, remove) => {
-          const isWanted = ({ message }: ParsedDeadLetter) =>
-            message !== undefined && (requestIds === undefined || requestIds.includes(message.requestId));
-          await redrive({
-            deadLetters: deadLetters.map(parseDeadLetter).filter(isWanted),
-            stateOfTask: createReadTaskState({ tableName, region, signal }),
-            send: createSend({ queueUrl, region, signal }),
-            remove,
-            done: ({ requestId, state }) => redriven.push({ requestId, task: state ?? "none" }),
-          });
+        const { deadLettersUrl, tableName, queueUrl } = await readStackOutputs({
+          ...named,
+          signal,
         });
+        const redriven: RedrivenTask[] = [];
+        await withDeadLetters(
+          { queueUrl: deadLettersUrl, region, signal },
+          async (deadLetters, remove) => {
+            const isWanted = ({ message }: ParsedDeadLetter) =>
+              message !== undefined &&
+              (requestIds === undefined || requestIds.includes(message.requestId));
+            await redrive({
+              deadLetters: deadLetters.map(parseDeadLetter).filter(isWanted),
+              stateOfTask: createReadTaskState({ tableName, region, signal }),
+              send: createSend({ queueUrl, region, signal }),
+              remove,
+              done: ({ requestId, state }) => redriven.push({ requestId, task: state ?? "none" }),
+            });
+          },
+        );
         return redriven;
       }),
   };
@@ -140,7 +156,13 @@ export function redriveRefusal(task: Task): string | undefined {
   return isUndelivered(task) ? undefined : "has no answer left to deliver.";
 }
 
-export async function sendRedrive({ zone, task }: { zone: Pick<TaskZone, "queue">; task: Task }): Promise<void> {
+export async function sendRedrive({
+  zone,
+  task,
+}: {
+  zone: Pick<TaskZone, "queue">;
+  task: Task;
+}): Promise<void> {
   const message: QueueMessage = { type: "redrive", requestId: task.id };
   await zone.queue.send({ body: encodeQueueMessage(message), group: queueGroupOf(task) });
 }

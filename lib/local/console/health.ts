@@ -32,7 +32,12 @@ type HealthOptions = {
   now?: () => number;
 };
 
-export function createHealthBoard({ read, check, own, now = Date.now }: HealthOptions): HealthBoard {
+export function createHealthBoard({
+  read,
+  check,
+  own,
+  now = Date.now,
+}: HealthOptions): HealthBoard {
   const healths = new Map<string, Health>();
   const checking = new Set<string>();
   let cached: { atMs: number; effective: Promise<EffectiveConfig> } | undefined;
@@ -48,11 +53,16 @@ export function createHealthBoard({ read, check, own, now = Date.now }: HealthOp
     return cached.effective;
   }
 
-  function startChecks(effective: EffectiveConfig, names: readonly string[], olderThanMs: number): void {
+  function startChecks(
+    effective: EffectiveConfig,
+    names: readonly string[],
+    olderThanMs: number,
+  ): void {
     for (const name of names) {
       const { checkedAtMs = Number.NEGATIVE_INFINITY } = healths.get(name) ?? {};
       const isDue = now() - checkedAtMs >= olderThanMs;
-      if (!isDue || checking.has(name) || !Object.hasOwn(effective.config.destinations, name)) continue;
+      if (!isDue || checking.has(name) || !Object.hasOwn(effective.config.destinations, name))
+        continue;
       checking.add(name);
       void check({ effective, name }).then(({ name: _name, address: _address, ...health }) => {
         checking.delete(name);

@@ -31,10 +31,20 @@ type ListedTasks = Pick<TaskZone, "store" | "newestIds" | "openTasks">;
 type Seen = { rows: Map<string, TaskRow>; more: string[]; readAtMs: ReadonlyMap<string, number> };
 const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
 
-type LiveOptions = { zone: ListedTasks; explain: (thrown: unknown) => string; pollMs?: number; now?: () => number };
+type LiveOptions = {
+  zone: ListedTasks;
+  explain: (thrown: unknown) => string;
+  pollMs?: number;
+  now?: () => number;
+};
 
 /** `explain` turns what a poll throws into a text for a person. A poll begins `pollMs` after the previous one has ended. */
-export function createLiveTasks({ zone, explain, pollMs = 2000, now = Date.now }: LiveOptions): LiveTasks {
+export function createLiveTasks({
+  zone,
+  explain,
+  pollMs = 2000,
+  now = Date.now,
+}: LiveOptions): LiveTasks {
   const listeners = new Set<(update: TaskListUpdate) => void>();
   let seen: Seen | undefined;
   let trouble: string | undefined;
@@ -104,7 +114,11 @@ function allOf({ rows, more }: Seen): TaskListUpdate {
 }
 
 /** Reads the list. A task that was listed and is no longer found in its state is read by its id. */
-async function readList({ store, newestIds, openTasks }: ListedTasks, before: Seen, nowMs: number): Promise<Seen> {
+async function readList(
+  { store, newestIds, openTasks }: ListedTasks,
+  before: Seen,
+  nowMs: number,
+): Promise<Seen> {
   const rows = new Map<string, TaskRow>();
   const readAtMs = new Map<string, number>();
   const more = new Set<string>();
@@ -129,15 +143,24 @@ async function readList({ store, newestIds, openTasks }: ListedTasks, before: Se
     const known = before.rows.get(id);
     const knownAtMs = before.readAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
     // An operator may redrive an undelivered answer, so its task is read each time.
-    const isTrusted = known?.state === "done" && !known.undelivered && nowMs - knownAtMs < trustedMs;
+    const isTrusted =
+      known?.state === "done" && !known.undelivered && nowMs - knownAtMs < trustedMs;
     if (isTrusted) rows.set(id, known);
     else add((await store.get({ id }))?.task);
     readAtMs.set(id, isTrusted ? knownAtMs : nowMs);
   }
-  const newestFirst = [...rows.values()].sort((a, b) => b.receivedAtMs - a.receivedAtMs || (a.id < b.id ? -1 : 1));
+  const newestFirst = [...rows.values()].sort(
+    (a, b) => b.receivedAtMs - a.receivedAtMs || (a.id < b.id ? -1 : 1),
+  );
   const open = newestFirst.filter(({ state }) => state !== "done");
-  const over = newestFirst.filter(({ state }) => state === "done").slice(0, Math.max(maxDone, maxRows - open.length));
-  return { rows: new Map([...open, ...over].map((row) => [row.id, row])), more: [...more], readAtMs };
+  const over = newestFirst
+    .filter(({ state }) => state === "done")
+    .slice(0, Math.max(maxDone, maxRows - open.length));
+  return {
+    rows: new Map([...open, ...over].map((row) => [row.id, row])),
+    more: [...more],
+    readAtMs,
+  };
 }
 
 function isSame(before: TaskRow | undefined, after: TaskRow): boolean {

@@ -8,7 +8,10 @@ import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
 import { checkFromHere } from "../../cli/destinations/check.ts";
 import { checkInStage } from "../../cli/destinations/check-in-stage.ts";
 import { describeOwnExecution } from "../../cli/destinations/describe.ts";
-import { type EffectiveConfig, readEffectiveConfig } from "../../cli/destinations/effective-config.ts";
+import {
+  type EffectiveConfig,
+  readEffectiveConfig,
+} from "../../cli/destinations/effective-config.ts";
 import { slackConnectionOf } from "../../cli/names/connect.ts";
 import { createSlackNames, type SlackNames } from "../../cli/names/slack-names.ts";
 import type { TaskZone } from "../../cli/tasks/stored-task.ts";
@@ -21,7 +24,11 @@ import { openStageZone } from "../../cli/zone/stage-zone.ts";
 import { zoneFile } from "../../cli/zone/zone.ts";
 import type { SlackConnection } from "../both-zones.ts";
 import type { RecordedStep } from "../recorder/step-recorder.ts";
-import { createArchivedDeadLetters, createUndeliveredAnswers, type DeadLetters } from "./dead-letters.ts";
+import {
+  createArchivedDeadLetters,
+  createUndeliveredAnswers,
+  type DeadLetters,
+} from "./dead-letters.ts";
 import { createHealthBoard, type HealthBoard } from "./health.ts";
 
 export type ConsoleSource = {
@@ -29,7 +36,9 @@ export type ConsoleSource = {
   name: string;
   zone: TaskZone;
   /** `note` says what is missing in the picture, and why. */
-  pictureOf(request: { task: Task }): Promise<{ picture: Picture | undefined; note?: string | undefined }>;
+  pictureOf(request: {
+    task: Task;
+  }): Promise<{ picture: Picture | undefined; note?: string | undefined }>;
   health: HealthBoard;
   deadLetters: DeadLetters;
   names: SlackNames;
@@ -50,13 +59,18 @@ export type LocalRun = {
 };
 
 /** Throws if there is no file of tasks. */
-export function openLocalSource({ signal, ...run }: LocalRun & { signal: AbortSignal }): ConsoleSource {
+export function openLocalSource({
+  signal,
+  ...run
+}: LocalRun & { signal: AbortSignal }): ConsoleSource {
   const { config, store, executionPort, steps, fakeSlack } = run;
   const file = zoneFile({ directory: config.directory, store });
   const opened = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
   const zone = openLocalTaskZone({ zone: opened, signal });
   const names =
-    fakeSlack === undefined ? createSlackNames({ connect: slackConnectionOf(opened) }) : fakeNames(fakeSlack);
+    fakeSlack === undefined
+      ? createSlackNames({ connect: slackConnectionOf(opened) })
+      : fakeNames(fakeSlack);
   return {
     name: "this machine",
     zone,
@@ -71,7 +85,11 @@ export function openLocalSource({ signal, ...run }: LocalRun & { signal: AbortSi
 type StageOptions = { config: ConfigLocation; stage: string; signal: AbortSignal };
 
 /** Rejects with what to do if the stage is unknown, not deployed, or in another account. */
-export async function openStageSource({ config, stage, signal }: StageOptions): Promise<ConsoleSource> {
+export async function openStageSource({
+  config,
+  stage,
+  signal,
+}: StageOptions): Promise<ConsoleSource> {
   const file = loadConfig(config);
   const named = chooseStage(file, stage);
   const opened = await openStageZone({ config: file, stage, signal });
@@ -90,7 +108,9 @@ export async function openStageSource({ config, stage, signal }: StageOptions): 
 
 /** Without links, because those of the fake Slack lead nowhere. */
 function fakeNames({ apiUrl, botToken }: NonNullable<LocalRun["fakeSlack"]>): SlackNames {
-  const names = createSlackNames({ connect: async () => ({ token: (await botToken()) ?? "", apiUrl }) });
+  const names = createSlackNames({
+    connect: async () => ({ token: (await botToken()) ?? "", apiUrl }),
+  });
   return { ...names, find: (wanted) => names.find({ ...wanted, threads: [] }) };
 }
 
@@ -101,7 +121,11 @@ function closeBoth({ names, zone }: Pick<ConsoleSource, "names" | "zone">): () =
   };
 }
 
-type PictureOptions = { at: ExecutionTarget; steps?: (() => readonly RecordedStep[]) | undefined; signal: AbortSignal };
+type PictureOptions = {
+  at: ExecutionTarget;
+  steps?: (() => readonly RecordedStep[]) | undefined;
+  signal: AbortSignal;
+};
 
 function createPictureOf({ at, steps, signal }: PictureOptions): ConsoleSource["pictureOf"] {
   return async ({ task }) => {
@@ -123,7 +147,10 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
   const port = executionPort ?? readEnvironment().executionPort;
 
   /** Resolves to undefined if the worker's answer leaves out the destination. */
-  async function checkByWorker(name: string, { config, named }: EffectiveConfig & { named: NamedStage }) {
+  async function checkByWorker(
+    name: string,
+    { config, named }: EffectiveConfig & { named: NamedStage },
+  ) {
     const outputs = await readStackOutputs({ ...named, signal });
     const [checked] = await checkInStage({ ...named, config, outputs, names: [name], signal });
     return checked;
@@ -134,12 +161,20 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
     async check({ effective, name }) {
       const { named, config } = effective;
       const destination = config.destinations[name];
-      const unknown = (text: string) => ({ name, address: "unknown", health: "unhealthy" as const, summary: text });
+      const unknown = (text: string) => ({
+        name,
+        address: "unknown",
+        health: "unhealthy" as const,
+        summary: text,
+      });
       if (destination === undefined) return unknown("It is no longer in the configuration.");
       if (named === undefined)
         return checkFromHere({ config, location, name, destination, executionPort: port, signal });
       try {
-        return (await checkByWorker(name, { ...effective, named })) ?? unknown("The worker did not report on it.");
+        return (
+          (await checkByWorker(name, { ...effective, named })) ??
+          unknown("The worker did not report on it.")
+        );
       } catch (thrown) {
         return unknown(thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.");
       }

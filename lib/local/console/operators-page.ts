@@ -33,9 +33,19 @@ const redriveSchema = z.union([
   z.object({ requestIds: z.array(z.string().regex(uuidPattern)).min(1).max(1000) }),
 ]);
 
-type PageOptions = { source: ConsoleSource; admission: Admission; pollMs?: number | undefined; log: Log };
+type PageOptions = {
+  source: ConsoleSource;
+  admission: Admission;
+  pollMs?: number | undefined;
+  log: Log;
+};
 
-export function createOperatorsPage({ source, admission, pollMs, log }: PageOptions): OperatorsPage {
+export function createOperatorsPage({
+  source,
+  admission,
+  pollMs,
+  log,
+}: PageOptions): OperatorsPage {
   const { zone, health, deadLetters } = source;
   const explain = createExplain({ log });
   const live = createLiveTasks({ zone, explain, ...(pollMs !== undefined && { pollMs }) });
@@ -47,7 +57,8 @@ export function createOperatorsPage({ source, admission, pollMs, log }: PageOpti
     "GET destinations": () => health.view(),
     "POST destinations/check": async ({ json }) => {
       const asked = checkSchema.safeParse(await json()).data;
-      if (asked === undefined) throw new Refusal(400, "Give the names of destinations, or none to check all.");
+      if (asked === undefined)
+        throw new Refusal(400, "Give the names of destinations, or none to check all.");
       await health.check(asked.names);
       return health.view();
     },
@@ -91,7 +102,10 @@ export function createOperatorsPage({ source, admission, pollMs, log }: PageOpti
         },
       }),
       ...Object.fromEntries(
-        Object.entries(api).map(([name, handler]) => [name.replace(" ", ` ${home}api/`), explaining(handler, explain)]),
+        Object.entries(api).map(([name, handler]) => [
+          name.replace(" ", ` ${home}api/`),
+          explaining(handler, explain),
+        ]),
       ),
     },
   });
@@ -127,7 +141,8 @@ function createExplain({ log }: { log: Log }): Explain {
   let last: string | undefined;
   return (error) => {
     const thrown = toFileError({ error, file: "The task file" }) ?? error;
-    if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind)) return thrown.message;
+    if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind))
+      return thrown.message;
     const cause = errorKind(thrown);
     if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });
     last = cause;

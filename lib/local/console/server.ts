@@ -17,12 +17,24 @@ type OperateOptions = { page: OperatorsPage; hostname: string; port: number; log
  * Starts a listener for the page alone, so that a tunnel to the zone's port never leads to it. Rejects with a message for a person if
  * the port is taken.
  */
-export async function startOperateServer({ page, hostname, port, log }: OperateOptions): Promise<OperateServer> {
+export async function startOperateServer({
+  page,
+  hostname,
+  port,
+  log,
+}: OperateOptions): Promise<OperateServer> {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (!(await page.handle(request, response))) response.writeHead(404).end();
   }
 
-  const server = await startPageServer({ answer, hostname, port, portSetting: "--port", maxConnections, log });
+  const server = await startPageServer({
+    answer,
+    hostname,
+    port,
+    portSetting: "--port",
+    maxConnections,
+    log,
+  });
   return {
     url: `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${server.port}`,
     async close() {
@@ -36,7 +48,11 @@ export async function startOperateServer({ page, hostname, port, log }: OperateO
 export type PageBesideRun = Site & { close(): Promise<void> };
 
 /** Opens the page for the server of the local page. The run must have created the `store`. */
-export function openPageBesideRun({ door, log, ...run }: LocalRun & { door: Door; log: Log }): PageBesideRun {
+export function openPageBesideRun({
+  door,
+  log,
+  ...run
+}: LocalRun & { door: Door; log: Log }): PageBesideRun {
   const stop = new AbortController();
   const source = openLocalSource({ ...run, signal: stop.signal });
   const { handle, close } = createOperatorsPage({ source, admission: door, log });

@@ -18,7 +18,10 @@ const idPattern = /^[0-9a-f-]{4,36}$/;
 
 type TaskRouteOptions = { source: Pick<ConsoleSource, "zone" | "pictureOf" | "names">; log: Log };
 
-export function createTaskRoutes({ source: { zone, pictureOf, names }, log }: TaskRouteOptions): Routes {
+export function createTaskRoutes({
+  source: { zone, pictureOf, names },
+  log,
+}: TaskRouteOptions): Routes {
   /** By the whole request id, or the beginning of one. Rejects with a message for a person. */
   async function find([given = ""]: readonly string[]): Promise<Task> {
     const id = given.toLowerCase();
@@ -40,10 +43,13 @@ export function createTaskRoutes({ source: { zone, pictureOf, names }, log }: Ta
     /** A page of the tasks of one `state`, newest first, and after the first page with its `cursor`. */
     async "GET tasks"({ query }) {
       const state = query.get("state") ?? "";
-      if (!states.includes(state)) throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
+      if (!states.includes(state))
+        throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
       const page = { state, cursor: query.get("cursor") ?? undefined, limit: pageSize };
       const { ids, cursor } = await zone.newestIds(page).catch((thrown: unknown) => {
-        throw thrown instanceof RangeError ? new Refusal(400, "The cursor is not one of this list.") : thrown;
+        throw thrown instanceof RangeError
+          ? new Refusal(400, "The cursor is not one of this list.")
+          : thrown;
       });
       const stored = await Promise.all(ids.map((id) => zone.store.get({ id })));
       const tasks = stored.flatMap((item) => item?.task ?? []);
@@ -58,7 +64,11 @@ export function createTaskRoutes({ source: { zone, pictureOf, names }, log }: Ta
         row: toTaskRow({ task, nowMs }),
         task: toTaskView({ task, nowMs }),
         ...(await pictureOf({ task })),
-        whyNot: { cancel: cancelRefusal(task), retry: retryRefusal(task), redrive: redriveRefusal(task) },
+        whyNot: {
+          cancel: cancelRefusal(task),
+          retry: retryRefusal(task),
+          redrive: redriveRefusal(task),
+        },
       };
     },
 
@@ -71,13 +81,20 @@ export function createTaskRoutes({ source: { zone, pictureOf, names }, log }: Ta
 
     /** The names of people and channels, by id. Those that Slack does not give are left out. */
     async "GET names"({ query }) {
-      const found = await names.find({ users: readIds(query, "users"), channels: readIds(query, "channels") });
-      return { users: Object.fromEntries(found.users), channels: Object.fromEntries(found.channels) };
+      const found = await names.find({
+        users: readIds(query, "users"),
+        channels: readIds(query, "channels"),
+      });
+      return {
+        users: Object.fromEntries(found.users),
+        channels: Object.fromEntries(found.channels),
+      };
     },
 
     "POST tasks/*/cancel": action("cancel", async (task) => {
       const whyNot = cancelRefusal(task);
-      if (whyNot !== undefined) throw new Refusal(409, `This task can no longer be canceled (${whyNot}).`);
+      if (whyNot !== undefined)
+        throw new Refusal(409, `This task can no longer be canceled (${whyNot}).`);
       await sendCancel({ zone, task });
       return { text: "Cancel requested." };
     }),

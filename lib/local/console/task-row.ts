@@ -37,7 +37,9 @@ export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskR
     id: task.id,
     state: task.state,
     kind: kindOf(task),
-    text: undelivered ? `${describeOutcome(task)}, but not posted` : describeNextStep({ task, nowMs }),
+    text: undelivered
+      ? `${describeOutcome(task)}, but not posted`
+      : describeNextStep({ task, nowMs }),
     receivedAtMs: task.receivedAtMs,
     changedAtMs: task.history.at(-1)?.atMs ?? task.receivedAtMs,
     nextAtMs: nextAtMsOf(task),

@@ -5,7 +5,13 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
-import { type Admission, isActivity, isForDocument, Refusal, type Visitor } from "../web/admission.ts";
+import {
+  type Admission,
+  isActivity,
+  isForDocument,
+  Refusal,
+  type Visitor,
+} from "../web/admission.ts";
 import { isFromOwnPage } from "../web/guard.ts";
 import { createSessions } from "../web/sessions.ts";
 
@@ -13,7 +19,12 @@ const idleMs = 30 * 60_000;
 const lifeMs = 12 * 3600_000;
 const tokenPattern = /^[\x21-\x7e]+$/;
 
-type AdmissionOptions = { authenticator: Authenticator; publicHost?: string | undefined; log: Log; now?: () => number };
+type AdmissionOptions = {
+  authenticator: Authenticator;
+  publicHost?: string | undefined;
+  log: Log;
+  now?: () => number;
+};
 
 /**
  * Verifies a token at each request, including the token behind a session. Counts failures per address, but only after the check, so
@@ -22,7 +33,13 @@ type AdmissionOptions = { authenticator: Authenticator; publicHost?: string | un
  *
  * If `publicHost` is given, the header `Host` must match it. This refuses DNS rebinding, where an attacker's name points here.
  */
-export function createTokenAdmission({ authenticator, publicHost, log, now = Date.now }: AdmissionOptions): Admission {
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
+export function createTokenAdmission({
+  authenticator,
+  publicHost,
+  log,
+  now = Date.now,
+}: AdmissionOptions): Admission {
   const isPlatform = authenticator.kind === "platform";
   /** Each session holds the token that opened it. */
   const sessions = createSessions<string>({ idleMs, lifeMs, now });
@@ -38,7 +55,10 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
     );
   }
 
-  async function verify(request: IncomingMessage, authorization: string | undefined): Promise<Visitor> {
+  async function verify(
+    request: IncomingMessage,
+    authorization: string | undefined,
+  ): Promise<Visitor> {
     if (!isPlatform && authorization === undefined) throw unknownVisitor();
     try {
       return await authenticate(request, authorization);
@@ -58,18 +78,26 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
   }
 
   /** Rejects with a `Refusal` alone. */
-  async function authenticate(request: IncomingMessage, authorization: string | undefined): Promise<Visitor> {
-    const header = (name: string) => (name === "authorization" ? authorization : request.headers[name]?.toString());
+  async function authenticate(
+    request: IncomingMessage,
+    authorization: string | undefined,
+  ): Promise<Visitor> {
+    const header = (name: string) =>
+      name === "authorization" ? authorization : request.headers[name]?.toString();
     try {
       const platformPrincipal = isPlatform ? "platform" : undefined;
       const principal = await authenticator.authenticate({ header, platformPrincipal });
       if (principal === undefined) throw unknownVisitor();
       // A principal may be an email address, so the log gets a digest of it.
-      return { operator: principal === authenticator.kind ? principal : hash("sha256", principal).slice(0, 16) };
+      return {
+        operator:
+          principal === authenticator.kind ? principal : hash("sha256", principal).slice(0, 16),
+      };
     } catch (thrown) {
       if (thrown instanceof Refusal) throw thrown;
       const reason = thrown instanceof SekishoError ? thrown.reason : undefined;
-      if (reason === "permission_denied") throw new Refusal(403, "You are signed in, but you do not have access.");
+      if (reason === "permission_denied")
+        throw new Refusal(403, "You are signed in, but you do not have access.");
       if (reason === "unauthenticated") throw unknownVisitor();
       log.warn("operator_not_verified", { cause_kind: errorKind(thrown) });
       throw new Refusal(503, "The token cannot be verified right now. Try again in a minute.");
@@ -92,7 +120,9 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
   const admit: Admission["admit"] = async (request) => {
     requireOwnPage(request);
     const { authorization } = request.headers;
-    return isPlatform || authorization !== undefined ? verify(request, authorization) : admitSession(request);
+    return isPlatform || authorization !== undefined
+      ? verify(request, authorization)
+      : admitSession(request);
   };
   if (isPlatform) return { admit };
   return {
@@ -103,7 +133,10 @@ export function createTokenAdmission({ authenticator, publicHost, log, now = Dat
       if (!tokenPattern.test(token)) throw wrong;
       const answer = await verify(request, `Bearer ${token}`).catch(toRefusal);
       if (answer instanceof Refusal) throw answer.status === 401 ? wrong : answer;
-      log.info("operator_signed_in", { address: request.socket.remoteAddress ?? "", operator: answer.operator });
+      log.info("operator_signed_in", {
+        address: request.socket.remoteAddress ?? "",
+        operator: answer.operator,
+      });
       return sessions.open(request, token);
     },
     signOut: sessions.close,
@@ -128,7 +161,9 @@ const maxAddresses = 1000;
 function createFailureLimit({ now }: { now: () => number }) {
   const byAddress = new Map<string, number[]>();
   const recent = (address: string) => {
-    return (byAddress.get(address) ?? []).filter((atMs) => atMs > now() - failureWindowMs).slice(-maxFailures);
+    return (byAddress.get(address) ?? [])
+      .filter((atMs) => atMs > now() - failureWindowMs)
+      .slice(-maxFailures);
   };
   return {
     /** The time that the address must wait. Undefined if it may try. */

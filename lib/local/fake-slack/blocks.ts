@@ -19,12 +19,26 @@ export const blockId = z.string().min(1).max(255).optional();
 const name = blockId;
 const textUpTo = (max: number) => z.string().min(1).max(max);
 export const plainText = (max: number) =>
-  z.strictObject({ type: z.literal("plain_text"), text: textUpTo(max), emoji: z.boolean().optional() });
+  z.strictObject({
+    type: z.literal("plain_text"),
+    text: textUpTo(max),
+    emoji: z.boolean().optional(),
+  });
 /** Stricter than Slack, which would make links and mentions of plain text without `verbatim`. */
-const mrkdwn = z.strictObject({ type: z.literal("mrkdwn"), text: textUpTo(3000), verbatim: z.literal(true) });
+const mrkdwn = z.strictObject({
+  type: z.literal("mrkdwn"),
+  text: textUpTo(3000),
+  verbatim: z.literal(true),
+});
 const anyText = z.discriminatedUnion("type", [plainText(3000), mrkdwn]);
 const style = z.enum(["primary", "danger"]).optional();
-const confirm = { title: plainText(100), text: anyText, confirm: plainText(30), deny: plainText(30), style };
+const confirm = {
+  title: plainText(100),
+  text: anyText,
+  confirm: plainText(30),
+  deny: plainText(30),
+  style,
+};
 const buttonSchema = z.strictObject({
   type: z.literal("button"),
   text: plainText(75),
@@ -54,7 +68,10 @@ const buttonsSchema = z
   .array(buttonSchema)
   .min(1)
   .max(25)
-  .refine((buttons) => new Set(buttons.map((button) => button.action_id ?? button)).size === buttons.length);
+  .refine(
+    (buttons) =>
+      new Set(buttons.map((button) => button.action_id ?? button)).size === buttons.length,
+  );
 const rowsSchema = z.array(z.array(z.unknown()).max(20)).min(1).max(100);
 
 function kind<Type extends string>(type: Type) {
@@ -70,7 +87,10 @@ const taskCardSchema = z.strictObject({
 const cardsSchema = z
   .array(taskCardSchema)
   .min(1)
-  .refine((cards) => new Set(cards.map(({ task_id }) => task_id)).size === cards.length, "task_id is not unique");
+  .refine(
+    (cards) => new Set(cards.map(({ task_id }) => task_id)).size === cards.length,
+    "task_id is not unique",
+  );
 /** The blocks that a modal may have, too. */
 export const modalBlocks = [
   z.strictObject({
@@ -111,7 +131,9 @@ const homeViewSchema = z.strictObject({
   external_id: z.string().max(255).optional(),
 });
 
-export function parseHomeView(json: unknown): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
+export function parseHomeView(
+  json: unknown,
+): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
   const { data, error } = homeViewSchema.safeParse(json);
   if (data !== undefined) return { blocks: data.blocks };
   const [issue] = error.issues;
@@ -132,9 +154,11 @@ export function parseBlocks({
   }
   const blocks = parsed.data;
   if (!hasUniqueBlockIds(blocks)) return { problem: "[ERROR] block_id is not unique" };
-  if (blocks.filter(({ type }) => type === "table").length > 1) return { problem: "[ERROR] only one table is allowed" };
+  if (blocks.filter(({ type }) => type === "table").length > 1)
+    return { problem: "[ERROR] only one table is allowed" };
   const markdown = blocks.flatMap((block) => (block.type === "markdown" ? block.text : []));
-  if (refusesMarkdown && markdown.length > 0) return { problem: "[ERROR] unsupported type: markdown" };
+  if (refusesMarkdown && markdown.length > 0)
+    return { problem: "[ERROR] unsupported type: markdown" };
   if (markdown.join("").length > maxMarkdownLength)
     return { problem: "[ERROR] markdown blocks: more than 12000 characters" };
   return { blocks };
@@ -153,15 +177,20 @@ export function isTooLong(blocks: readonly FakeSlackBlock[]): boolean {
 function sumOfTexts(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   const lengths = Object.entries(value).map(([name, member]) =>
-    (name === "text" || name === "title") && typeof member === "string" ? member.length : sumOfTexts(member),
+    (name === "text" || name === "title") && typeof member === "string"
+      ? member.length
+      : sumOfTexts(member),
   );
   return lengths.reduce((sum, length) => sum + length, 0);
 }
 
 /** All buttons of a message, each with its block. */
-export function listButtons(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackButton }[] {
+export function listButtons(
+  blocks: readonly FakeSlackBlock[],
+): { blockId: string; button: FakeSlackButton }[] {
   return blocks.flatMap((block, index) => {
-    const found = block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
+    const found =
+      block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
     const blockIdOf = typeof block.block_id === "string" ? block.block_id : `b${index}`;
     return (found as unknown[]).flatMap((each) => {
       const button = buttonSchema.safeParse(each).data;
@@ -171,15 +200,22 @@ export function listButtons(blocks: readonly FakeSlackBlock[]): { blockId: strin
 }
 
 /** A click on a vote names the element and the value of the vote. */
-export type FakeSlackVote = Pick<z.infer<typeof feedbackSchema>, "type" | "action_id"> & z.infer<typeof voteSchema>;
+export type FakeSlackVote = Pick<z.infer<typeof feedbackSchema>, "type" | "action_id"> &
+  z.infer<typeof voteSchema>;
 
 /** The votes that a message offers, each with its block: first the positive one. */
-export function listVotes(blocks: readonly FakeSlackBlock[]): { blockId: string; button: FakeSlackVote }[] {
+export function listVotes(
+  blocks: readonly FakeSlackBlock[],
+): { blockId: string; button: FakeSlackVote }[] {
   return blocks.flatMap((block, index) => {
-    const elements = block.type === "context_actions" ? z.array(feedbackSchema).parse(block.elements) : [];
+    const elements =
+      block.type === "context_actions" ? z.array(feedbackSchema).parse(block.elements) : [];
     const blockId = typeof block.block_id === "string" ? block.block_id : `b${index}`;
     return elements.flatMap(({ type, action_id, positive_button, negative_button }) =>
-      [positive_button, negative_button].map((vote) => ({ blockId, button: { type, action_id, ...vote } })),
+      [positive_button, negative_button].map((vote) => ({
+        blockId,
+        button: { type, action_id, ...vote },
+      })),
     );
   });
 }

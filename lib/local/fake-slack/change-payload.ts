@@ -19,11 +19,15 @@ type Change = {
 export function createChangePayload({ before, after, replies, changeTs, filesUrl }: Change) {
   const { channel, ts, user } = before;
   const team = findFakePerson(user)?.team ?? workspace.team;
-  const version = (message: FakeSlackMessage) => createVersion({ message, replies, team, filesUrl });
+  const version = (message: FakeSlackMessage) =>
+    createVersion({ message, replies, team, filesUrl });
   const change =
     after === undefined
       ? { subtype: "message_deleted", deleted_ts: ts }
-      : { subtype: "message_changed", message: { ...version(after), ...editedFields({ before, after, changeTs }) } };
+      : {
+          subtype: "message_changed",
+          message: { ...version(after), ...editedFields({ before, after, changeTs }) },
+        };
   return {
     ...createEnvelope({ channel, team, eventId: `EvC${changeTs.replace(".", "")}`, ts: changeTs }),
     event: {
@@ -63,7 +67,11 @@ function createVersion({ message, replies, team, filesUrl }: Version) {
 }
 
 /** Slack counts edits by the second. The preview of a link is no edit. */
-function editedFields(change: { before: FakeSlackMessage; after: FakeSlackMessage; changeTs: string }) {
+function editedFields(change: {
+  before: FakeSlackMessage;
+  after: FakeSlackMessage;
+  changeTs: string;
+}) {
   const { before, after, changeTs } = change;
   const isEdited = !after.isDeleted && after.text !== before.text;
   return isEdited ? { edited: { user: after.user, ts: `${changeTs.split(".")[0]}.000000` } } : {};

@@ -34,7 +34,10 @@ export async function startFakeSlack({
   const faults: Fault[] = [];
   const calls = createListeners<FakeSlackCall>();
   calls.add(({ method, reply }) => {
-    log.debug("fake_slack_call", { method, slack_error: reply.ok ? undefined : String(reply.error) });
+    log.debug("fake_slack_call", {
+      method,
+      slack_error: reply.ok ? undefined : String(reply.error),
+    });
   });
   const stop = new AbortController();
   const server = await startSlackServer({
@@ -60,8 +63,9 @@ export async function startFakeSlack({
     modals: state.modals.all,
     file: files.find,
     /** Another app posts. */
-    postAsOtherBot: (post: Pick<FakeSlackMessage, "channel" | "threadTs" | "text" | "blocks" | "attachments">) =>
-      messages.add({ ...post, user: otherBot.user }),
+    postAsOtherBot: (
+      post: Pick<FakeSlackMessage, "channel" | "threadTs" | "text" | "blocks" | "attachments">,
+    ) => messages.add({ ...post, user: otherBot.user }),
     /** Somebody approves the app's installation there. The code is good for one `oauth.v2.access`. */
     authorize: (caller: FakeSlackCaller) => ({ code: tokens.authorize(caller) }),
     uninstall: tokens.revoke,

@@ -21,10 +21,17 @@ export type Fault = { method: string } & (
 /** Takes the oldest fault for the method, which happens once. */
 export type TakeFault = (method: string) => Fault | undefined;
 
-export type FakeRequest = { request: IncomingMessage; response: ServerResponse; signal: AbortSignal };
+export type FakeRequest = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  signal: AbortSignal;
+};
 
 /** Resolves to true if the fault was the answer. Otherwise the call goes on. */
-export async function applyFault(fault: Fault, { request, response, signal }: FakeRequest): Promise<boolean> {
+export async function applyFault(
+  fault: Fault,
+  { request, response, signal }: FakeRequest,
+): Promise<boolean> {
   if (fault.type === "lost_answer") return false;
   if (fault.type === "late") {
     await wait(fault.delayMs, undefined, { signal });
@@ -42,6 +49,8 @@ export async function applyFault(fault: Fault, { request, response, signal }: Fa
 
 /** Without a reply it is an HTML page, as Slack answers what is not an API call. */
 export function sendReply(response: ServerResponse, status: number, reply?: MethodReply): void {
-  response.writeHead(status, { "content-type": reply === undefined ? "text/html" : "application/json; charset=utf-8" });
+  response.writeHead(status, {
+    "content-type": reply === undefined ? "text/html" : "application/json; charset=utf-8",
+  });
   response.end(reply === undefined ? "<html>not an API answer</html>" : JSON.stringify(reply));
 }

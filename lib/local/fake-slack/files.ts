@@ -37,24 +37,32 @@ export function createFakeSlackFiles(folder?: FileFolder) {
 
   return {
     /** Stores a person's file, which needs no upload steps. */
-    add({ bytes, ...file }: Omit<FakeSlackFile, "id" | "size" | "title"> & { bytes: Uint8Array }): FakeSlackFile {
+    add({
+      bytes,
+      ...file
+    }: Omit<FakeSlackFile, "id" | "size" | "title"> & { bytes: Uint8Array }): FakeSlackFile {
       const added = { ...file, id: nextId(), title: file.name, size: bytes.byteLength };
       byId.set(added.id, { file: added, bytes, completed: true });
       folder?.write(added, bytes);
       return added;
     },
     /** First step of an upload. The second step's URL ends with `ticket`. */
-    announce(file: { name: string; size: number; team: string; user: string }): { id: string; ticket: string } {
+    announce(file: { name: string; size: number; team: string; user: string }): {
+      id: string;
+      ticket: string;
+    } {
       const id = nextId();
       const ticket = crypto.randomUUID();
-      const mimetype = mimetypes[file.name.split(".").at(-1)?.toLowerCase() ?? ""] ?? "application/octet-stream";
+      const mimetype =
+        mimetypes[file.name.split(".").at(-1)?.toLowerCase() ?? ""] ?? "application/octet-stream";
       byId.set(id, { file: { ...file, id, title: file.name, mimetype }, ticket, completed: false });
       return { id, ticket };
     },
     /** Second step. False for an unknown ticket, or for another size than announced. */
     upload(ticket: string, bytes: Uint8Array): boolean {
       const stored = [...byId.values()].find((each) => each.ticket === ticket);
-      if (stored === undefined || stored.completed || stored.file.size !== bytes.byteLength) return false;
+      if (stored === undefined || stored.completed || stored.file.size !== bytes.byteLength)
+        return false;
       stored.bytes = bytes;
       return true;
     },
@@ -83,7 +91,11 @@ const maxAgeMs = 7 * 24 * 3600_000;
  * Stores files in a folder, so that a thread's links outlive the process, as in Slack. The folder is private to the user.
  * `onFailure` gets the error code if a file cannot be written; such a file lives until the process ends.
  */
-export function openFileFolder(folder: string, onFailure: (code: string) => void, now: () => number) {
+export function openFileFolder(
+  folder: string,
+  onFailure: (code: string) => void,
+  now: () => number,
+) {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const name of readdirSync(folder)) {
     const path = join(folder, name);

@@ -50,7 +50,9 @@ export const manifestSchema = z.strictObject({
           messages_tab_read_only_enabled: z.boolean().optional(),
         })
         .optional(),
-      bot_user: z.strictObject({ display_name: text(80), always_online: z.boolean().optional() }).optional(),
+      bot_user: z
+        .strictObject({ display_name: text(80), always_online: z.boolean().optional() })
+        .optional(),
       slash_commands: z
         .array(
           z.strictObject({
@@ -75,10 +77,16 @@ export const manifestSchema = z.strictObject({
         .max(10)
         .optional(),
       agent_view: z
-        .strictObject({ agent_description: text(300).optional(), suggested_prompts: promptsSchema.optional() })
+        .strictObject({
+          agent_description: text(300).optional(),
+          suggested_prompts: promptsSchema.optional(),
+        })
         .optional(),
       assistant_view: z
-        .strictObject({ assistant_description: text(300), suggested_prompts: promptsSchema.optional() })
+        .strictObject({
+          assistant_description: text(300),
+          suggested_prompts: promptsSchema.optional(),
+        })
         .optional(),
     })
     .refine(({ agent_view, assistant_view }) => (agent_view && assistant_view) === undefined, {
@@ -94,9 +102,14 @@ export const manifestSchema = z.strictObject({
   settings: z
     .strictObject({
       event_subscriptions: z
-        .strictObject({ request_url: address.optional(), bot_events: z.array(z.enum(knownEvents)).max(100).optional() })
+        .strictObject({
+          request_url: address.optional(),
+          bot_events: z.array(z.enum(knownEvents)).max(100).optional(),
+        })
         .optional(),
-      interactivity: z.strictObject({ is_enabled: z.boolean(), request_url: address.optional() }).optional(),
+      interactivity: z
+        .strictObject({ is_enabled: z.boolean(), request_url: address.optional() })
+        .optional(),
       org_deploy_enabled: z.boolean().optional(),
       socket_mode_enabled: z.boolean().optional(),
       token_rotation_enabled: z.boolean().optional(),
@@ -116,5 +129,8 @@ const checkedSchema = manifestSchema.refine(
 /** Slack's own form of the errors. */
 export function findManifestErrors(json: unknown): { message: string; pointer: string }[] {
   const { error } = checkedSchema.safeParse(json);
-  return (error?.issues ?? []).map(({ message, path }) => ({ message, pointer: `/${path.join("/")}` }));
+  return (error?.issues ?? []).map(({ message, path }) => ({
+    message,
+    pointer: `/${path.join("/")}`,
+  }));
 }

@@ -29,7 +29,9 @@ const messageSchema = z.object({
   },
   files: z.array(fileSchema).readonly().optional(),
   /** A message that is written piece by piece. `open` until the bot, Slack or a person ends it. */
-  stream: z.object({ state: z.enum(["open", "closed", "stopped_by_user"]), startedAtMs: z.number() }).optional(),
+  stream: z
+    .object({ state: z.enum(["open", "closed", "stopped_by_user"]), startedAtMs: z.number() })
+    .optional(),
   /** The vote of each person, as Slack shows it to them alone. */
   votes: z.record(z.string(), z.string()).optional(),
   /** A call let Slack add previews of the text's links. */
@@ -43,7 +45,10 @@ export type MessageChange =
   | { type: "removed"; channel: string; ts: string };
 
 /** `lastMicros` is the latest `ts` ever used, so that no `ts` is used twice, even after its message is removed. */
-const storedSchema = z.object({ lastMicros: z.int().nonnegative(), messages: z.array(messageSchema) });
+const storedSchema = z.object({
+  lastMicros: z.int().nonnegative(),
+  messages: z.array(messageSchema),
+});
 type StoredMessages = z.infer<typeof storedSchema>;
 
 type MessageReference = { channel: string; ts: string };
@@ -51,10 +56,18 @@ const keyOf = ({ channel, ts }: MessageReference) => `${channel}/${ts}`;
 
 export type FakeSlackMessages = ReturnType<typeof createFakeSlackMessages>;
 
-type MessagesOptions = { now: () => number; stored?: StoredMessages | undefined; save?: (all: StoredMessages) => void };
+type MessagesOptions = {
+  now: () => number;
+  stored?: StoredMessages | undefined;
+  save?: (all: StoredMessages) => void;
+};
 
 /** `save` gets all messages at each change, for a later `stored`. */
-export function createFakeSlackMessages({ now, stored = { lastMicros: 0, messages: [] }, save }: MessagesOptions) {
+export function createFakeSlackMessages({
+  now,
+  stored = { lastMicros: 0, messages: [] },
+  save,
+}: MessagesOptions) {
   const byReference = new Map<string, FakeSlackMessage>();
   /** The keys of each thread's replies. Without it, each read of a thread would scan all messages. */
   const repliesOf = new Map<string, Set<string>>();
@@ -129,7 +142,11 @@ export function openMessageFile(file: string, onFailure: (code: string) => void)
     save({ lastMicros, messages }: StoredMessages): void {
       try {
         const next = `${file}.next`;
-        writeFileSync(next, JSON.stringify({ lastMicros, messages: messages.slice(-maxMessages) }), { mode: 0o600 });
+        writeFileSync(
+          next,
+          JSON.stringify({ lastMicros, messages: messages.slice(-maxMessages) }),
+          { mode: 0o600 },
+        );
         // A reader, or the next start after kill -9, finds the old content or the new content.
         renameSync(next, file);
       } catch (error) {

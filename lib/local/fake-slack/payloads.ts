@@ -5,7 +5,13 @@
  */
 import type { FakeSlackButton, FakeSlackVote } from "./blocks.ts";
 import type { FakeSlackMessage } from "./messages.ts";
-import { attachmentFields, toListedFile, toRichText, toSlackMessage, writerFields } from "./slack-message.ts";
+import {
+  attachmentFields,
+  toListedFile,
+  toRichText,
+  toSlackMessage,
+  writerFields,
+} from "./slack-message.ts";
 import { type OpenModal, toViewPayload } from "./views.ts";
 import {
   type FakeSlackChannel,
@@ -24,7 +30,12 @@ type PostedMessage = Pick<
   "channel" | "ts" | "threadTs" | "user" | "text" | "files" | "attachments" | "forwards"
 >;
 
-type PostedEvent = { event: "app_mention" | "message"; message: PostedMessage; eventId?: string; filesUrl?: string };
+type PostedEvent = {
+  event: "app_mention" | "message";
+  message: PostedMessage;
+  eventId?: string;
+  filesUrl?: string;
+};
 
 /**
  * `app_mention` and `message` for the same message differ in `event_id` and little else. `eventId` is unique per event;
@@ -67,7 +78,15 @@ export function createEventPayload({
 }
 
 /** A person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
-export function createAssistantPayload({ channel, ts, user }: { channel: string; ts: string; user: string }) {
+export function createAssistantPayload({
+  channel,
+  ts,
+  user,
+}: {
+  channel: string;
+  ts: string;
+  user: string;
+}) {
   const { id: team, enterprise = null } = findTeamOfChannel(channel);
   const context = { channel_id: workspace.channel.id, team_id: team, enterprise_id: enterprise };
   return {
@@ -91,7 +110,13 @@ export function createHomeOpenedPayload({ channel, ts, user, tab }: OpenedTab) {
   };
 }
 
-type Stopped = { channel: string; threadTs: string; ts: string; user: string; streams: readonly string[] };
+type Stopped = {
+  channel: string;
+  threadTs: string;
+  ts: string;
+  user: string;
+  streams: readonly string[];
+};
 
 /** A person pressed the stop button of a session (https://docs.slack.dev/reference/events/agent_session_stopped). */
 export function createStoppedPayload({ channel, threadTs, ts, user, streams }: Stopped) {
@@ -113,7 +138,12 @@ export function createStoppedPayload({ channel, threadTs, ts, user, streams }: S
  * `team` is the author's workspace. In a Slack Connect channel it differs from `context_team_id`, the workspace in which the
  * app is installed. An installation in a whole organization is authorized as that organization.
  */
-export function createEnvelope(about: { channel: string; team: string; eventId: string; ts: string }) {
+export function createEnvelope(about: {
+  channel: string;
+  team: string;
+  eventId: string;
+  ts: string;
+}) {
   const home = findTeamOfChannel(about.channel);
   const { enterprise = null } = home;
   return {
@@ -143,14 +173,19 @@ export function createEnvelope(about: { channel: string; team: string; eventId: 
 type Interaction = { channel: FakeSlackChannel; user: string; triggerId: string };
 
 /** `text` is what follows the command. */
-export function createCommandForm(typed: Interaction & { command: string; text: string }): Record<string, string> {
+export function createCommandForm(
+  typed: Interaction & { command: string; text: string },
+): Record<string, string> {
   const { channel, user, command, text, triggerId } = typed;
   const { id, domain, enterprise } = findTeamOfChannel(channel.id);
   return {
     token,
     team_id: id,
     team_domain: domain,
-    ...(enterprise !== undefined && { enterprise_id: enterprise, enterprise_name: organization.name }),
+    ...(enterprise !== undefined && {
+      enterprise_id: enterprise,
+      enterprise_name: organization.name,
+    }),
     channel_id: channel.id,
     channel_name: shownName(channel),
     user_id: user,
@@ -164,9 +199,16 @@ export function createCommandForm(typed: Interaction & { command: string; text: 
   };
 }
 
-type Click = { message: FakeSlackMessage; button: FakeSlackButton | FakeSlackVote; blockId: string; actionTs: string };
+type Click = {
+  message: FakeSlackMessage;
+  button: FakeSlackButton | FakeSlackVote;
+  blockId: string;
+  actionTs: string;
+};
 
-export function createClickForm(click: Interaction & Click & { filesUrl: string }): { payload: string } {
+export function createClickForm(click: Interaction & Click & { filesUrl: string }): {
+  payload: string;
+} {
   const { channel, message, user } = click;
   const thread = message.threadTs === undefined ? {} : { thread_ts: message.threadTs };
   const payload = {
@@ -174,7 +216,13 @@ export function createClickForm(click: Interaction & Click & { filesUrl: string 
     ...whoseFields({ user, channel: channel.id }),
     api_app_id: workspace.app,
     token,
-    container: { type: "message", message_ts: message.ts, channel_id: channel.id, is_ephemeral: false, ...thread },
+    container: {
+      type: "message",
+      message_ts: message.ts,
+      channel_id: channel.id,
+      is_ephemeral: false,
+      ...thread,
+    },
     trigger_id: click.triggerId,
     channel: { id: channel.id, name: shownName(channel) },
     message: toSlackMessage({ message, filesUrl: click.filesUrl }),
@@ -186,7 +234,9 @@ export function createClickForm(click: Interaction & Click & { filesUrl: string 
 }
 
 /** A click on a button of the App Home, which is in no channel. */
-export function createHomeClickForm(click: Pick<Interaction, "user" | "triggerId"> & Omit<Click, "message">): {
+export function createHomeClickForm(
+  click: Pick<Interaction, "user" | "triggerId"> & Omit<Click, "message">,
+): {
   payload: string;
 } {
   const { user } = click;
@@ -203,14 +253,25 @@ export function createHomeClickForm(click: Pick<Interaction, "user" | "triggerId
     team: { id, domain },
     enterprise: null,
     is_enterprise_install: false,
-    view: { id: `V${user}`, team_id: id, type: "home", callback_id: "", private_metadata: "", hash: click.actionTs },
+    view: {
+      id: `V${user}`,
+      team_id: id,
+      type: "home",
+      callback_id: "",
+      private_metadata: "",
+      hash: click.actionTs,
+    },
     actions: [{ ...click.button, block_id: click.blockId, action_ts: click.actionTs }],
   };
   return { payload: JSON.stringify(payload) };
 }
 
 /** https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload. */
-export function createSubmissionForm(submitted: { modal: OpenModal; state: object; triggerId: string }) {
+export function createSubmissionForm(submitted: {
+  modal: OpenModal;
+  state: object;
+  triggerId: string;
+}) {
   const { modal, state, triggerId } = submitted;
   const payload = {
     type: "view_submission",
@@ -255,7 +316,9 @@ export function createShortcutForm(used: {
 function submitterTeam({ user, channel }: OpenModal) {
   const { sharedWith } = findFakeChannel(channel) ?? {};
   const team = findFakeTeam(findFakePerson(user)?.team);
-  return team === undefined || team.id !== sharedWith ? {} : { team: { id: team.id, domain: team.domain } };
+  return team === undefined || team.id !== sharedWith
+    ? {}
+    : { team: { id: team.id, domain: team.domain } };
 }
 
 /** Who did it, and through which installation. In a shared channel, only `user` names the workspace of a person of another one. */
@@ -264,7 +327,11 @@ function whoseFields({ user, channel }: { user: string; channel: string }) {
   const isInOrganization = enterprise !== undefined;
   const name = userName(user);
   return {
-    team: { id, domain, ...(isInOrganization && { enterprise_id: enterprise, enterprise_name: organization.name }) },
+    team: {
+      id,
+      domain,
+      ...(isInOrganization && { enterprise_id: enterprise, enterprise_name: organization.name }),
+    },
     user: { id: user, username: name, name, team_id: findFakePerson(user)?.team ?? id },
     enterprise: isInOrganization ? { id: enterprise, name: organization.name } : null,
     is_enterprise_install: isInOrganization,

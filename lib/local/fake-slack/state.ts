@@ -56,12 +56,17 @@ type StateOptions = {
 export function createState(options: StateOptions) {
   const { botToken, otherTokens, file, onFailure = () => {}, now = Date.now, ...rules } = options;
   const changes = createListeners<FakeSlackChange>();
-  const messages = createFakeSlackMessages({ now, ...(file !== undefined && openMessageFile(file, onFailure)) });
+  const messages = createFakeSlackMessages({
+    now,
+    ...(file !== undefined && openMessageFile(file, onFailure)),
+  });
   messages.onChange(changes.notify);
   const allRules: Rules = { ...defaultRules, ...rules };
   return {
     messages,
-    files: createFakeSlackFiles(file === undefined ? undefined : openFileFolder(`${file}.files`, onFailure, now)),
+    files: createFakeSlackFiles(
+      file === undefined ? undefined : openFileFolder(`${file}.files`, onFailure, now),
+    ),
     ephemeral: createEphemeralState(changes.notify),
     modals: createModals({ now, triggerLifeMs: allRules.triggerLifeMs, notify: changes.notify }),
     tokens: createFakeSlackTokens(botToken, otherTokens),

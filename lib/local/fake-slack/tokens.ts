@@ -5,12 +5,16 @@ import { organization, workspace } from "./workspace.ts";
 export type FakeSlackInstallation = { token: string; caller: FakeSlackCaller };
 
 /** `botToken` is the first workspace's token. */
-export function createFakeSlackTokens(botToken: string, otherTokens: { second?: string; organization?: string } = {}) {
+export function createFakeSlackTokens(
+  botToken: string,
+  otherTokens: { second?: string; organization?: string } = {},
+) {
   const codes = new Map<string, FakeSlackCaller>();
   const revoked = new Set<string>();
   const callers = new Map<string, FakeSlackCaller>([[botToken, { team: workspace.team }]]);
   if (otherTokens.second !== undefined) callers.set(otherTokens.second, { team: "TSECOND" });
-  if (otherTokens.organization !== undefined) callers.set(otherTokens.organization, { enterprise: organization.id });
+  if (otherTokens.organization !== undefined)
+    callers.set(otherTokens.organization, { enterprise: organization.id });
 
   return {
     /** `revoked`: the token was valid until the app was uninstalled. */

@@ -52,9 +52,14 @@ const elementSchema = z.discriminatedUnion("type", [
       max_value: decimal,
     })
     .refine(
-      ({ min_value: min, max_value: max }) => min === undefined || max === undefined || Number(min) <= Number(max),
+      ({ min_value: min, max_value: max }) =>
+        min === undefined || max === undefined || Number(min) <= Number(max),
     ),
-  z.strictObject({ ...element, type: z.literal("datepicker"), initial_date: z.iso.date().optional() }),
+  z.strictObject({
+    ...element,
+    type: z.literal("datepicker"),
+    initial_date: z.iso.date().optional(),
+  }),
 ]);
 type InputElement = z.infer<typeof elementSchema>;
 
@@ -82,11 +87,17 @@ const viewSchema = z
     clear_on_close: z.boolean().optional(),
     notify_on_close: z.boolean().optional(),
   })
-  .refine(({ submit, blocks }) => submit !== undefined || blocks.every(({ type }) => type !== "input"), {
-    path: ["submit"],
-    message: "is required with an input block",
-  })
-  .refine(({ blocks }) => hasUniqueBlockIds(blocks), { path: ["blocks"], message: "block_id is not unique" });
+  .refine(
+    ({ submit, blocks }) => submit !== undefined || blocks.every(({ type }) => type !== "input"),
+    {
+      path: ["submit"],
+      message: "is required with an input block",
+    },
+  )
+  .refine(({ blocks }) => hasUniqueBlockIds(blocks), {
+    path: ["blocks"],
+    message: "block_id is not unique",
+  });
 export type FakeSlackView = z.infer<typeof viewSchema>;
 
 /** An open modal. `channel` is where the person was. */
@@ -104,7 +115,11 @@ type Trigger = { user: string; channel: string; issuedAtMs: number; isExchanged:
 
 export type ModalChange = { type: "modal"; user: string; modal: OpenModal | undefined };
 
-type ModalsOptions = { now: () => number; triggerLifeMs: number; notify: (change: ModalChange) => void };
+type ModalsOptions = {
+  now: () => number;
+  triggerLifeMs: number;
+  notify: (change: ModalChange) => void;
+};
 
 export function createModals({ now, triggerLifeMs, notify }: ModalsOptions) {
   const triggers = new Map<string, Trigger>();
@@ -121,7 +136,9 @@ export function createModals({ now, triggerLifeMs, notify }: ModalsOptions) {
       return id;
     },
     /** Who may get a modal by the trigger, or Slack's error. */
-    find(triggerId: string): Trigger | { error: "invalid_trigger_id" | "exchanged_trigger_id" | "expired_trigger_id" } {
+    find(
+      triggerId: string,
+    ): Trigger | { error: "invalid_trigger_id" | "exchanged_trigger_id" | "expired_trigger_id" } {
       const trigger = triggers.get(triggerId);
       if (trigger === undefined) return { error: "invalid_trigger_id" };
       if (trigger.isExchanged) return { error: "exchanged_trigger_id" };
@@ -170,12 +187,16 @@ const errorsReply = z.strictObject({
  * What is wrong with the inputs, by their blocks. Throws for a reply that Slack does not take: its client then says that it had trouble
  * connecting (https://docs.slack.dev/surfaces/modals#displaying_errors).
  */
-export function readErrorsReply(view: FakeSlackView, reply: unknown): Readonly<Record<string, string>> | undefined {
+export function readErrorsReply(
+  view: FakeSlackView,
+  reply: unknown,
+): Readonly<Record<string, string>> | undefined {
   if (reply === undefined) return undefined;
   const { errors } = errorsReply.parse(reply);
   const ids = listInputs(view).map(({ blockId: id }) => id);
   const isOfInputs = Object.keys(errors).every((id) => ids.includes(id));
-  if (!isOfInputs || Object.keys(errors).length === 0) throw new Error("The errors name no input of the modal.");
+  if (!isOfInputs || Object.keys(errors).length === 0)
+    throw new Error("The errors name no input of the modal.");
   return errors;
 }
 
@@ -207,7 +228,9 @@ export function toViewPayload({ id, channel, view }: OpenModal, state: object = 
 /** The `state` of a submitted modal. Throws for a label or a choice that the modal does not show. */
 export function toViewState(view: FakeSlackView, filledIn: FilledIn) {
   const inputs = listInputs(view);
-  const unknown = Object.keys(filledIn).find((label) => inputs.every((input) => input.label !== label));
+  const unknown = Object.keys(filledIn).find((label) =>
+    inputs.every((input) => input.label !== label),
+  );
   if (unknown !== undefined) throw new Error(`The modal has no input "${unknown}".`);
   const values = inputs.map(({ blockId, label, element }, index) => {
     const { type, action_id: id = `a${index}` } = element;
@@ -228,7 +251,9 @@ function toElementState(element: InputElement, given: string | readonly string[]
     case "static_select":
       return { selected_option: text === undefined ? null : choose(text) };
     case "multi_static_select":
-      return { selected_options: (typeof given === "string" ? [given] : (given ?? [])).map(choose) };
+      return {
+        selected_options: (typeof given === "string" ? [given] : (given ?? [])).map(choose),
+      };
     case "datepicker":
       return { selected_date: text ?? null };
     default:

@@ -42,31 +42,46 @@ export function answerCall(
   if (typeof caller === "string") return refuse(caller);
   if (!type.startsWith("application/x-www-form-urlencoded")) return refuse("invalid_form_data");
   if (!isUtf8(body)) return refuse("invalid_charset");
-  const args: MethodArgs = { ...Object.fromEntries(new URLSearchParams(body)), ...basicArgs(authorization) };
-  if (jsonArgs.some((arg) => hasHalfCharacter(readJson(args[arg])))) return refuse("invalid_arguments");
+  const args: MethodArgs = {
+    ...Object.fromEntries(new URLSearchParams(body)),
+    ...basicArgs(authorization),
+  };
+  if (jsonArgs.some((arg) => hasHalfCharacter(readJson(args[arg]))))
+    return refuse("invalid_arguments");
   const { team_id } = args;
   const isGranted = team_id === undefined || "team" in caller || hasAccessToTeam(caller, team_id);
   const needed = splitNames(row.scopes);
-  const hasScope = needed.length === 0 || (rules.scopes?.some((scope) => needed.includes(scope)) ?? true);
+  const hasScope =
+    needed.length === 0 || (rules.scopes?.some((scope) => needed.includes(scope)) ?? true);
   if (!isGranted) return { ...refuse("team_access_not_granted"), args };
   if (!hasScope) {
     const provided = rules.scopes?.join(",") ?? "";
-    return { reply: { ok: false, error: "missing_scope", needed: needed.join(","), provided }, args };
+    return {
+      reply: { ok: false, error: "missing_scope", needed: needed.join(","), provided },
+      args,
+    };
   }
   const refused = findArgumentError(name, args);
   if (refused !== undefined) return { reply: { ok: false, ...refused }, args };
 
   const call: MethodContext = { args, caller, bot: findBotUser(caller), state };
   for (const argument of splitNames(row.args)) {
-    const checked: { error?: string; [value: string]: unknown } = argumentChecks[argument as ArgumentName](call);
+    const checked: { error?: string; [value: string]: unknown } =
+      argumentChecks[argument as ArgumentName](call);
     const { error } = checked;
     if (error !== undefined) return { reply: { ok: false, ...checked, error }, args };
     Object.assign(call, checked);
   }
   // The row's arguments are in `call` now, as the method's type wants them.
-  const method = methods[name as SlackMethod] as (call: MethodContext) => { error?: string; [field: string]: unknown };
+  const method = methods[name as SlackMethod] as (call: MethodContext) => {
+    error?: string;
+    [field: string]: unknown;
+  };
   const { error, ...fields } = method(call);
-  return { reply: error === undefined ? { ok: true, ...fields } : { ok: false, error, ...fields }, args };
+  return {
+    reply: error === undefined ? { ok: true, ...fields } : { ok: false, error, ...fields },
+    args,
+  };
 }
 
 function splitNames(names = ""): string[] {
@@ -96,7 +111,9 @@ export function createRateLimits(now: () => number) {
     const counted = counts.get(key);
     const calls = counted?.minute === minute ? counted.calls + 1 : 1;
     counts.set(key, { minute, calls });
-    return calls > callsPerMinute[row.tier] ? Math.ceil(((minute + 1) * 60_000 - now()) / 1000) : undefined;
+    return calls > callsPerMinute[row.tier]
+      ? Math.ceil(((minute + 1) * 60_000 - now()) / 1000)
+      : undefined;
   };
 }
 
@@ -120,6 +137,9 @@ function hasHalfCharacter(value: unknown): boolean {
 function basicArgs(authorization: string): MethodArgs {
   const encoded = /^Basic (.+)$/.exec(authorization)?.[1];
   if (encoded === undefined) return {};
-  const [client_id, client_secret] = Buffer.from(encoded, "base64").toString().split(":").map(decodeURIComponent);
+  const [client_id, client_secret] = Buffer.from(encoded, "base64")
+    .toString()
+    .split(":")
+    .map(decodeURIComponent);
   return { client_id, client_secret };
 }

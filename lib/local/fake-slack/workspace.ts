@@ -15,7 +15,13 @@ export type FakeSlackChannel = {
 };
 
 /** `user` is the bot user of the installation. An organization has one for all its workspaces. */
-export type FakeSlackTeam = { id: string; name: string; domain: string; enterprise?: string; user: string };
+export type FakeSlackTeam = {
+  id: string;
+  name: string;
+  domain: string;
+  enterprise?: string;
+  user: string;
+};
 /** `team` is the workspace that Slack names for the person; in an organization there may be others to which the person belongs. */
 export type FakeSlackPerson = {
   id: string;
@@ -31,24 +37,58 @@ export const workspace = {
   botUser: "UBOTSTANDIN",
   bot: "BSTANDIN",
   person: "UPERSON",
-  channel: { id: "CSTANDIN", name: "general", direct: false, team: "TSTANDIN", people: ["UPERSON", "UHANAKO"] },
-  directMessages: { id: "DSTANDIN", name: "Sekisho", direct: true, team: "TSTANDIN", people: ["UPERSON"] },
+  channel: {
+    id: "CSTANDIN",
+    name: "general",
+    direct: false,
+    team: "TSTANDIN",
+    people: ["UPERSON", "UHANAKO"],
+  },
+  directMessages: {
+    id: "DSTANDIN",
+    name: "Sekisho",
+    direct: true,
+    team: "TSTANDIN",
+    people: ["UPERSON"],
+  },
 } as const satisfies Record<string, string | FakeSlackChannel>;
 
 /** The Enterprise Grid organization, in which the app is installed as a whole. */
 export const organization = { id: "ESTANDIN", name: "Fake Slack Grid", user: "UBOTGRID" } as const;
 
 /** Another app, with a bot in the same channels. */
-export const otherBot = { name: "Monitoring", user: "UOTHERBOT", bot: "BOTHERBOT", app: "AOTHERBOT" } as const;
+export const otherBot = {
+  name: "Monitoring",
+  user: "UOTHERBOT",
+  bot: "BOTHERBOT",
+  app: "AOTHERBOT",
+} as const;
 
 /** A workflow of Workflow Builder. It has no user. */
-export const workflow = { name: "Daily report", bot: "BWORKFLOW", app: "AWORKFLOW", id: "WfSTANDIN" } as const;
+export const workflow = {
+  name: "Daily report",
+  bot: "BWORKFLOW",
+  app: "AWORKFLOW",
+  id: "WfSTANDIN",
+} as const;
 
 const teams: readonly [FakeSlackTeam, ...FakeSlackTeam[]] = [
   { id: workspace.team, name: "Fake Slack", domain: "fake-slack", user: workspace.botUser },
   { id: "TSECOND", name: "Second", domain: "second", user: "UBOTSECOND" },
-  { id: "TGRID", name: "Grid one", domain: "grid-one", enterprise: organization.id, user: organization.user },
-  { id: "TGRIDTWO", name: "Grid two", domain: "grid-two", enterprise: organization.id, user: organization.user },
+  {
+    id: "TGRID",
+    name: "Grid one",
+    domain: "grid-one",
+    enterprise: organization.id,
+    user: organization.user,
+  },
+  {
+    id: "TGRIDTWO",
+    name: "Grid two",
+    domain: "grid-two",
+    enterprise: organization.id,
+    user: organization.user,
+  },
 ];
 
 export const people: readonly FakeSlackPerson[] = [
@@ -60,7 +100,12 @@ export const people: readonly FakeSlackPerson[] = [
 ];
 
 /** User groups and their members. */
-export const groups: readonly { id: string; handle: string; team: string; users: readonly string[] }[] = [
+export const groups: readonly {
+  id: string;
+  handle: string;
+  team: string;
+  users: readonly string[];
+}[] = [
   { id: "SDEPLOYERS", handle: "deployers", team: workspace.team, users: ["UHANAKO"] },
   { id: "SNOBODY", handle: "nobody", team: workspace.team, users: [] },
   { id: "SGRID", handle: "grid", team: "TGRID", users: ["UGRID"] },
@@ -70,13 +115,41 @@ const { team } = workspace;
 export const channels: readonly FakeSlackChannel[] = [
   workspace.channel,
   {
-    ...{ id: "CRANDOM", name: "random", direct: false, team, people: [workspace.person, "UHANAKO"] },
+    ...{
+      id: "CRANDOM",
+      name: "random",
+      direct: false,
+      team,
+      people: [workspace.person, "UHANAKO"],
+    },
     topic: "Cats &amp; dogs, see <https://example.com/pets|the rules>",
   },
   { id: "CPRIVATE", name: "board", direct: false, private: true, team, people: ["UHANAKO"] },
-  { id: "CHIDDEN", name: "secret", direct: false, private: true, team, withoutBot: true, people: ["UPERSON"] },
-  { id: "CSHARED", name: "shared", direct: false, team, sharedWith: "TSECOND", people: ["UPERSON", "UOUTSIDER"] },
-  { id: "CWITHOUT", name: "people-only", direct: false, team, withoutBot: true, people: ["UPERSON", "UHANAKO"] },
+  {
+    id: "CHIDDEN",
+    name: "secret",
+    direct: false,
+    private: true,
+    team,
+    withoutBot: true,
+    people: ["UPERSON"],
+  },
+  {
+    id: "CSHARED",
+    name: "shared",
+    direct: false,
+    team,
+    sharedWith: "TSECOND",
+    people: ["UPERSON", "UOUTSIDER"],
+  },
+  {
+    id: "CWITHOUT",
+    name: "people-only",
+    direct: false,
+    team,
+    withoutBot: true,
+    people: ["UPERSON", "UHANAKO"],
+  },
   workspace.directMessages,
   { id: "DHANAKO", name: "Sekisho", direct: true, team, people: ["UHANAKO"] },
   { id: "CSECOND", name: "second", direct: false, team: "TSECOND", people: ["UOUTSIDER"] },

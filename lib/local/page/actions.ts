@@ -17,7 +17,9 @@ const messageSchema = z
     /** A message that the person forwards. The text is the comment. */
     forward: z.object({ channel: z.string(), ts: z.string() }).optional(),
   })
-  .refine(({ text, file_ids, forward }) => text !== "" || file_ids.length > 0 || forward !== undefined);
+  .refine(
+    ({ text, file_ids, forward }) => text !== "" || file_ids.length > 0 || forward !== undefined,
+  );
 const alertText = z.string().trim().min(1).max(3000);
 const alertSchema = z.object({
   channel: z.string(),
@@ -48,13 +50,28 @@ const command = /^(\/[a-z0-9_-]+)(?:\s+|$)/;
 /** A mention as somebody types it. In a thread it may be left out. */
 const mention = /^@sekisho\b[,:]?\s*/i;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): Routes {
   function post(body: z.output<typeof messageSchema>, eventsUrl: string): object {
     const { text, channel, thread_ts: threadTs, user, file_ids: fileIds, forward } = body;
     const [typed, name] = forward === undefined ? (command.exec(text) ?? []) : [];
-    if (typed !== undefined && name !== undefined && threadTs === undefined && fileIds.length === 0) {
-      const sent = fakeSlack.command({ eventsUrl, command: name, text: text.slice(typed.length), channel, user });
-      const shown = { title: `Slack sent the command ${name}`, detail: { channel, user, command: name } };
+    if (
+      typed !== undefined &&
+      name !== undefined &&
+      threadTs === undefined &&
+      fileIds.length === 0
+    ) {
+      const sent = fakeSlack.command({
+        eventsUrl,
+        command: name,
+        text: text.slice(typed.length),
+        channel,
+        user,
+      });
+      const shown = {
+        title: `Slack sent the command ${name}`,
+        detail: { channel, user, command: name },
+      };
       recordSignedRequest({ ...sent, ...shown, stepRecorder });
       return { request_id: sent.requestId };
     }
@@ -62,20 +79,35 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     const forwards = forward === undefined ? [] : [forward];
     const message = { eventsUrl, text: unaddressed, channel, user, fileIds, forwards };
     const isReply = threadTs !== undefined && unaddressed === text;
-    const asked = isReply ? fakeSlack.reply({ ...message, threadTs }) : fakeSlack.ask({ ...message, threadTs });
+    const asked = isReply
+      ? fakeSlack.reply({ ...message, threadTs })
+      : fakeSlack.ask({ ...message, threadTs });
     recordPost({ asked, stepRecorder });
     return { request_id: asked.requestId, ts: asked.message.ts };
   }
 
-  function postAlert({ channel, ...alert }: z.output<typeof alertSchema>, eventsUrl: string): object {
+  function postAlert(
+    { channel, ...alert }: z.output<typeof alertSchema>,
+    eventsUrl: string,
+  ): object {
     return { ts: fakeSlack.postAlert({ eventsUrl, channel, alert }).message.ts };
   }
 
   function click(body: z.output<typeof clickSchema>, eventsUrl: string): object {
     const { channel, ts, action_id: actionId, value, user } = body;
-    const { delivered, requestId } = fakeSlack.clickButton({ eventsUrl, channel, ts, actionId, value, user });
+    const { delivered, requestId } = fakeSlack.clickButton({
+      eventsUrl,
+      channel,
+      ts,
+      actionId,
+      value,
+      user,
+    });
     if (requestId !== undefined) {
-      const shown = { title: "Slack sent a button click", detail: { channel, user, action_id: actionId } };
+      const shown = {
+        title: "Slack sent a button click",
+        detail: { channel, user, action_id: actionId },
+      };
       recordSignedRequest({ requestId, delivered, ...shown, stepRecorder });
     }
     return {};
@@ -86,7 +118,10 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return {};
   }
 
-  async function submit({ id, filled_in: filledIn }: z.output<typeof modalSchema>, eventsUrl: string): Promise<object> {
+  async function submit(
+    { id, filled_in: filledIn }: z.output<typeof modalSchema>,
+    eventsUrl: string,
+  ): Promise<object> {
     const { status, errors } = await fakeSlack.submitModal({ eventsUrl, id, filledIn });
     if (status !== 200) throw new Refusal(502, "We had some trouble connecting. Try again.");
     return { errors };
@@ -105,15 +140,46 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
   const noThread = "This channel or thread does not exist.";
   const noButton = "The message no longer has this button.";
   const noModal = "This dialog is no longer open.";
-  const noAlert = "Enter a title, a text and at most 20 fields of up to 3,000 characters, and choose a channel.";
+  const noAlert =
+    "Enter a title, a text and at most 20 fields of up to 3,000 characters, and choose a channel.";
   const noText = "Enter a message of 1 to 40,000 characters.";
   return {
-    "POST /local/messages": action({ schema: messageSchema, invalid: noText, impossible: noThread, run: post }),
-    "POST /local/alerts": action({ schema: alertSchema, invalid: noAlert, impossible: noAlert, run: postAlert }),
-    "POST /local/clicks": action({ schema: clickSchema, invalid: noButton, impossible: noButton, run: click }),
-    "POST /local/shortcuts": action({ schema: shortcutSchema, invalid: noThread, impossible: noThread, run: ask }),
-    "POST /local/modals": action({ schema: modalSchema, invalid: noModal, impossible: noModal, run: submit }),
-    "POST /local/modals/close": action({ schema: modalSchema, invalid: noModal, impossible: noModal, run: close }),
+    "POST /local/messages": action({
+      schema: messageSchema,
+      invalid: noText,
+      impossible: noThread,
+      run: post,
+    }),
+    "POST /local/alerts": action({
+      schema: alertSchema,
+      invalid: noAlert,
+      impossible: noAlert,
+      run: postAlert,
+    }),
+    "POST /local/clicks": action({
+      schema: clickSchema,
+      invalid: noButton,
+      impossible: noButton,
+      run: click,
+    }),
+    "POST /local/shortcuts": action({
+      schema: shortcutSchema,
+      invalid: noThread,
+      impossible: noThread,
+      run: ask,
+    }),
+    "POST /local/modals": action({
+      schema: modalSchema,
+      invalid: noModal,
+      impossible: noModal,
+      run: submit,
+    }),
+    "POST /local/modals/close": action({
+      schema: modalSchema,
+      invalid: noModal,
+      impossible: noModal,
+      run: close,
+    }),
     "POST /local/conversations": action({
       ...{ schema: conversationSchema, invalid: noThread, impossible: noThread, run: converse },
     }),
@@ -128,7 +194,12 @@ type Action<Schema extends z.ZodType> = {
 };
 
 /** `impossible` is the message if the fake Slack throws, because it has no such channel, thread or button. */
-function action<Schema extends z.ZodType>({ schema, invalid, impossible, run }: Action<Schema>): Handler {
+function action<Schema extends z.ZodType>({
+  schema,
+  invalid,
+  impossible,
+  run,
+}: Action<Schema>): Handler {
   return async ({ request, json }) => {
     const body = schema.safeParse(await json());
     if (!body.success) throw new Refusal(400, invalid);

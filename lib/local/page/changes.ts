@@ -14,7 +14,8 @@ export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): Ev
     const sendStep = (step: RecordedStep) => send(toPageStep(step));
     send({ type: "reset", ...peopleAndChannels() });
     for (const message of fakeSlack.messages()) sendChange({ type: "message", message });
-    for (const message of fakeSlack.ephemeralMessages()) sendChange({ type: "ephemeral", ...message });
+    for (const message of fakeSlack.ephemeralMessages())
+      sendChange({ type: "ephemeral", ...message });
     for (const status of fakeSlack.statuses()) sendChange({ type: "status", ...status });
     for (const prompts of fakeSlack.prompts()) sendChange({ type: "prompts", ...prompts });
     for (const modal of fakeSlack.modals()) sendChange({ type: "modal", user: modal.user, modal });
@@ -28,20 +29,36 @@ export function createChangeFeed({ fakeSlack, stepRecorder }: RecordedSlack): Ev
 
 /** The people of the first workspace, and the channels that they are in. */
 function peopleAndChannels() {
-  const isInTeam = ({ team, sharedWith, withoutBot }: { team: string; sharedWith?: string; withoutBot?: true }) =>
-    team === workspace.team && sharedWith === undefined && withoutBot === undefined;
+  const isInTeam = ({
+    team,
+    sharedWith,
+    withoutBot,
+  }: {
+    team: string;
+    sharedWith?: string;
+    withoutBot?: true;
+  }) => team === workspace.team && sharedWith === undefined && withoutBot === undefined;
   return {
     people: people.filter(isInTeam).map(({ id, name, locale }) => ({ id, name, locale })),
-    channels: channels.filter(isInTeam).map(({ id, name, direct, people: who }) => ({ id, name, direct, people: who })),
+    channels: channels
+      .filter(isInTeam)
+      .map(({ id, name, direct, people: who }) => ({ id, name, direct, people: who })),
   };
 }
 
 function toPageChange(change: FakeSlackChange): object {
-  if (change.type === "message") return { type: "message", message: createMessageView(change.message) };
-  if (change.type === "modal") return { ...change, modal: change.modal && createModalView(change.modal) };
+  if (change.type === "message")
+    return { type: "message", message: createMessageView(change.message) };
+  if (change.type === "modal")
+    return { ...change, modal: change.modal && createModalView(change.modal) };
   if (change.type !== "ephemeral") return change;
   const { text, user, ...rest } = change;
-  return { ...rest, user, name: findDisplayName(user), shown: createMrkdwnTree(text, findDisplayName) };
+  return {
+    ...rest,
+    user,
+    name: findDisplayName(user),
+    shown: createMrkdwnTree(text, findDisplayName),
+  };
 }
 
 /** As a step of the timeline that all pages draw. */

@@ -4,14 +4,35 @@
  */
 import { parseUrl } from "../../../lambdas/shared/untrusted-input.ts";
 import { parseMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
-import type { Cell, Inline, List, MarkdownBlock, Table } from "../../../lambdas/verification/slack/markdown/nodes.ts";
+import type {
+  Cell,
+  Inline,
+  List,
+  MarkdownBlock,
+  Table,
+} from "../../../lambdas/verification/slack/markdown/nodes.ts";
 
 /** `href` is http, https or mailto. `lang` is of code, `start` of an ordered list. */
 export type DisplayNode =
   | string
   | {
       tag:
-        | ("p" | "h" | "ul" | "ol" | "li" | "pre" | "code" | "blockquote" | "hr" | "br" | "a" | "strong" | "em" | "del")
+        | (
+            | "p"
+            | "h"
+            | "ul"
+            | "ol"
+            | "li"
+            | "pre"
+            | "code"
+            | "blockquote"
+            | "hr"
+            | "br"
+            | "a"
+            | "strong"
+            | "em"
+            | "del"
+          )
         | ("table" | "tr" | "th" | "td" | "mention");
       children: readonly DisplayNode[];
       href?: string;
@@ -30,13 +51,25 @@ export function createNode(
 }
 
 /** A link if its address is safe to open, else its text with the address behind it. */
-export function createLinkNodes({ href, children }: { href: string; children: readonly DisplayNode[] }): DisplayNode[] {
+export function createLinkNodes({
+  href,
+  children,
+}: {
+  href: string;
+  children: readonly DisplayNode[];
+}): DisplayNode[] {
   const { protocol } = parseUrl(href) ?? {};
   const isSafe = protocol === "https:" || protocol === "http:" || protocol === "mailto:";
   return isSafe ? [{ tag: "a", children, href }] : [...children, ` (${href})`];
 }
 
-const entities: Record<string, string> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'" };
+const entities: Record<string, string> = {
+  "&lt;": "<",
+  "&gt;": ">",
+  "&amp;": "&",
+  "&quot;": '"',
+  "&#39;": "'",
+};
 
 /** Slack escapes the characters of its own notation with these entities. */
 function decodeSlackEntities(text: string): string {
@@ -65,7 +98,9 @@ export function createMarkdownTree(text: string): DisplayNode[] {
 }
 
 function treeOf(blocks: readonly MarkdownBlock[]): DisplayNode[] {
-  return blocks.flatMap((block) => (block.type === "html" ? [decodeSlackEntities(block.text)] : [blockTree(block)]));
+  return blocks.flatMap((block) =>
+    block.type === "html" ? [decodeSlackEntities(block.text)] : [blockTree(block)],
+  );
 }
 
 function blockTree(block: MarkdownBlock): DisplayNode {
@@ -112,7 +147,10 @@ function inlineTree(inlines: readonly Inline[]): DisplayNode[] {
 
 function listTree({ isOrdered, start, items }: List): DisplayNode {
   const children = items.map(({ isChecked, blocks }) =>
-    createNode("li", [...(isChecked === undefined ? [] : [isChecked ? "☑ " : "☐ "]), ...itemTree(blocks)]),
+    createNode("li", [
+      ...(isChecked === undefined ? [] : [isChecked ? "☑ " : "☐ "]),
+      ...itemTree(blocks),
+    ]),
   );
   return createNode(isOrdered ? "ol" : "ul", children, isOrdered && start !== 1 ? { start } : {});
 }
@@ -185,8 +223,12 @@ function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {
 /** Mentions, dates, broadcasts and links. */
 function special(inner: string, nameOf: (id: string) => string): DisplayNode[] {
   const [target = "", label] = inner.split("|");
-  if (/^[@#]/.test(target)) return [createNode("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];
+  if (/^[@#]/.test(target))
+    return [createNode("mention", [`${target[0]}${label ?? nameOf(target.slice(1))}`])];
   if (target.startsWith("!date^")) return [decodeSlackEntities(label ?? "")];
   if (target.startsWith("!")) return [createNode("mention", [`@${label ?? target.slice(1)}`])];
-  return createLinkNodes({ href: decodeSlackEntities(target), children: [decodeSlackEntities(label ?? target)] });
+  return createLinkNodes({
+    href: decodeSlackEntities(target),
+    children: [decodeSlackEntities(label ?? target)],
+  });
 }

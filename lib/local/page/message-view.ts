@@ -4,16 +4,39 @@ import { createReading } from "../../../lambdas/verification/slack/context/value
 import { type FakeSlackBlock, listButtons, listVotes } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
 import { attachmentFields } from "../fake-slack/slack-message.ts";
-import { findFakeChannel, findFakePerson, isOwnBot, otherBot, workflow } from "../fake-slack/workspace.ts";
+import {
+  findFakeChannel,
+  findFakePerson,
+  isOwnBot,
+  otherBot,
+  workflow,
+} from "../fake-slack/workspace.ts";
 import { requestIdOfMessage } from "../recorder/slack-steps.ts";
-import { createMarkdownTree, createMrkdwnTree, createNode, type DisplayNode, findEmoji } from "./display-tree.ts";
+import {
+  createMarkdownTree,
+  createMrkdwnTree,
+  createNode,
+  type DisplayNode,
+  findEmoji,
+} from "./display-tree.ts";
 
 /** One part of a message. The page shows them one below the other. `style` is Slack's. */
 type Part =
   | { type: "text" | "context" | "attachment"; shown: readonly DisplayNode[] }
-  | { type: "buttons"; buttons: readonly { actionId: string; label: string; style: string | undefined }[] }
+  | {
+      type: "buttons";
+      buttons: readonly { actionId: string; label: string; style: string | undefined }[];
+    }
   /** `voters` are those whose vote it is. */
-  | { type: "votes"; votes: readonly { actionId: string; label: string; value: string; voters: readonly string[] }[] };
+  | {
+      type: "votes";
+      votes: readonly {
+        actionId: string;
+        label: string;
+        value: string;
+        voters: readonly string[];
+      }[];
+    };
 
 export type MessageView = {
   channel: string;
@@ -32,8 +55,20 @@ export type MessageView = {
 export const imageTypes: readonly string[] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 export function createMessageView(message: FakeSlackMessage): MessageView {
-  const { channel, ts, threadTs, user, text, edited, reactions, blocks, files = [], stream } = message;
-  const plain: Part[] = text === "" ? [] : [{ type: "text", shown: createMrkdwnTree(text, findDisplayName) }];
+  const {
+    channel,
+    ts,
+    threadTs,
+    user,
+    text,
+    edited,
+    reactions,
+    blocks,
+    files = [],
+    stream,
+  } = message;
+  const plain: Part[] =
+    text === "" ? [] : [{ type: "text", shown: createMrkdwnTree(text, findDisplayName) }];
   return {
     channel,
     ts,
@@ -43,8 +78,16 @@ export function createMessageView(message: FakeSlackMessage): MessageView {
     edited: edited && blocks === undefined,
     streaming: stream?.state === "open",
     reactions: reactions.map((name) => ({ name, shown: findEmoji(name) })),
-    parts: [...(blocks?.flatMap((block) => partOf(block, message)) ?? plain), ...attachmentParts(message)],
-    files: files.map(({ id, name, size, mimetype }) => ({ id, name, size, isImage: imageTypes.includes(mimetype) })),
+    parts: [
+      ...(blocks?.flatMap((block) => partOf(block, message)) ?? plain),
+      ...attachmentParts(message),
+    ],
+    files: files.map(({ id, name, size, mimetype }) => ({
+      id,
+      name,
+      size,
+      isImage: imageTypes.includes(mimetype),
+    })),
     requestId: requestIdOfMessage(message),
   };
 }
@@ -93,9 +136,11 @@ function textOf(value: unknown): DisplayNode[] {
 }
 
 function buttonPart(block: FakeSlackBlock): Part[] {
-  const buttons = listButtons([block]).map(({ button: { action_id: actionId = "", text, style } }) => {
-    return { actionId, label: text.text, style };
-  });
+  const buttons = listButtons([block]).map(
+    ({ button: { action_id: actionId = "", text, style } }) => {
+      return { actionId, label: text.text, style };
+    },
+  );
   return buttons.length === 0 ? [] : [{ type: "buttons", buttons }];
 }
 
@@ -109,7 +154,8 @@ function votesOf(block: FakeSlackBlock, { votes = {} }: FakeSlackMessage) {
 }
 
 function tableOf({ rows }: FakeSlackBlock): DisplayNode {
-  const cells = (row: unknown[]) => row.map((cell) => createNode("td", [String(Object(cell).text ?? "")]));
+  const cells = (row: unknown[]) =>
+    row.map((cell) => createNode("td", [String(Object(cell).text ?? "")]));
   return createNode(
     "table",
     (rows as unknown[][]).map((row) => createNode("tr", cells(row))),

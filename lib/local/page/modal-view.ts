@@ -29,23 +29,35 @@ export type ModalView = {
 };
 
 export function createModalView({ id, user, view }: OpenModal): ModalView {
-  const inputs = listInputs(view).map(({ blockId, label, hint, isOptional, element }): InputView => {
-    const { multiline, max_length, min_value, max_value } = element as Partial<Record<string, unknown>>;
-    return {
-      blockId,
-      label,
-      hint,
-      isRequired: !isOptional,
-      kind: element.type,
-      isMultiline: multiline === true,
-      maxLength: typeof max_length === "number" ? max_length : undefined,
-      min: typeof min_value === "string" ? min_value : undefined,
-      max: typeof max_value === "string" ? max_value : undefined,
-      choices: "options" in element ? element.options.map(({ text }) => text.text) : [],
-    };
-  });
+  const inputs = listInputs(view).map(
+    ({ blockId, label, hint, isOptional, element }): InputView => {
+      const { multiline, max_length, min_value, max_value } = element as Partial<
+        Record<string, unknown>
+      >;
+      return {
+        blockId,
+        label,
+        hint,
+        isRequired: !isOptional,
+        kind: element.type,
+        isMultiline: multiline === true,
+        maxLength: typeof max_length === "number" ? max_length : undefined,
+        min: typeof min_value === "string" ? min_value : undefined,
+        max: typeof max_value === "string" ? max_value : undefined,
+        choices: "options" in element ? element.options.map(({ text }) => text.text) : [],
+      };
+    },
+  );
   const texts = view.blocks.flatMap((block) =>
     block.type === "section" ? [createMrkdwnTree(block.text.text, findDisplayName)] : [],
   );
-  return { id, user, title: view.title.text, submit: view.submit?.text, close: view.close?.text, texts, inputs };
+  return {
+    id,
+    user,
+    title: view.title.text,
+    submit: view.submit?.text,
+    close: view.close?.text,
+    texts,
+    inputs,
+  };
 }

@@ -24,7 +24,11 @@ const path = "/local/client/";
  * The page makes the fake Slack sign requests to the `/slack/events` of the same server. So it answers only its own tab, in a browser
  * that came by the printed address.
  */
-export function createPage({ fakeSlack, stepRecorder, door }: RecordedSlack & { door: Door }): LocalPage {
+export function createPage({
+  fakeSlack,
+  stepRecorder,
+  door,
+}: RecordedSlack & { door: Door }): LocalPage {
   const streams = createEventStreams();
   const watch = createChangeFeed({ fakeSlack, stepRecorder });
   watchFakeSlack({ fakeSlack, stepRecorder });

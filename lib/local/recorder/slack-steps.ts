@@ -18,7 +18,12 @@ export function watchFakeSlack({ fakeSlack, stepRecorder }: RecordedSlack): void
   fakeSlack.onCall(({ method, args, reply }) => {
     const requestId = requestIdOfCall({ fakeSlack, args });
     if (requestId === undefined) return;
-    const { ok, ts, error, messages } = reply as { ok: boolean; ts?: string; error?: string; messages?: unknown[] };
+    const { ok, ts, error, messages } = reply as {
+      ok: boolean;
+      ts?: string;
+      error?: string;
+      messages?: unknown[];
+    };
     stepRecorder.add({
       requestId,
       kind: "delivery",
@@ -29,11 +34,29 @@ export function watchFakeSlack({ fakeSlack, stepRecorder }: RecordedSlack): void
 }
 
 /** Records the event of a message to the bot, and the ingress's answer to it. */
-export function recordPost({ asked, stepRecorder }: { asked: PostedByFakePerson; stepRecorder: StepRecorder }): void {
+export function recordPost({
+  asked,
+  stepRecorder,
+}: {
+  asked: PostedByFakePerson;
+  stepRecorder: StepRecorder;
+}): void {
   const { requestId, message, delivered } = asked;
   const { channel, user, ts, threadTs, files } = message;
-  const detail = { channel, user, ts, thread_ts: threadTs, files: files?.map(({ id, size }) => ({ id, size })) };
-  recordSignedRequest({ requestId, delivered, title: "Slack sent a signed event", detail, stepRecorder });
+  const detail = {
+    channel,
+    user,
+    ts,
+    thread_ts: threadTs,
+    files: files?.map(({ id, size }) => ({ id, size })),
+  };
+  recordSignedRequest({
+    requestId,
+    delivered,
+    title: "Slack sent a signed event",
+    detail,
+    stepRecorder,
+  });
 }
 
 type SignedRequest = {
@@ -45,7 +68,13 @@ type SignedRequest = {
 };
 
 /** Records one of Slack's signed requests that belongs to the task, and the ingress's answer to it. */
-export function recordSignedRequest({ requestId, delivered, title, detail, stepRecorder }: SignedRequest): void {
+export function recordSignedRequest({
+  requestId,
+  delivered,
+  title,
+  detail,
+  stepRecorder,
+}: SignedRequest): void {
   stepRecorder.add({ requestId, kind: "event", title, detail });
   void delivered.then(({ status, deliveries }) => {
     const answer = status === undefined ? "no response" : `ingress responded ${status}`;
@@ -77,7 +106,12 @@ function requestIdOfCall({
 }
 
 /** A person's message asks for a task. The bot's messages name their task in the metadata. */
-export function requestIdOfMessage({ user, channel, ts, metadata }: FakeSlackMessage): string | undefined {
+export function requestIdOfMessage({
+  user,
+  channel,
+  ts,
+  metadata,
+}: FakeSlackMessage): string | undefined {
   if (findFakePerson(user) !== undefined) return requestIdOf({ appId: workspace.app, channel, ts });
   return metadataSchema.parse(metadata)?.event_payload.request_id;
 }

@@ -4,7 +4,9 @@ import { createListeners } from "../listeners.ts";
 import type { WatchedStep } from "../task-watch.ts";
 
 /** `event` and `delivery` happen between Slack and the Verification zone. */
-export type RecordedStep = Omit<WatchedStep, "kind"> & { kind: WatchedStep["kind"] | "event" | "delivery" };
+export type RecordedStep = Omit<WatchedStep, "kind"> & {
+  kind: WatchedStep["kind"] | "event" | "delivery";
+};
 
 /** The zone in which a step happens. */
 export const zoneOfStep = {
@@ -24,7 +26,12 @@ export type StepRecorder = {
   onStep(listener: (step: RecordedStep) => void): () => void;
 };
 
-type RecorderOptions = { secrets?: readonly string[]; maxTasks?: number; maxSteps?: number; now?: () => number };
+type RecorderOptions = {
+  secrets?: readonly string[];
+  maxTasks?: number;
+  maxSteps?: number;
+  now?: () => number;
+};
 
 /**
  * Keeps the first `maxSteps` steps of each of the latest `maxTasks` tasks. Masks tokens and signed URLs by their form and their names,

@@ -23,7 +23,8 @@ registerHooks({
     } catch (error) {
       // The file may be written later.
       const isRelative = /^\.{1,2}\//.test(specifier);
-      if (isRelative && context.parentURL !== undefined) report(new URL(specifier, context.parentURL).href);
+      if (isRelative && context.parentURL !== undefined)
+        report(new URL(specifier, context.parentURL).href);
       throw error;
     }
   },

@@ -30,7 +30,10 @@ export function takeSharedPage(): SharedPage | undefined {
   return { token, sessionId, keepSession: (pageSession) => void process.send?.({ pageSession }) };
 }
 
-const messageSchema = z.union([z.object({ agentFile: z.string() }), z.object({ pageSession: z.string() })]);
+const messageSchema = z.union([
+  z.object({ agentFile: z.string() }),
+  z.object({ pageSession: z.string() }),
+]);
 
 type Supervised = {
   /** The name and the arguments of the command, without `--watch`. */
@@ -53,7 +56,10 @@ export async function supervise({ args, hasPage, files, signal, note }: Supervis
       const child = startChild({ args, env, onFile: watch.add });
       const exited = once(child, "exit");
       const changed = watch.changed(signal);
-      const first = await Promise.race([changed.then(() => "changed" as const), exited.then(() => "exited" as const)]);
+      const first = await Promise.race([
+        changed.then(() => "changed" as const),
+        exited.then(() => "exited" as const),
+      ]);
       if (first === "exited" && !signal.aborted) {
         note(`It ended (${describeEnd(child)}). It starts again when a file changes.`);
       }
@@ -90,7 +96,13 @@ function startChild({ args, env, onFile }: Start): ChildProcess {
   return child;
 }
 
-async function stopChild({ child, exited }: { child: ChildProcess; exited: Promise<unknown> }): Promise<void> {
+async function stopChild({
+  child,
+  exited,
+}: {
+  child: ChildProcess;
+  exited: Promise<unknown>;
+}): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill("SIGTERM");
   const timer = setTimeout(() => child.kill("SIGKILL"), stopMs);
@@ -120,7 +132,8 @@ function watchFiles() {
     add(file: string) {
       if (watched.has(file)) return;
       const listener = (now: Stats, before: Stats) => {
-        const isSame = now.mtimeMs === before.mtimeMs && now.size === before.size && now.ino === before.ino;
+        const isSame =
+          now.mtimeMs === before.mtimeMs && now.size === before.size && now.ino === before.ino;
         if (!isSame) first.resolve(file);
       };
       watched.set(file, watchFile(file, { interval: lookMs }, listener));

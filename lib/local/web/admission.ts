@@ -36,5 +36,9 @@ export function isForDocument({ method, url }: IncomingMessage): boolean {
 
 /** True if a person caused the request. Automatic updates of a page must not keep its session alive. */
 export function isActivity(request: IncomingMessage): boolean {
-  return request.method === "POST" || isForDocument(request) || request.headers["x-operator-active"] !== undefined;
+  return (
+    request.method === "POST" ||
+    isForDocument(request) ||
+    request.headers["x-operator-active"] !== undefined
+  );
 }

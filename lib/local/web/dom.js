@@ -18,7 +18,9 @@ export function h(selector, ...rest) {
     if (key in made) made[key] = value;
     else made.setAttribute(key, value);
   }
-  made.append(...children.flat().filter((child) => child !== false && child !== undefined && child !== ""));
+  made.append(
+    ...children.flat().filter((child) => child !== false && child !== undefined && child !== ""),
+  );
   return made;
 }
 
@@ -27,7 +29,8 @@ export function redraw(box, ...children) {
   const { key } = document.activeElement?.dataset ?? {};
   const isInside = key !== undefined && box.contains(document.activeElement);
   box.replaceChildren(...children.flat());
-  if (isInside) box.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
+  if (isInside)
+    box.querySelector(`[data-key="${CSS.escape(key)}"]`)?.focus({ preventScroll: true });
 }
 
 /** Shows in the page's head whether the server can be reached. */
@@ -36,11 +39,15 @@ export function showConnection(text, isOn) {
   $("connection").classList.toggle("on", isOn);
 }
 
-const tags = new Set("p ul ol li pre code blockquote hr br a strong em del table tr th td".split(" "));
+const tags = new Set(
+  "p ul ol li pre code blockquote hr br a strong em del table tr th td".split(" "),
+);
 
 /** The elements of a tree of nodes. A tag that is not expected becomes a span. */
 export function drawTree(nodes) {
-  return nodes.map((node) => (typeof node === "string" ? document.createTextNode(node) : drawNode(node)));
+  return nodes.map((node) =>
+    typeof node === "string" ? document.createTextNode(node) : drawNode(node),
+  );
 }
 
 function drawNode({ tag, children, href, lang, start }) {

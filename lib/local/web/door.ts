@@ -46,7 +46,10 @@ export function createDoor({ shared }: { shared?: SharedPage | undefined } = {})
     const { method, headers, socket } = request;
     const hosts = loopbackHosts(socket.localPort);
     if (isFromOwnPage({ method, headers, hosts, isDocument: isForDocument(request) })) return;
-    throw new Refusal(403, "Requests must come from the page of this server, at http://127.0.0.1 or http://localhost.");
+    throw new Refusal(
+      403,
+      "Requests must come from the page of this server, at http://127.0.0.1 or http://localhost.",
+    );
   }
 
   function enter(request: IncomingMessage, given: string): string | undefined {

@@ -12,7 +12,10 @@ export type EventSource = (send: (data: object) => void) => () => void;
 
 export type EventStreams = {
   /** The stream ends after `endsInMs`, and with the visitor's session. Throws a `Refusal` when there are too many. */
-  open(exchange: Pick<PageRequest, "response" | "visitor">, stream: { watch: EventSource; endsInMs?: number }): void;
+  open(
+    exchange: Pick<PageRequest, "response" | "visitor">,
+    stream: { watch: EventSource; endsInMs?: number },
+  ): void;
   /** Ends all streams, so that a server can close. */
   close(): void;
 };
@@ -30,7 +33,9 @@ export function createEventStreams(): EventStreams {
         return;
       }
       // JSON has no line ends of its own, so one `data` line holds it.
-      const stop = watch((data) => response.write(`data: ${JSON.stringify(data, sanitizeJsonValue)}\n\n`));
+      const stop = watch((data) =>
+        response.write(`data: ${JSON.stringify(data, sanitizeJsonValue)}\n\n`),
+      );
       const beat = setInterval(() => response.write(":\n\n"), beatMs);
       const end = endsInMs === undefined ? undefined : setTimeout(finish, endsInMs);
       ended?.addEventListener("abort", finish);

@@ -19,11 +19,14 @@ export function fileRoutes({
   path,
   names = readdirSync(folder).filter((name) => extname(name) in types),
 }: PageFiles): Routes {
-  return Object.fromEntries(names.map((name) => [`GET ${path}${name}`, fileHandler(new URL(name, folder))]));
+  return Object.fromEntries(
+    names.map((name) => [`GET ${path}${name}`, fileHandler(new URL(name, folder))]),
+  );
 }
 
 /** The files that every page uses. */
-export const sharedRoutes = (): Routes => fileRoutes({ folder: new URL("./", import.meta.url), path: "/web/" });
+export const sharedRoutes = (): Routes =>
+  fileRoutes({ folder: new URL("./", import.meta.url), path: "/web/" });
 
 function fileHandler(file: URL): Handler {
   const type = types[extname(file.pathname)] ?? "";
@@ -36,14 +39,26 @@ const mark =
 
 type Sources = { code: string; images: string };
 
-type PageDocument = { folder: URL; path: string; name: string; title: string; sources?: (host: string) => Sources };
+type PageDocument = {
+  folder: URL;
+  path: string;
+  name: string;
+  title: string;
+  sources?: (host: string) => Sources;
+};
 
 /**
  * A document: the shell around the body in `NAME.html`, with the script `NAME.js` and the style sheet `page.css`. `sources` says from
  * where the browser may load scripts and styles, and images. Nothing in the document itself runs.
  */
 export function documentHandler(options: PageDocument): Handler {
-  const { folder, path, name, title, sources = () => ({ code: "'self'", images: "data:" }) } = options;
+  const {
+    folder,
+    path,
+    name,
+    title,
+    sources = () => ({ code: "'self'", images: "data:" }),
+  } = options;
   const values = { title, path, name, body: read(new URL(`${name}.html`, folder)), mark };
   const body = Object.entries(values).reduce(
     (text, [key, value]) => text.replaceAll(`{{${key}}}`, () => value),
@@ -51,7 +66,11 @@ export function documentHandler(options: PageDocument): Handler {
   );
   return ({ request: { headers }, response }) => {
     const policy = contentSecurityPolicy(sources(headers.host ?? ""));
-    sendPage(response, { type: "text/html; charset=utf-8", body, headers: { "content-security-policy": policy } });
+    sendPage(response, {
+      type: "text/html; charset=utf-8",
+      body,
+      headers: { "content-security-policy": policy },
+    });
   };
 }
 

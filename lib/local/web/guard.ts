@@ -15,12 +15,18 @@ type GuardedRequest = {
  * - A POST without `Origin` is refused (CSRF), unless a script sends it with an `Authorization` that no browser would add by itself.
  * - `Sec-Fetch-Site` must not name another site, unless a document is asked for: a link may lead there from anywhere.
  */
-export function isFromOwnPage({ method, headers, hosts, isDocument = false }: GuardedRequest): boolean {
+export function isFromOwnPage({
+  method,
+  headers,
+  hosts,
+  isDocument = false,
+}: GuardedRequest): boolean {
   const { host, origin, authorization } = headers;
   const site = isDocument ? undefined : headers["sec-fetch-site"]?.toString();
   if (host === undefined || hosts?.includes(host.toLowerCase()) === false) return false;
   if (site !== undefined && site !== "same-origin" && site !== "none") return false;
-  if (origin === undefined) return method === "GET" || (authorization !== undefined && site === undefined);
+  if (origin === undefined)
+    return method === "GET" || (authorization !== undefined && site === undefined);
   return URL.parse(origin)?.host === host.toLowerCase();
 }
 

@@ -15,9 +15,15 @@ type PageServerOptions = {
 };
 
 /** A failed answer is logged, and ends as 500. */
-export async function startPageServer(options: PageServerOptions): Promise<{ port: number; close(): Promise<void> }> {
+export async function startPageServer(
+  options: PageServerOptions,
+): Promise<{ port: number; close(): Promise<void> }> {
   const { answer, maxConnections, log, ...listener } = options;
-  const server = createServer({ headersTimeout: 5000, requestTimeout: 10_000, connectionsCheckingInterval: 1000 });
+  const server = createServer({
+    headersTimeout: 5000,
+    requestTimeout: 10_000,
+    connectionsCheckingInterval: 1000,
+  });
   server.maxConnections = maxConnections;
   server.on("request", (request, response) => {
     answer(request, response).catch((error: unknown) => {

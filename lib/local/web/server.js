@@ -5,20 +5,31 @@ export const read = (path, headers = {}) => ask(path, { headers });
 
 /** Posts JSON, which no other site can send without asking. */
 export function act(path, body = {}) {
-  return ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+  return ask(path, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
 }
 
 export function upload(path, file) {
-  return ask(path, { method: "POST", headers: { "content-type": "application/octet-stream" }, body: file });
+  return ask(path, {
+    method: "POST",
+    headers: { "content-type": "application/octet-stream" },
+    body: file,
+  });
 }
 
 async function ask(path, options) {
   const answer = await fetch(path, options).catch(() => undefined);
   if (answer?.ok) return answer.json();
   const message = await answer?.text().catch(() => "");
-  throw Object.assign(new Error(message?.trim() || "The server is not responding. Is it still running?"), {
-    status: answer?.status,
-  });
+  throw Object.assign(
+    new Error(message?.trim() || "The server is not responding. Is it still running?"),
+    {
+      status: answer?.status,
+    },
+  );
 }
 
 /** A box for what went wrong last. */

@@ -56,7 +56,13 @@ export function createSessions<T>({ idleMs, lifeMs, now = Date.now }: SessionOpt
       clearTimeout(timer);
       controller.abort();
     };
-    const entry = { grant, ended: controller.signal, endsAtMs: now() + lifeMs, usedAtMs: now(), end };
+    const entry = {
+      grant,
+      ended: controller.signal,
+      endsAtMs: now() + lifeMs,
+      usedAtMs: now(),
+      end,
+    };
     entries.set(key, entry);
     return entry;
   }
@@ -120,7 +126,9 @@ function formatCookie(request: IncomingMessage, value: string, lifetime = ""): s
  */
 function cookieFor({ headers, socket }: IncomingMessage): { name: string; attributes: string } {
   // Behind a proxy this is the proxy's name, and the proxy has TLS.
-  const isLoopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d+)?$/.test(headers.host ?? "");
+  const isLoopback = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d+)?$/.test(
+    headers.host ?? "",
+  );
   if (isLoopback) return { name: `sekisho-page-${socket.localPort}`, attributes: "" };
   return { name: "__Host-sekisho-page", attributes: "; Secure" };
 }

@@ -55,10 +55,21 @@ type SiteOptions = {
  * `home` is the page's document. `isOwn` returns true for the site's addresses. Anyone may use `openRoutes`. The other routes need
  * `admission`, and a person who is not signed in is redirected to `signInPath`, if there is one.
  */
-export function createSite({ home, signInPath, isOwn, admission, openRoutes, routes }: SiteOptions): Site {
+export function createSite({
+  home,
+  signInPath,
+  isOwn,
+  admission,
+  openRoutes,
+  routes,
+}: SiteOptions): Site {
   const [findOpen, find] = [createFinder(openRoutes), createFinder(routes)];
 
-  async function answer(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+  async function answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    url: URL,
+  ): Promise<void> {
     const token = isForDocument(request) ? url.searchParams.get(tokenParameter) : null;
     const cookie = token === null ? undefined : admission.enter?.(request, token);
     // The browser keeps the address without the token.
@@ -71,10 +82,12 @@ export function createSite({ home, signInPath, isOwn, admission, openRoutes, rou
       if (found.allow === "") throw new Refusal(404, "There is nothing at this address.");
       throw new Refusal(405, "This address does not support this method.", { allow: found.allow });
     }
-    const bytes = (body: { type: string; maxBytes: number }) => readBytes({ request, visitor, ...body });
+    const bytes = (body: { type: string; maxBytes: number }) =>
+      readBytes({ request, visitor, ...body });
     const result = await found.handler({
       ...{ request, response, query: url.searchParams, parts: found.parts, visitor, bytes },
-      json: async () => readJson((await bytes({ type: "application/json", maxBytes: maxJsonBytes })).toString()),
+      json: async () =>
+        readJson((await bytes({ type: "application/json", maxBytes: maxJsonBytes })).toString()),
     });
     if (result !== undefined) respondJson(response, result);
   }
@@ -88,7 +101,8 @@ export function createSite({ home, signInPath, isOwn, admission, openRoutes, rou
       } catch (thrown) {
         if (!(thrown instanceof Refusal)) throw thrown;
         const isUnknown = thrown.status === 401 && admission.signIn !== undefined;
-        if (isUnknown && signInPath !== undefined && isForDocument(request)) redirect(response, signInPath);
+        if (isUnknown && signInPath !== undefined && isForDocument(request))
+          redirect(response, signInPath);
         else refuse(response, thrown);
       }
       return true;
@@ -99,7 +113,9 @@ export function createSite({ home, signInPath, isOwn, admission, openRoutes, rou
 type Found = { handler: Handler; parts: readonly string[] } | { allow: string };
 
 /** Without a handler, `allow` holds the methods that the address takes. */
-function createFinder(routes: Routes): (asked: { method: string | undefined; path: string }) => Found {
+function createFinder(
+  routes: Routes,
+): (asked: { method: string | undefined; path: string }) => Found {
   const compiled = Object.entries(routes).map(([name, handler]) => {
     const [method = "", pattern = ""] = name.split(" ");
     const segments = pattern.split("*").map((part) => part.replaceAll(".", "\\."));
@@ -120,7 +136,8 @@ async function readBytes({ request, visitor, type, maxBytes }: BodyRequest): Pro
   const given = request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim();
   if (given !== type) throw new Refusal(415, `This address accepts only ${type}.`);
   const bytes = await readRequestBody({ request, maxBytes });
-  if (typeof bytes === "string") throw new Refusal(413, `This is too large. The limit is ${formatSize(maxBytes)}.`);
+  if (typeof bytes === "string")
+    throw new Refusal(413, `This is too large. The limit is ${formatSize(maxBytes)}.`);
   // A body may take its time, and somebody may have signed out meanwhile.
   if (visitor.ended?.aborted) throw new Refusal(401, "The session has ended. Sign in again.");
   return bytes;
@@ -128,7 +145,9 @@ async function readBytes({ request, visitor, type, maxBytes }: BodyRequest): Pro
 
 function formatSize(bytes: number): string {
   const mebibyte = 1024 * 1024;
-  return bytes >= mebibyte ? `${Math.floor(bytes / mebibyte)} MB` : `${Math.floor(bytes / 1024)} KB`;
+  return bytes >= mebibyte
+    ? `${Math.floor(bytes / mebibyte)} MB`
+    : `${Math.floor(bytes / 1024)} KB`;
 }
 
 export function respondJson(response: ServerResponse, body: unknown): void {
@@ -143,7 +162,11 @@ export function redirect(response: ServerResponse, location: string): void {
 /** `headers` come last, so that an answer that may be kept can say so. */
 export function sendPage(
   response: ServerResponse,
-  { type, body, headers = {} }: { type: string; body: string | Uint8Array; headers?: Record<string, string> },
+  {
+    type,
+    body,
+    headers = {},
+  }: { type: string; body: string | Uint8Array; headers?: Record<string, string> },
 ): void {
   response.writeHead(200, { ...commonHeaders, "content-type": type, ...headers });
   response.end(body);

@@ -13,7 +13,9 @@ const opened = new Set();
 
 /** `key` names the task. */
 export function drawTimeline({ steps, key }) {
-  return steps.map((step, index) => drawStep(step, { key: `${key}/${index}`, startMs: steps[0].atMs }));
+  return steps.map((step, index) =>
+    drawStep(step, { key: `${key}/${index}`, startMs: steps[0].atMs }),
+  );
 }
 
 function drawStep({ atMs, zone, title, detail = {}, durationMs, failed, frame }, { key, startMs }) {
@@ -29,7 +31,11 @@ function drawStep({ atMs, zone, title, detail = {}, durationMs, failed, frame },
   const isEmpty = facts.length === 0 && frame === undefined;
   return h(
     `li.step.${zone}${failed ? ".failed" : ""}`,
-    h("time", { title: new Date(atMs).toLocaleTimeString() }, `+${((atMs - startMs) / 1000).toFixed(2)} s`),
+    h(
+      "time",
+      { title: new Date(atMs).toLocaleTimeString() },
+      `+${((atMs - startMs) / 1000).toFixed(2)} s`,
+    ),
     h("span.dot"),
     isEmpty
       ? h("div.plain", line)

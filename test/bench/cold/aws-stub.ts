@@ -26,7 +26,9 @@ export async function startAwsStub({ secret }: { secret: string }): Promise<AwsS
     const { "x-amz-target": target } = request.headers;
     const body = await text(request);
     const answer =
-      target === undefined ? answerOther(request.url ?? "", body) : (answers[String(target)]?.(body) ?? {});
+      target === undefined
+        ? answerOther(request.url ?? "", body)
+        : (answers[String(target)]?.(body) ?? {});
     const type = target === undefined ? "application/json" : "application/x-amz-json-1.0";
     response.writeHead(200, { "content-type": type }).end(JSON.stringify(answer));
   });

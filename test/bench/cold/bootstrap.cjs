@@ -9,7 +9,9 @@ async function start() {
   };
   const answer = await handler(JSON.parse(env.BENCH_EVENT), context, () => {});
   const { user, system } = process.cpuUsage();
-  process.stdout.write(JSON.stringify({ answer: JSON.stringify(answer), processorMs: (user + system) / 1000 }));
+  process.stdout.write(
+    JSON.stringify({ answer: JSON.stringify(answer), processorMs: (user + system) / 1000 }),
+  );
 }
 
 void start();

@@ -23,10 +23,14 @@ export function createColdConfig(request: {
   const { awsUrl, parseConfig, createStageConfig } = request;
   const json = {
     allowlist: [{ team }],
-    destinations: { far: { transport: "https", url: `${awsUrl}/execute`, authorizer: { type: "none" } } },
+    destinations: {
+      far: { transport: "https", url: `${awsUrl}/execute`, authorizer: { type: "none" } },
+    },
     routes: [{ destination: "far" }],
     execution: { syncBudgetMs: 0 },
-    stages: { dev: { verification: { account: "111111111111", region }, execution: { kind: "lambda" } } },
+    stages: {
+      dev: { verification: { account: "111111111111", region }, execution: { kind: "lambda" } },
+    },
   };
   return createStageConfig({ config: parseConfig({ json }), stageName: "dev" });
 }
@@ -61,7 +65,9 @@ export function listColdFunctions(awsUrl: string) {
       env,
       event: () => ({
         Records: [
-          createSqsRecord(JSON.stringify({ ...sampleAsk({ team }), receivedAtMs: Date.now() }), { arn: queueArn }),
+          createSqsRecord(JSON.stringify({ ...sampleAsk({ team }), receivedAtMs: Date.now() }), {
+            arn: queueArn,
+          }),
         ],
       }),
       isExpected: (answer: string) => answer === '{"batchItemFailures":[]}',

@@ -11,7 +11,9 @@ export async function handler({ body }: { body: string }): Promise<{ statusCode:
   const payload = JSON.stringify({ MessageBody });
   const scope = ["20250101", "eu-central-1", "sqs", "aws4_request"];
   const key = scope.reduce<Buffer>((last, part) => hmac(last, part), Buffer.from("AWS4secret"));
-  const authorization = hmac(key, createHash("sha256").update(payload).digest("hex")).toString("hex");
+  const authorization = hmac(key, createHash("sha256").update(payload).digest("hex")).toString(
+    "hex",
+  );
   const headers = { authorization, "x-amz-target": "AmazonSQS.SendMessage" };
   const { promise, resolve } = Promise.withResolvers<void>();
   request(process.env.AWS_ENDPOINT_URL ?? "", { method: "POST", agent, headers })

@@ -4,7 +4,10 @@ import { readFileSync } from "node:fs";
 
 export const secret = "8f742231b10e8888abcd99yyyzzz85a5";
 
-const body = readFileSync(new URL("../../fixtures/slack/app-mention.json", import.meta.url), "utf8");
+const body = readFileSync(
+  new URL("../../fixtures/slack/app-mention.json", import.meta.url),
+  "utf8",
+);
 
 export function slackEvent(): string {
   const timestamp = String(Math.floor(Date.now() / 1000));

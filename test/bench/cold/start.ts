@@ -13,11 +13,17 @@ export type ColdStart = {
 };
 
 /** `processorMs` is the processor time of the process. Rejects where the answer is not the expected one. */
-export async function startCold(start: ColdStart): Promise<{ tookMs: number; processorMs: number }> {
+export async function startCold(
+  start: ColdStart,
+): Promise<{ tookMs: number; processorMs: number }> {
   const { file, event, env: given, isExpected } = start;
   const env = { ...given, BENCH_BUNDLE: file, BENCH_EVENT: JSON.stringify(event) };
   const startMs = performance.now();
-  const child = spawn(process.execPath, [bootstrap], { env, stdio: ["ignore", "pipe", "inherit"], timeout: timeoutMs });
+  const child = spawn(process.execPath, [bootstrap], {
+    env,
+    stdio: ["ignore", "pipe", "inherit"],
+    timeout: timeoutMs,
+  });
   const exited = once(child, "exit");
   const [data] = await Promise.race([once(child.stdout, "data"), exited.then(() => [])]);
   const tookMs = performance.now() - startMs;

@@ -7,7 +7,12 @@ import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createGate } from "../../../lambdas/verification/gate/gate.ts";
 import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
 import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
-import { maxRules, maxRulesBytes, noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
+import {
+  maxRules,
+  maxRulesBytes,
+  noStoredRules,
+  parseStoredRules,
+} from "../../../lambdas/verification/gate/rules.ts";
 import { withRule } from "../../../lib/cli/allow/rule-set.ts";
 import { formatRule } from "../../../lib/cli/allow/rule-text.ts";
 import { changeRules } from "../../../lib/cli/allow/rule-zone.ts";
@@ -45,7 +50,11 @@ async function openSqliteAllowPlace(): Promise<AllowPlace> {
 
 async function openAwsAllowPlace(): Promise<AllowPlace> {
   const place = await openAwsPlace();
-  const config = writeConfig({ folder: place.folder, name: "allow.json", json: { ...twoAccounts, allowlist } });
+  const config = writeConfig({
+    folder: place.folder,
+    name: "allow.json",
+    json: { ...twoAccounts, allowlist },
+  });
   const env = place.aws?.env ?? {};
   return {
     ...place,
@@ -89,15 +98,31 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
       const usageStore = place.engine.taskStore({ parse: parseUsage });
       const refusalStore = place.engine.taskStore({ parse: parseRefusalRecord });
       const config = configFields.parse({});
-      const gate = createGate({ config, ruleStore, usageStore, refusalStore, slack, log: silentLog, now: Date.now });
+      const gate = createGate({
+        config,
+        ruleStore,
+        usageStore,
+        refusalStore,
+        slack,
+        log: silentLog,
+        now: Date.now,
+      });
       return (await gate.permit({ message, requestId, signal })).allowed;
     };
     expect(await allowed()).toBe(false);
     const added = await place.allow("add", "--team", "T1", "--user", "U7", "--label", "on call");
-    expect(added).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("within 15 seconds") });
+    expect(added).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("within 15 seconds"),
+    });
     expect(await allowed()).toBe(true);
     const removed = await place.allow("remove", "--user", "U7", "--team", "T1");
-    expect(removed).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("on call") });
+    expect(removed).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("on call"),
+    });
     expect(await allowed()).toBe(false);
   });
 
@@ -119,7 +144,10 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const users = Array.from({ length: 6 }, (_, index) => `U${index}`);
     const store = place.engine.taskStore({ parse: parseStoredRules });
     const add = (user: string) =>
-      changeRules({ store, decide: (stored) => withRule({ stored, rule: { user }, nowMs: Date.now() }) });
+      changeRules({
+        store,
+        decide: (stored) => withRule({ stored, rule: { user }, nowMs: Date.now() }),
+      });
     await Promise.all(users.map(add));
     const rules = (await listed()) as { number: number; source: string; user?: string }[];
     expect(rules.map(({ user }) => user).sort()).toEqual(users);
@@ -130,7 +158,9 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     await place.allow("add", "--group", "S1", "--label", "Platform\u00a0team");
     const { stdout, stderr, code } = await place.allow("list");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^\d+ +group S1 "Platform.team" +\(added \d{4}-.*\n- +channel C9 "bootstrap" +\(/);
+    expect(stdout).toMatch(
+      /^\d+ +group S1 "Platform.team" +\(added \d{4}-.*\n- +channel C9 "bootstrap" +\(/,
+    );
     expect(stderr).toContain(place.ofConfiguration);
     const refused = await place.allow("remove", "--channel", "C9");
     expect(refused).toMatchObject(refusing(1, "Remove it there"));
@@ -170,9 +200,9 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
     const asked = ["why", "--team", "T1", "--channel", "C3", ...who, ...where];
     const none = await place.allow(...asked);
     expect(none).toMatchObject({ code: 1, stdout: expect.stringContaining(text) });
-    expect(/in channels that are not shared with other organizations, by rule \d+/.test(none.stdout)).toBe(
-      where.length > 0,
-    );
+    expect(
+      /in channels that are not shared with other organizations, by rule \d+/.test(none.stdout),
+    ).toBe(where.length > 0);
     const [, args = ""] = /npx --no-install sekisho allow (add .*)$/m.exec(none.stdout) ?? [];
     expect(await place.sekisho("allow", ...args.split(" "))).toMatchObject({ code: 0 });
     expect(await place.allow(...asked)).toMatchObject({ code: 0 });
@@ -180,10 +210,15 @@ describe.each(places)("sekisho allow at $name", ({ open }) => {
 
   it("leaves rules of another version alone", async () => {
     await place.allow("add", "--user", "U1");
-    const store = place.engine.taskStore({ parse: (json) => json as ReturnType<typeof parseStoredRules> });
+    const store = place.engine.taskStore({
+      parse: (json) => json as ReturnType<typeof parseStoredRules>,
+    });
     const item = await store.get({ id: "allowlist" });
     if (item === undefined) throw new Error("There is a rule.");
-    const newer = { ...item, rules: item.rules.map((one) => ({ ...one, rule: { ...one.rule, role: "guest" } })) };
+    const newer = {
+      ...item,
+      rules: item.rules.map((one) => ({ ...one, rule: { ...one.rule, role: "guest" } })),
+    };
     const stored = await store.replace({ item: newer });
     for (const args of [["list"], ["add", "--user", "U2"], ["remove", "--user", "U1"]]) {
       const refused = await place.allow(...args);
@@ -216,7 +251,10 @@ describe("sekisho allow", () => {
     [["add", "--bot", "U012AB3CD"], "--bot is the id of a bot"],
     [["add", "--bot", "B1", "--user", "U1"], "--bot without --user"],
     [["why", "--user", "U1"], "Give --team, --channel, and either"],
-    [["why", "--team", "T1", "--channel", "C1", "--user", "U1", "--bot", "B1"], "either --user or --bot"],
+    [
+      ["why", "--team", "T1", "--channel", "C1", "--user", "U1", "--bot", "B1"],
+      "either --user or --bot",
+    ],
     [["why", "--team", "T1", "--channel", "C1", "--user", ""], "--user is a user's id"],
     [["list", "--stage", "dev", "--store", "x.db"], "not both"],
     [["list", "--stage", "nowhere"], "nowhere"],
@@ -232,18 +270,24 @@ describe("sekisho allow", () => {
     const write = (name: string, json: object) => writeConfig({ folder: place.folder, name, json });
     const alone = write("alone.json", {});
     const config = write("installed.json", { slack: { install } });
-    const allow = (...args: string[]) => commandHere(["allow", ...args, "--store", store, "--config", config], {});
-    expect(await commandHere(["allow", "add", "--user", "U7", "--store", store, "--config", alone], {})).toMatchObject(
-      printing("Added rule 1"),
-    );
+    const allow = (...args: string[]) =>
+      commandHere(["allow", ...args, "--store", store, "--config", config], {});
+    expect(
+      await commandHere(["allow", "add", "--user", "U7", "--store", store, "--config", alone], {}),
+    ).toMatchObject(printing("Added rule 1"));
     expect(await allow("add", "--bot", "A1")).toMatchObject(refusing(2, "Give --team"));
-    expect(await allow("add", "--team", "E1", "--bot", "A1")).toMatchObject(printing("Added rule 2"));
+    expect(await allow("add", "--team", "E1", "--bot", "A1")).toMatchObject(
+      printing("Added rule 2"),
+    );
     const { stdout, stderr } = await allow("list");
     expect(stdout).toMatch(/user U7 .*lets nobody in/);
     expect(stdout).not.toMatch(/bot A1.*lets nobody in/);
     expect(stderr).toContain("Add it again with --team");
     const why = await allow("why", "--team", "T1", "--channel", "C1", "--user", "U7");
-    expect(why).toMatchObject({ code: 1, stdout: expect.stringContaining("--team T1 --channel C1 --user U7") });
+    expect(why).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("--team T1 --channel C1 --user U7"),
+    });
     const bot = await allow("why", "--team", "T1", "--channel", "C1", "--bot", "A1");
     expect(bot.stdout).toContain("in all of E1");
     await place.close();
@@ -270,7 +314,8 @@ describe("sekisho allow", () => {
 
   itOnAws("says what AWS refuses, and that it does not answer", async () => {
     const place = await openAwsAllowPlace();
-    const refuse = (action: string, name: string, status: number) => place.aws?.refusals.set(action, { name, status });
+    const refuse = (action: string, name: string, status: number) =>
+      place.aws?.refusals.set(action, { name, status });
     refuse("dynamodb:PutItem", "AccessDeniedException", 400);
     const refused = await place.allow("add", "--user", "U1");
     expect(refused).toMatchObject(refusing(1, "lack the permission"));
@@ -283,7 +328,11 @@ describe("sekisho allow", () => {
 describe("the set of rules", () => {
   it("says so when it is full, and names what would be shorter", () => {
     const rules = (count: number, label?: string) =>
-      Array.from({ length: count }, (_, index) => ({ rule: { user: `U${index}`, label }, number: 1, addedAtMs: 0 }));
+      Array.from({ length: count }, (_, index) => ({
+        rule: { user: `U${index}`, label },
+        number: 1,
+        addedAtMs: 0,
+      }));
     const add = (added: ReturnType<typeof rules>) => () =>
       withRule({ stored: { ...noStoredRules(), rules: added }, rule: { user: "W1" }, nowMs: 0 });
     expect(add(rules(maxRules - 1))).not.toThrow();

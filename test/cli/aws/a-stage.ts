@@ -36,7 +36,15 @@ export const twoAccounts = {
   },
 };
 
-export function writeConfig({ folder, name, json }: { folder: string; name: string; json: unknown }): string {
+export function writeConfig({
+  folder,
+  name,
+  json,
+}: {
+  folder: string;
+  name: string;
+  json: unknown;
+}): string {
   const path = join(folder, name);
   writeFileSync(path, JSON.stringify(json));
   return path;

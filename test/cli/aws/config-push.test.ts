@@ -1,7 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createFingerprints, withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
+import {
+  createFingerprints,
+  withLiveSettings,
+} from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { jsonChanges, planPush } from "../../../lib/cli/aws/push-live-settings.ts";
@@ -47,7 +50,10 @@ describe("sekisho config push", () => {
     const changed = { ...withFar({ deadlineMs: 60_000 }), routes: [{ destination: "far" }] };
     const ended = await push(changed);
     expect(ended).toMatchObject(printing("14400000 -> 60000"));
-    const deployed = createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
+    const deployed = createStageConfig({
+      config: parseConfig({ json: twoAccounts }),
+      stageName: "prod",
+    });
     const live = withLiveSettings({ config: deployed, json: await stored() });
     expect(live.routes).toEqual([{ destination: ["far"] }]);
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
@@ -69,7 +75,11 @@ describe("sekisho config push", () => {
     deploy({ aws, json: withFar(agent) });
     await push(withFar(agent));
     const same = await push(withFar({ ...agent, version: "0.3" }));
-    expect(same).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining('version: "highest" -> "0.3"') });
+    expect(same).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining('version: "highest" -> "0.3"'),
+    });
     const moved = await push(withFar({ ...agent, card: "https://farther.example/card.json" }));
     expect(moved).toMatchObject(failing(0, "the address of far changes"));
   });
@@ -82,7 +92,9 @@ describe("sekisho config push", () => {
 
   it("refuses by name the destinations that need a deploy, where a route leads there", async () => {
     const functionArn = "arn:aws:lambda:eu-west-1:222222222222:function:host";
-    const json = withFar({ authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn } });
+    const json = withFar({
+      authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn },
+    });
     const ended = await push(json);
     expect(ended).toMatchObject(failing(1, "need a deploy first: far (a route leads there)."));
     expect(await stored()).toEqual({});
@@ -96,19 +108,27 @@ describe("sekisho config push", () => {
       destinations: { ...changed.destinations, further: { ...far, url: "https://new.example/" } },
     };
     expect(await push(json)).toMatchObject(failing(0, "further is left out"));
-    const deployed = createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" });
+    const deployed = createStageConfig({
+      config: parseConfig({ json: twoAccounts }),
+      stageName: "prod",
+    });
     const live = withLiveSettings({ config: deployed, json: await stored() });
     expect(live.destinations.far?.deadlineMs).toBe(60_000);
   });
 
   it("takes up to 64 KB, and refuses more", async () => {
     const routes = (count: number) => [
-      ...Array.from({ length: count }, (_, index) => ({ channel: `C${1000 + index}`, destination: "far" })),
+      ...Array.from({ length: count }, (_, index) => ({
+        channel: `C${1000 + index}`,
+        destination: "far",
+      })),
       { destination: "local" },
     ];
     expect(await push({ ...twoAccounts, routes: routes(1000) })).toMatchObject({ code: 0 });
     expect((await stored()).routes).toHaveLength(1001);
-    expect(await push({ ...twoAccounts, routes: routes(2000) })).toMatchObject(failing(1, "At most 65536"));
+    expect(await push({ ...twoAccounts, routes: routes(2000) })).toMatchObject(
+      failing(1, "At most 65536"),
+    );
     expect((await stored()).routes).toHaveLength(1001);
   });
 
@@ -121,7 +141,10 @@ describe("sekisho config push", () => {
     expect(dryRun).toMatchObject(failing(0, "the address of far changes"));
     expect(await stored()).toEqual({});
     await push(withFar({ deadlineMs: 60_000 }));
-    expect((await stored()).destinations.far).toMatchObject({ deadlineMs: 60_000, url: "https://far.example/rpc" });
+    expect((await stored()).destinations.far).toMatchObject({
+      deadlineMs: 60_000,
+      url: "https://far.example/rpc",
+    });
     const calls = aws.calls.length;
     await push(withFar({ deadlineMs: 60_000 }));
     expect(aws.calls.slice(calls).map(({ action }) => action)).not.toContain("ssm:GetParameter");
@@ -129,10 +152,13 @@ describe("sekisho config push", () => {
 
   it("refuses a stage of an older version, whose workers would not see the push", async () => {
     const stackName = "Sekisho-prod-Verification";
-    const { FormerLiveSettings: RoutesParameter = "", ...outputs } = aws.stacks.get(stackName) ?? {};
+    const { FormerLiveSettings: RoutesParameter = "", ...outputs } =
+      aws.stacks.get(stackName) ?? {};
     aws.stacks.set(stackName, { ...outputs, RoutesParameter });
     const ended = await push(withFar({ deadlineMs: 60_000 }));
-    expect(ended).toMatchObject(failing(1, "Deploy this version first (npx cdk deploy --all -c stage=prod)"));
+    expect(ended).toMatchObject(
+      failing(1, "Deploy this version first (npx cdk deploy --all -c stage=prod)"),
+    );
     expect(await stored()).toEqual({});
   });
 
@@ -188,7 +214,9 @@ describe("sekisho config push", () => {
     };
     const before = await stored();
     const ended = await push(withFar({ deadlineMs: 60_000 }));
-    expect(ended).toMatchObject(failing(1, "have changed since they were read. Nothing was written."));
+    expect(ended).toMatchObject(
+      failing(1, "have changed since they were read. Nothing was written."),
+    );
     expect(await stored()).toEqual(before);
   });
 
@@ -209,7 +237,9 @@ describe("sekisho manifest of a stage", () => {
       const ended = await commandHere(["manifest", "--config", config, ...args], aws.env);
       return JSON.parse(ended.stdout).settings.event_subscriptions.request_url;
     };
-    expect(await urlOf()).toBe("https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events");
+    expect(await urlOf()).toBe(
+      "https://abc123.execute-api.eu-central-1.amazonaws.com/slack/events",
+    );
     expect(await urlOf("--url", "https://own.example")).toBe("https://own.example/slack/events");
     expect((await run(["manifest", "--stage", "prod"], aws.env)).code).toBe(2);
   });
@@ -217,7 +247,10 @@ describe("sekisho manifest of a stage", () => {
 
 describe("the changes between two JSON values", () => {
   it("are none between equal values, and only between those", () => {
-    const value = fc.oneof(fc.integer({ min: 0, max: 2 }), fc.array(fc.integer({ min: 0, max: 2 })));
+    const value = fc.oneof(
+      fc.integer({ min: 0, max: 2 }),
+      fc.array(fc.integer({ min: 0, max: 2 })),
+    );
     const object = fc.dictionary(fc.constantFrom("a", "b", "c"), value, { noNullPrototype: true });
     fc.assert(
       fc.property(object, object, (before, after) => {
@@ -239,11 +272,18 @@ describe("the changes between two JSON values", () => {
 });
 
 const bearer = (name: string) => ({ type: "bearer", token: { env: name } });
-const at = (host: string) => ({ transport: "https", url: `https://${host}.example/`, authorizer: bearer("TOKEN") });
+const at = (host: string) => ({
+  transport: "https",
+  url: `https://${host}.example/`,
+  authorizer: bearer("TOKEN"),
+});
 const near = at("near");
 const far = at("far");
 
-function configOf(destinations: Record<string, object>, routes: object[] = [{ destination: "near" }]) {
+function configOf(
+  destinations: Record<string, object>,
+  routes: object[] = [{ destination: "near" }],
+) {
   return parseConfig({ json: { destinations, routes } });
 }
 const deployed = createFingerprints(configOf({ near, far }));
@@ -259,18 +299,26 @@ describe("a push to a stage whose deployed destinations are not all those of the
   it("brings everything where everything is deployed", () => {
     const { settings, refused, leftOut } = plan({ near, far });
     expect({ refused, leftOut }).toEqual({ refused: [], leftOut: [] });
-    expect(settings).toMatchObject({ routes: [{ destination: ["near"] }], destinations: { near: {}, far: {} } });
+    expect(settings).toMatchObject({
+      routes: [{ destination: ["near"] }],
+      destinations: { near: {}, far: {} },
+    });
   });
 
   it.each([
     ["first", [{ channel: "C1", destination: "far" }, { destination: "near" }]],
     ["for what does not arrive at another", [{ destination: ["near", "far"] }]],
   ])("is refused where a route names what needs a deploy, %s", (_what, routes) => {
-    expect(plan({ near, far: changed }, { routes }).refused).toEqual([{ name: "far", why: "a route leads there" }]);
+    expect(plan({ near, far: changed }, { routes }).refused).toEqual([
+      { name: "far", why: "a route leads there" },
+    ]);
   });
 
   it("leaves out what was never deployed, where no route names it", () => {
-    const { settings, refused, leftOut } = plan({ near, further: at("further") }, { before: { destinations: "?" } });
+    const { settings, refused, leftOut } = plan(
+      { near, further: at("further") },
+      { before: { destinations: "?" } },
+    );
     expect({ refused, leftOut }).toEqual({ refused: [], leftOut: ["further"] });
     expect(Object.keys(settings.destinations ?? {})).toEqual(["near"]);
   });
@@ -288,7 +336,9 @@ describe("a push to a stage whose deployed destinations are not all those of the
 
   it("keeps what was pushed for what is deployed and no longer in the file: its tasks are asked for there", () => {
     const pushed = { url: "https://moved.example/" };
-    expect(plan({ near }, { before: { destinations: { far: pushed } } }).settings.destinations?.far).toEqual(pushed);
+    expect(
+      plan({ near }, { before: { destinations: { far: pushed } } }).settings.destinations?.far,
+    ).toEqual(pushed);
   });
 
   it("is refused where a field of such a one is another than was pushed, which would go unnoticed", () => {

@@ -5,7 +5,12 @@ import fc from "fast-check";
 import { defaultSyncBudgetMs } from "../../../lambdas/shared/config/call-time.ts";
 import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
-import { type Estimate, estimate, planPolls, type Scenario } from "../../../lib/cli/aws/cost/estimate.ts";
+import {
+  type Estimate,
+  estimate,
+  planPolls,
+  type Scenario,
+} from "../../../lib/cli/aws/cost/estimate.ts";
 import { priceList } from "../../../lib/cli/aws/cost/prices.ts";
 import { costTable, withSection } from "../../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../../lib/cli/aws/cost/task-cost.ts";
@@ -54,7 +59,9 @@ describe("the polls of a task", () => {
 
   it("are fewer at an Execution zone that pushes, as it asks for", () => {
     expect(
-      ["agentcore", "lambda", "external"].map((kind) => countPolls(30_000, { kind: kind as MeasuredKind })),
+      ["agentcore", "lambda", "external"].map((kind) =>
+        countPolls(30_000, { kind: kind as MeasuredKind }),
+      ),
     ).toEqual([3, 3, 16]);
   });
 
@@ -62,7 +69,9 @@ describe("the polls of a task", () => {
     const anyMs = fc.integer({ min: 1, max: 8 * 3600_000 });
     fc.assert(
       fc.property(anyMs, anyMs, (one, other) => {
-        expect(countPolls(Math.max(one, other))).toBeGreaterThanOrEqual(countPolls(Math.min(one, other)));
+        expect(countPolls(Math.max(one, other))).toBeGreaterThanOrEqual(
+          countPolls(Math.min(one, other)),
+        );
       }),
     );
   });
@@ -86,7 +95,9 @@ describe("the polls that also write the record", () => {
     for (const { polls, stored } of plans) expect(stored).toBeLessThan(polls);
     expect(plans[0]?.stored).toBe(0);
     const [, short, long] = plans;
-    expect((long?.stored ?? 0) / (long?.polls ?? 1)).toBeGreaterThan((short?.stored ?? 0) / (short?.polls ?? 1));
+    expect((long?.stored ?? 0) / (long?.polls ?? 1)).toBeGreaterThan(
+      (short?.stored ?? 0) / (short?.polls ?? 1),
+    );
   });
 });
 
@@ -109,7 +120,10 @@ describe("the estimate", () => {
       const { sync, perPoll, logBytes } = measured.kinds[kind];
       const renewals = kind === "external" ? 0 : taskSeconds / assumptions.renewSeconds.value;
       const writes =
-        (sync["dynamodb:UpdateItem"] ?? 0) + times * (perPoll["dynamodb:UpdateItem"] ?? 0) + renewals + stored;
+        (sync["dynamodb:UpdateItem"] ?? 0) +
+        times * (perPoll["dynamodb:UpdateItem"] ?? 0) +
+        renewals +
+        stored;
       expect(monthOf(long, kind).callsPerTask["dynamodb:UpdateItem"]).toBeCloseTo(writes);
       expect(monthOf(long, kind).logBytesPerTask).toBe(logBytes.sync + times * logBytes.perPoll);
     }
@@ -124,7 +138,9 @@ describe("the estimate", () => {
       const { sync, perPoll } = measured.kinds[kind];
       const { polls, callsPerTask } = monthOf(estimateOf(), kind);
       for (const name of ["sqs:SendMessage", "dynamodb:GetItem"])
-        expect(callsPerTask[name]).toBeCloseTo((sync[name] ?? 0) + polls * (perPoll[name] ?? 0) + pushes);
+        expect(callsPerTask[name]).toBeCloseTo(
+          (sync[name] ?? 0) + polls * (perPoll[name] ?? 0) + pushes,
+        );
     }
     const { callsPerTask } = monthOf(estimateOf({ taskSeconds: 1 }), "agentcore");
     expect(callsPerTask["sqs:SendMessage"]).toBe(measured.kinds.agentcore.sync["sqs:SendMessage"]);
@@ -158,9 +174,11 @@ describe("the estimate", () => {
 
   it("adds up: what tasks cost grows with their number, what a stage costs does not", () => {
     const twice = estimateOf({ tasks: 200_000 });
-    for (const { kind, taskDollars, metricDollars, stageDollars, totalDollars } of estimateOf().months) {
+    for (const { kind, taskDollars, metricDollars, stageDollars, totalDollars } of estimateOf()
+      .months) {
       const ofTasks = Object.values(taskDollars).reduce((total, one) => total + one);
-      const ofStage = metricDollars + Object.values(stageDollars).reduce((total, one) => total + one);
+      const ofStage =
+        metricDollars + Object.values(stageDollars).reduce((total, one) => total + one);
       expect(ofTasks + ofStage).toBeCloseTo(totalDollars);
       expect(monthOf(twice, kind).totalDollars).toBeCloseTo(2 * ofTasks + ofStage);
       expect(Math.min(...Object.values(stageDollars))).toBeGreaterThan(0);
@@ -169,7 +187,8 @@ describe("the estimate", () => {
 
   it("knows the price of calls, and of log lines by their bytes", () => {
     const dearer = structuredClone(measured);
-    dearer.kinds.external.sync["dynamodb:GetItem"] = (measured.kinds.external.sync["dynamodb:GetItem"] ?? 0) + 8;
+    dearer.kinds.external.sync["dynamodb:GetItem"] =
+      (measured.kinds.external.sync["dynamodb:GetItem"] ?? 0) + 8;
     dearer.kinds.external.logBytes.sync += 2000;
     const after = monthOf(estimateOf({ tasks: 1e6 }, dearer), "external").taskDollars;
     const before = monthOf(estimateOf({ tasks: 1e6 }), "external").taskDollars;
@@ -184,7 +203,9 @@ describe("the estimate", () => {
     sync["dynamodb:TransactWriteItems"] = (sync["dynamodb:TransactWriteItems"] ?? 0) + 1;
     const after = monthOf(estimateOf({ tasks: 1e6 }, dearer), "external").taskDollars;
     const before = monthOf(estimateOf({ tasks: 1e6 }), "external").taskDollars;
-    expect(after.DynamoDB - before.DynamoDB).toBeCloseTo(2 * assumptions.transactionKb.value * 0.625);
+    expect(after.DynamoDB - before.DynamoDB).toBeCloseTo(
+      2 * assumptions.transactionKb.value * 0.625,
+    );
   });
 
   it("counts the time that an AgentCore session idles, as far as it lives that long", () => {
@@ -194,7 +215,9 @@ describe("the estimate", () => {
     expect(idle({ idleSeconds: 900 })).toBeCloseTo(3 * idle({ idleSeconds: 300 }));
     expect(idle({ idleSeconds: 900, taskSeconds: 8 * 3600 })).toBe(0);
     const { agentcoreGbHour, agentcoreV2GbHour } = priceList.prices;
-    expect(idle({ platformVersion: "V2" }) / idle({})).toBeCloseTo(agentcoreV2GbHour.usd / agentcoreGbHour.usd);
+    expect(idle({ platformVersion: "V2" }) / idle({})).toBeCloseTo(
+      agentcoreV2GbHour.usd / agentcoreGbHour.usd,
+    );
   });
 
   it("has one task of eight hours for each kind that can run it, and none for Lambda", () => {
@@ -202,23 +225,37 @@ describe("the estimate", () => {
     const eightHours = lengths.find(({ taskSeconds }) => taskSeconds === 8 * 3600);
     expect(eightHours?.costs.agentcore?.polls).toBe(countPolls(8 * 3600_000));
     expect(Object.keys(eightHours?.costs ?? {})).toEqual(["agentcore", "external"]);
-    expect(estimateOf({ kind: "lambda", taskSeconds: 3600 }).headline).toBe("A task of 1 h is too long for Lambda.");
+    expect(estimateOf({ kind: "lambda", taskSeconds: 3600 }).headline).toBe(
+      "A task of 1 h is too long for Lambda.",
+    );
   });
 
   it("says first what it comes to, and its largest part", () => {
     const { headline, months } = estimateOf({ idleSeconds: 900 });
     const { totalDollars, taskDollars } = monthOf({ months } as Estimate, "agentcore");
     const idle = taskDollars["AgentCore, session idle"];
-    expect(headline).toMatch(/^About \$\d+ a month for 100,000 tasks of 30 s on AgentCore\. The largest part, \$\d+ /);
+    expect(headline).toMatch(
+      /^About \$\d+ a month for 100,000 tasks of 30 s on AgentCore\. The largest part, \$\d+ /,
+    );
     expect(headline).toContain(`$${Math.round(totalDollars)} a month`);
-    expect(headline).toContain(`$${Math.round(idle)} (${Math.round((idle / totalDollars) * 100)} %)`);
+    expect(headline).toContain(
+      `$${Math.round(idle)} (${Math.round((idle / totalDollars) * 100)} %)`,
+    );
     expect(estimateOf({ idleSeconds: 0 }).headline).not.toContain("idle");
   });
 });
 
 describe("sekisho cost", () => {
   it("prints the headline, then the table with its assumptions, or all of it as JSON", async () => {
-    const { code, stdout } = await run(["cost", "--tasks", "5000", "--seconds", "600", "--kind", "lambda"]);
+    const { code, stdout } = await run([
+      "cost",
+      "--tasks",
+      "5000",
+      "--seconds",
+      "600",
+      "--kind",
+      "lambda",
+    ]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^About \$[\d.]+ a month for 5,000 tasks of 10 min on Lambda\./);
     for (const { what } of Object.values(assumptions)) expect(stdout).toContain(what);
@@ -227,11 +264,18 @@ describe("sekisho cost", () => {
     const { stdout: stopped } = await run(["cost", "--json", "--idle-seconds", "0"]);
     expect(JSON.parse(stopped).scenario.idleSeconds).toBe(0);
     const { verification } = twoAccounts.stages.prod;
-    const warm = { verification, execution: { kind: "agentcore", idleSeconds: 600, platformVersion: "V2" } };
+    const warm = {
+      verification,
+      execution: { kind: "agentcore", idleSeconds: 600, platformVersion: "V2" },
+    };
     writeConfig({
       folder,
       name: "sekisho.config.json",
-      json: { ...twoAccounts, execution: { syncBudgetMs: 5000 }, stages: { ...twoAccounts.stages, warm } },
+      json: {
+        ...twoAccounts,
+        execution: { syncBudgetMs: 5000 },
+        stages: { ...twoAccounts.stages, warm },
+      },
     });
     const { stdout: staged } = await run(["cost", "--json", "--stage", "warm"]);
     expect(JSON.parse(staged).scenario).toMatchObject({

@@ -10,7 +10,15 @@ export function anAsk({ requestId, team = "T1" }: { requestId: string; team?: st
     requestId,
     receivedAtMs: 1_790_000_000_000,
     trace: { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01` },
-    message: { appId: "A1", team, channel: "C1", user: "U1", ts: "1790000000.000100", direct: false, text: "the text" },
+    message: {
+      appId: "A1",
+      team,
+      channel: "C1",
+      user: "U1",
+      ts: "1790000000.000100",
+      direct: false,
+      text: "the text",
+    },
   });
 }
 

@@ -22,14 +22,19 @@ beforeAll(async () => {
 afterAll(() => sqs.close());
 beforeEach(async () => {
   count += 1;
-  queues = { main: await sqs.createQueue(`main-${count}`), archive: await sqs.createQueue(`archive-${count}`) };
+  queues = {
+    main: await sqs.createQueue(`main-${count}`),
+    archive: await sqs.createQueue(`archive-${count}`),
+  };
   aws = await startAwsServices({ account: verificationAccount, sqsUrl: sqs.url });
   deploy({ aws, json: twoAccounts, queues });
 });
 afterEach(() => aws.close());
 
-const deadLetters = (...args: string[]) => commandHere(["dead-letters", ...args, "--config", config], aws.env);
-const asProcess = (...args: string[]) => run(["dead-letters", ...args, "--config", config], aws.env);
+const deadLetters = (...args: string[]) =>
+  commandHere(["dead-letters", ...args, "--config", config], aws.env);
+const asProcess = (...args: string[]) =>
+  run(["dead-letters", ...args, "--config", config], aws.env);
 const putTask = (id: string) =>
   aws.table.call("PutItem", { TableName: "tasks", Item: { id: { S: id }, state: { S: "done" } } });
 const archive = (body: string) => sqs.send({ queueUrl: queues.archive, body });
@@ -37,7 +42,9 @@ const bodiesIn = async (queueUrl: string) => (await sqs.take(queueUrl)).sort();
 
 describe("sekisho dead-letters list", () => {
   it("shows ids, kinds, times and the tasks' states, never a text, and loses none of more than one batch", async () => {
-    const bodies = Array.from({ length: 23 }, (_, index) => anAsk({ requestId: requestIdOf(index) }));
+    const bodies = Array.from({ length: 23 }, (_, index) =>
+      anAsk({ requestId: requestIdOf(index) }),
+    );
     bodies.push(aWake({ requestId: requestIdOf(99) }), "the text of nobody");
     for (const body of bodies) await archive(body);
     await putTask(requestIdOf(99));
@@ -46,8 +53,12 @@ describe("sekisho dead-letters list", () => {
     const rows: Record<string, unknown>[] = JSON.parse(ended.stdout);
     expect(rows).toHaveLength(25);
     expect(rows.filter(({ kind }) => kind === "ask")).toHaveLength(23);
-    expect(rows).toContainEqual(expect.objectContaining({ requestId: requestIdOf(99), kind: "wake", task: "done" }));
-    expect(rows).toContainEqual(expect.objectContaining({ requestId: requestIdOf(7), kind: "ask", task: "none" }));
+    expect(rows).toContainEqual(
+      expect.objectContaining({ requestId: requestIdOf(99), kind: "wake", task: "done" }),
+    );
+    expect(rows).toContainEqual(
+      expect.objectContaining({ requestId: requestIdOf(7), kind: "ask", task: "none" }),
+    );
     expect(rows).toContainEqual(expect.objectContaining({ requestId: null, kind: "unreadable" }));
     const shown = await deadLetters("list");
     expect(shown.stdout.trim().split("\n")).toHaveLength(25);
@@ -99,8 +110,14 @@ describe("sekisho dead-letters redrive", () => {
     const redriven = JSON.stringify({ type: "redrive", requestId: second });
     expect(await bodiesIn(queues.main)).toEqual([never, redriven].sort());
     // Read from the call, because the emulator does not return the group.
-    const sends = aws.calls.filter(({ action }) => action === "sqs:SendMessage").map(({ body }) => JSON.parse(body));
-    expect(sends).toContainEqual({ QueueUrl: queues.main, MessageBody: never, MessageGroupId: "T1" });
+    const sends = aws.calls
+      .filter(({ action }) => action === "sqs:SendMessage")
+      .map(({ body }) => JSON.parse(body));
+    expect(sends).toContainEqual({
+      QueueUrl: queues.main,
+      MessageBody: never,
+      MessageGroupId: "T1",
+    });
     expect(await bodiesIn(queues.archive)).toEqual([left]);
   });
 
@@ -135,7 +152,10 @@ function letter({ body, group }: { body: string; group?: string }): DeadLetter {
 }
 
 /** Returns what happened, in order. */
-async function redriven(letters: DeadLetter[], { states = {} }: { states?: Record<string, string> } = {}) {
+async function redriven(
+  letters: DeadLetter[],
+  { states = {} }: { states?: Record<string, string> } = {},
+) {
   const happened: unknown[] = [];
   const ended = redrive({
     deadLetters: letters.map(parseDeadLetter),
@@ -156,7 +176,9 @@ const redriveBody = JSON.stringify({ type: "redrive", requestId: id });
 describe("a redriven dead letter", () => {
   it("is a redrive of a task that is in the table, whatever it was itself, in the group that it came with", async () => {
     for (const body of [anAsk({ requestId: id }), aWake({ requestId: id })]) {
-      const happened = await redriven([letter({ body, group: "T9" })], { states: { [id]: "done" } });
+      const happened = await redriven([letter({ body, group: "T9" })], {
+        states: { [id]: "done" },
+      });
       expect(happened[0]).toEqual({ sent: redriveBody, group: "T9" });
     }
   });
@@ -164,6 +186,11 @@ describe("a redriven dead letter", () => {
   it("is one message for all letters of a task", async () => {
     const [ask, wake] = [anAsk({ requestId: id }), aWake({ requestId: id })];
     const happened = await redriven([letter({ body: wake }), letter({ body: ask })]);
-    expect(happened).toEqual([{ sent: ask, group: "T1" }, { removed: wake }, { removed: ask }, { done: id }]);
+    expect(happened).toEqual([
+      { sent: ask, group: "T1" },
+      { removed: wake },
+      { removed: ask },
+      { done: id },
+    ]);
   });
 });

@@ -9,7 +9,11 @@ import { commandHere, failing, refusing } from "./command-here.ts";
 const folder = folderOfFile();
 
 const pool = "projects/123456789/locations/global/workloadIdentityPools/sekisho-pool";
-const at = (authorizer: unknown) => ({ transport: "https", url: "https://elsewhere.example/", authorizer });
+const at = (authorizer: unknown) => ({
+  transport: "https",
+  url: "https://elsewhere.example/",
+  authorizer,
+});
 const federated = {
   ...twoAccounts,
   destinations: {
@@ -45,7 +49,8 @@ function federation(args: string[], json: unknown = federated) {
   return commandHere(["federation", ...args, "--config", config], aws.env);
 }
 
-const iamCalls = () => aws.calls.filter(({ action }) => action.startsWith("iam:")).map(({ action }) => action.slice(4));
+const iamCalls = () =>
+  aws.calls.filter(({ action }) => action.startsWith("iam:")).map(({ action }) => action.slice(4));
 
 describe("sekisho federation enable", () => {
   it("switches it on once, shows the account first, and changes nothing where it is on already", async () => {
@@ -66,7 +71,10 @@ describe("sekisho federation enable", () => {
     expect(await federation(["enable"])).toMatchObject(failing(1, "AWS_PROFILE"));
     expect(iamCalls()).toEqual([]);
     aws.account = verificationAccount;
-    aws.refusals.set("iam:EnableOutboundWebIdentityFederation", { status: 403, name: "AccessDenied" });
+    aws.refusals.set("iam:EnableOutboundWebIdentityFederation", {
+      status: 403,
+      name: "AccessDenied",
+    });
     expect(await federation(["enable"])).toMatchObject(failing(1, "lack the permission"));
     expect(await federation(["enable", "--stage", "nowhere"])).toMatchObject({ code: 2 });
   });
@@ -78,7 +86,9 @@ describe("sekisho federation show", () => {
     async (state) => {
       aws.federation.state = state;
       const ended = await federation(["show"]);
-      expect(ended).toMatchObject(refusing(1, "npx --no-install sekisho federation enable --stage prod"));
+      expect(ended).toMatchObject(
+        refusing(1, "npx --no-install sekisho federation enable --stage prod"),
+      );
       expect(aws.federation.state).toBe(state);
     },
   );
@@ -124,10 +134,12 @@ describe("sekisho federation show", () => {
       audience: "sekisho agents",
       roles: [role],
     });
-    expect(parseConfig({ json: { routes: [], execution: { authenticator } } }).execution.authenticator).toEqual(
-      authenticator,
-    );
-    const pasted = (await federation(["show"])).stdout.split('"authenticator": ')[1]?.split("\nAny other")[0] ?? "";
+    expect(
+      parseConfig({ json: { routes: [], execution: { authenticator } } }).execution.authenticator,
+    ).toEqual(authenticator);
+    const pasted =
+      (await federation(["show"])).stdout.split('"authenticator": ')[1]?.split("\nAny other")[0] ??
+      "";
     expect(JSON.parse(pasted)).toEqual(authenticator);
   });
 
@@ -150,14 +162,20 @@ describe("sekisho federation show", () => {
       subject: role,
       audiences: ["api://AzureADTokenExchange"],
     });
-    expect(destinations[2].lines.join("\n")).toContain("az ad app federated-credential create --id 1a5f3f6e-");
+    expect(destinations[2].lines.join("\n")).toContain(
+      "az ad app federated-credential create --id 1a5f3f6e-",
+    );
   });
 
   it("makes no service account that Google makes itself", async () => {
     aws.federation.state = "on";
     const serviceAccount = "123456789-compute@developer.gserviceaccount.com";
     const run = at({ ...(federated.destinations.run.authorizer as object), serviceAccount });
-    const { stdout } = await federation(["show"], { ...federated, destinations: { run }, routes: [] });
+    const { stdout } = await federation(["show"], {
+      ...federated,
+      destinations: { run },
+      routes: [],
+    });
     expect(stdout).toContain(`add-iam-policy-binding ${serviceAccount}`);
     expect(stdout).not.toContain("service-accounts create");
   });
@@ -166,7 +184,10 @@ describe("sekisho federation show", () => {
     aws.federation.state = "on";
     const tokenAudience = "it's $HOME";
     const run = at({ ...(federated.destinations.run.authorizer as object), tokenAudience });
-    const { stdout } = await federation(["show"], { ...federated, destinations: { ...federated.destinations, run } });
+    const { stdout } = await federation(["show"], {
+      ...federated,
+      destinations: { ...federated.destinations, run },
+    });
     expect(stdout).toContain(`--allowed-audiences='it'\\''s $HOME'`);
   });
 

@@ -1,5 +1,10 @@
 /** SQS for one test file. */
-import { CreateQueueCommand, ReceiveMessageCommand, SendMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
+import {
+  CreateQueueCommand,
+  ReceiveMessageCommand,
+  SendMessageCommand,
+  SQSClient,
+} from "@aws-sdk/client-sqs";
 import { emulatorAccess, startSqsEmulator } from "../../doubles/aws/emulators.ts";
 
 export async function startSqs() {

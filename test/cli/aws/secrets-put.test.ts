@@ -22,12 +22,20 @@ beforeEach(async () => {
   output = "";
 });
 afterEach(async () => {
-  for (const value of [...Object.values(values), "not-a-signing-secret"]) expect(output).not.toContain(value);
+  for (const value of [...Object.values(values), "not-a-signing-secret"])
+    expect(output).not.toContain(value);
   await aws.close();
 });
 
-async function put(args: string[], env: Record<string, string> = values, start: typeof commandHere = commandHere) {
-  const ended = await start(["secrets", "put", "--config", config, ...args], { ...aws.env, ...env });
+async function put(
+  args: string[],
+  env: Record<string, string> = values,
+  start: typeof commandHere = commandHere,
+) {
+  const ended = await start(["secrets", "put", "--config", config, ...args], {
+    ...aws.env,
+    ...env,
+  });
   output += ended.stdout + ended.stderr;
   return ended;
 }
@@ -54,7 +62,9 @@ describe("sekisho secrets put", () => {
     aws.account = executionAccount;
     expect((await put([])).code).toBe(0);
     expect([...aws.secrets.all.keys()]).toEqual(["sekisho/prod/MODEL_KEY"]);
-    expect(aws.calls.filter(({ action }) => action.endsWith("CreateSecret"))).toMatchObject([{ region: "eu-west-1" }]);
+    expect(aws.calls.filter(({ action }) => action.endsWith("CreateSecret"))).toMatchObject([
+      { region: "eu-west-1" },
+    ]);
   });
 
   it("writes nothing with the credentials of an account that the stage does not name", async () => {
@@ -72,8 +82,14 @@ describe("sekisho secrets put", () => {
     const left = await put([], {});
     expect(left).toMatchObject(printing("was not changed"));
     const { FAR_TOKEN } = values;
-    expect((await put(["--overwrite", "--only", "FAR_TOKEN"], { FAR_TOKEN: ` ${FAR_TOKEN}\n` })).code).toBe(0);
-    expect([...aws.secrets.all.values()].map(({ value }) => value).sort()).toEqual(["old", "old", FAR_TOKEN]);
+    expect(
+      (await put(["--overwrite", "--only", "FAR_TOKEN"], { FAR_TOKEN: ` ${FAR_TOKEN}\n` })).code,
+    ).toBe(0);
+    expect([...aws.secrets.all.values()].map(({ value }) => value).sort()).toEqual([
+      "old",
+      "old",
+      FAR_TOKEN,
+    ]);
   });
 
   it("names every value that it lacks and cannot ask for, before it writes any", async () => {
@@ -95,12 +111,18 @@ describe("sekisho secrets put", () => {
 
   it("puts the client secret of an installation flow, and the bot token only where one is given", async () => {
     const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
-    const path = writeConfig({ folder, name: "install.json", json: { ...twoAccounts, slack: { install } } });
+    const path = writeConfig({
+      folder,
+      name: "install.json",
+      json: { ...twoAccounts, slack: { install } },
+    });
     const { SLACK_BOT_TOKEN, ...others } = values;
     const given = { ...others, SLACK_CLIENT_SECRET: "fedcba9876543210fedcba9876543210" };
     const ended = await put(["--config", path], given);
     expect(ended).toMatchObject(printing("was left out"));
-    expect(aws.secrets.all.get("sekisho/prod/SLACK_CLIENT_SECRET")?.value).toBe(given.SLACK_CLIENT_SECRET);
+    expect(aws.secrets.all.get("sekisho/prod/SLACK_CLIENT_SECRET")?.value).toBe(
+      given.SLACK_CLIENT_SECRET,
+    );
     expect(aws.secrets.all.has("sekisho/prod/SLACK_BOT_TOKEN")).toBe(false);
     expect((await put(["--config", path], { ...given, SLACK_BOT_TOKEN })).code).toBe(0);
     expect(aws.secrets.all.get("sekisho/prod/SLACK_BOT_TOKEN")?.value).toBe(SLACK_BOT_TOKEN);
@@ -108,12 +130,19 @@ describe("sekisho secrets put", () => {
     const refused = await put(["--config", path, "--overwrite"], { ...wrong, SLACK_BOT_TOKEN });
     expect(refused).toMatchObject(failing(2, "32 hexadecimal digits"));
     const renewed = await put(["--config", path, "--overwrite"], given);
-    expect(renewed).toMatchObject({ code: 0, stdout: expect.stringMatching(/BOT_TOKEN .*was not changed/) });
+    expect(renewed).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/BOT_TOKEN .*was not changed/),
+    });
   });
 
   it("puts the token for an A2A agent as for any other endpoint", async () => {
     const { local, far } = twoAccounts.destinations;
-    const agent = { transport: "a2a", card: "https://far.example/card.json", authorizer: far.authorizer };
+    const agent = {
+      transport: "a2a",
+      card: "https://far.example/card.json",
+      authorizer: far.authorizer,
+    };
     const json = { ...twoAccounts, destinations: { local, far: agent } };
     const path = writeConfig({ folder, name: "agent.json", json });
     expect(await put(["--config", path])).toMatchObject(printing("token of destination far"));
@@ -132,7 +161,10 @@ describe("sekisho secrets put", () => {
     aws.account = executionAccount;
     aws.secrets.all.clear();
     expect((await put(["--config", path], given)).code).toBe(0);
-    expect([...aws.secrets.all.keys()].sort()).toEqual(["sekisho/prod/COLLECTOR_KEY", "sekisho/prod/MODEL_KEY"]);
+    expect([...aws.secrets.all.keys()].sort()).toEqual([
+      "sekisho/prod/COLLECTOR_KEY",
+      "sekisho/prod/MODEL_KEY",
+    ]);
   });
 
   it("puts whatever authorizers need, and refuses a certificate or a key that is none, or a key that is encrypted", async () => {
@@ -140,8 +172,16 @@ describe("sekisho secrets put", () => {
     const clientSecret = { env: "CLIENT_SECRET" };
     const tokenUrl = "https://login.example/token";
     const oauth = { type: "oauth-client-credentials", tokenUrl, clientId: "sekisho", clientSecret };
-    const mtls = { type: "mtls", certificate: { env: "CERT" }, key: { env: "KEY" }, ca: { env: "CA" } };
-    const destinations = { oauth: { ...far, authorizer: oauth }, mtls: { ...far, authorizer: mtls } };
+    const mtls = {
+      type: "mtls",
+      certificate: { env: "CERT" },
+      key: { env: "KEY" },
+      ca: { env: "CA" },
+    };
+    const destinations = {
+      oauth: { ...far, authorizer: oauth },
+      mtls: { ...far, authorizer: mtls },
+    };
     const json = { ...twoAccounts, destinations, routes: [{ destination: "oauth" }] };
     const path = writeConfig({ folder, name: "authorizers.json", json });
     const pem = (label: string) => `-----BEGIN ${label}-----\nMII=\n-----END ${label}-----\n`;
@@ -151,7 +191,8 @@ describe("sekisho secrets put", () => {
       KEY: pem("PRIVATE KEY"),
       CA: pem("CERTIFICATE"),
     };
-    const putAll = (env: Record<string, string>) => put(["--config", path], { ...values, ...good, ...env });
+    const putAll = (env: Record<string, string>) =>
+      put(["--config", path], { ...values, ...good, ...env });
     for (const wrong of [
       { CERT: good.KEY },
       { KEY: good.CERT },
@@ -209,7 +250,11 @@ describe("sekisho secrets put", () => {
     expect((await put([], { ...values, AWS_ENDPOINT_URL: "http://127.0.0.1:9" })).code).toBe(3);
     const wrong = await put([], { ...values, AWS_ENDPOINT_URL: "localhost" });
     expect(wrong).toMatchObject(failing(1, "AWS_ENDPOINT_URL is not a URL"));
-    const none = { AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "", AWS_EC2_METADATA_DISABLED: "true", HOME: folder };
+    const none = {
+      AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "",
+      AWS_EC2_METADATA_DISABLED: "true",
+      HOME: folder,
+    };
     const ended = await run(["secrets", "put", "--config", config], none);
     expect(ended).toMatchObject(failing(1, "AWS_PROFILE"));
   });
@@ -218,7 +263,9 @@ describe("sekisho secrets put", () => {
     expect(await put(["--stage", "test"])).toMatchObject(failing(2, "the configuration has: prod"));
     expect(await put(["--only", "NOTHING"])).toMatchObject(failing(2, "FAR_TOKEN"));
     const none = writeConfig({ folder, name: "none.json", json: {} });
-    const toAdd = expect.stringContaining('Add one with your own account and region:\n    "stages": { "dev"');
+    const toAdd = expect.stringContaining(
+      'Add one with your own account and region:\n    "stages": { "dev"',
+    );
     expect(await put(["--config", none])).toMatchObject({ code: 2, stderr: toAdd });
     const asForCdk = await put(["-c", "stage=prod"], values, run);
     expect(asForCdk).toMatchObject(failing(2, "Use --stage prod"));
@@ -246,7 +293,12 @@ describe("a secret that is asked for on the terminal", () => {
       const show = (text: string) => {
         shown += text;
       };
-      const asked = askHidden({ question: "Token: ", signal: new AbortController().signal, input, show });
+      const asked = askHidden({
+        question: "Token: ",
+        signal: new AbortController().signal,
+        input,
+        show,
+      });
       input.write(typed);
       expect(await asked).toBe(expected);
       expect(shown).toBe("Token: \n");

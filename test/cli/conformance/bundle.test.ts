@@ -45,7 +45,10 @@ describe("the entry of the package", () => {
       console.log(typeof runConformance, unreachable);`;
     const args = ["--input-type=module", "--eval", code];
     const ended = await run(args, {}, join(__dirname, "../../.."));
-    expect(ended).toMatchObject({ code: 0, stdout: "function It cannot be reached: no connection to it.\n" });
+    expect(ended).toMatchObject({
+      code: 0,
+      stdout: "function It cannot be reached: no connection to it.\n",
+    });
   });
 });
 
@@ -62,15 +65,24 @@ describe("the bundled conformance run", () => {
     writeFileSync(old, 'Object.defineProperty(process.versions, "node", { value: "20.1.0" });');
     afterTest(() => rmSync(old));
     const ended = await run(["--require", old, file, "--help"], {}, folder);
-    expect(ended).toEqual({ code: 2, stdout: "", stderr: "This needs Node 22 or newer; this is 20.1.0.\n" });
+    expect(ended).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: "This needs Node 22 or newer; this is 20.1.0.\n",
+    });
   });
 
   it("passes a good endpoint, and exits with 0", async () => {
     const auth = ["--auth", "bearer:FIRST", "--other-auth", "bearer:SECOND", "--idempotent"];
-    const ended = await bundled([await serve(), ...auth, ...quick, "--level", "strict", "--json"], tokens);
+    const ended = await bundled(
+      [await serve(), ...auth, ...quick, "--level", "strict", "--json"],
+      tokens,
+    );
     const { kept, cases } = JSON.parse(ended.stdout);
     const unusual = cases.filter(({ outcome }: { outcome: string }) => outcome !== "passed");
-    expect(unusual.filter(({ name }: { name: string }) => !name.startsWith("second-look/"))).toEqual([]);
+    expect(
+      unusual.filter(({ name }: { name: string }) => !name.startsWith("second-look/")),
+    ).toEqual([]);
     expect({ ...ended, stdout: "" }).toEqual({ code: 0, stdout: "", stderr: "" });
     expect(kept).toBe(true);
   });
@@ -91,7 +103,10 @@ describe("the bundled conformance run", () => {
     [["http://agents.sekisho.invalid/"], "The URL must be https"],
     [["https://agents.sekisho.invalid/"], "--auth none is for loopback only"],
     [["https://agents.sekisho.invalid/", "--auth", "bearer:NOT_SET"], "NOT_SET is not set"],
-    [["https://agents.sekisho.invalid/", "--auth", "the-token-itself"], "--auth is written none, or bearer:ENV_NAME."],
+    [
+      ["https://agents.sekisho.invalid/", "--auth", "the-token-itself"],
+      "--auth is written none, or bearer:ENV_NAME.",
+    ],
     [["http://127.0.0.1:1/", "--level", "lax"], '--level: "lax" is none of required, strict'],
     [["http://127.0.0.1:1/", "--dialect", "klingon"], "--dialect: "],
     [["http://127.0.0.1:1/", "--nonsense"], "--nonsense"],

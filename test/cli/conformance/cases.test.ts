@@ -17,15 +17,36 @@ const known = new Map(conformanceCases.map((one) => [one.name, one]));
 
 /** Cases that have an answer of every kind, for those that sum up. */
 const everyKind = [
-  ...["execute/answers", "execute/every-param", "execute/unicode", "execute/long-text", "isolation/side-by-side"],
-  ...["errors/issues", "errors/unknown-method", "tasks/unknown-get", "envelope/null", "failure/reason"],
-  ...["question/read-again", "question/other-answer", "question/fields", "ended/cancel", "accepted/partial-text"],
+  ...[
+    "execute/answers",
+    "execute/every-param",
+    "execute/unicode",
+    "execute/long-text",
+    "isolation/side-by-side",
+  ],
+  ...[
+    "errors/issues",
+    "errors/unknown-method",
+    "tasks/unknown-get",
+    "envelope/null",
+    "failure/reason",
+  ],
+  ...[
+    "question/read-again",
+    "question/other-answer",
+    "question/fields",
+    "ended/cancel",
+    "accepted/partial-text",
+  ],
   ...["idempotency/files-read-once", "idempotency/other-content", "idempotency/canceled"],
 ];
 
 /** The cases that a lie needs: those that catch it and all before them. */
 function casesFor({ caughtBy }: Pick<Lie, "caughtBy">) {
-  const names = new Set([...caughtBy, ...(caughtBy.some((name) => known.get(name)?.sumsUp) ? everyKind : [])]);
+  const names = new Set([
+    ...caughtBy,
+    ...(caughtBy.some((name) => known.get(name)?.sumsUp) ? everyKind : []),
+  ]);
   for (const name of names) {
     const { needs = [], after = [] } = known.get(name) ?? {};
     for (const other of [...needs, ...after]) names.add(other);
@@ -44,28 +65,39 @@ async function runLie(lie: Lie): Promise<readonly CaseReport[]> {
 }
 
 describe("an honest endpoint", () => {
-  it.each(["https", "agentcore"] as const)("is caught by no case in strict, as %s", async (profile) => {
-    const host = createHonestHost();
-    const report = await conform(serveHost(host), {
-      profile,
-      // On a busy machine, a task that must be canceled is not over by then.
-      texts: { slow: "slow 8s", stream: "stream, plan, slow 8s" },
-    });
-    expect(report.cases.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
-    expect(report.kept).toBe(true);
-    expect(report.cases.length).toBeGreaterThan(110);
-  });
+  it.each(["https", "agentcore"] as const)(
+    "is caught by no case in strict, as %s",
+    async (profile) => {
+      const host = createHonestHost();
+      const report = await conform(serveHost(host), {
+        profile,
+        // On a busy machine, a task that must be canceled is not over by then.
+        texts: { slow: "slow 8s", stream: "stream, plan, slow 8s" },
+      });
+      expect(report.cases.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
+      expect(report.kept).toBe(true);
+      expect(report.cases.length).toBeGreaterThan(110);
+    },
+  );
 });
 
 describe("our own host on AgentCore", () => {
   it("answers pings with the time of its last change", async () => {
     const host = createHonestHost();
-    const { url, close } = await startExecutionServer({ host, port: 0, platformPrincipal: "agentcore" });
+    const { url, close } = await startExecutionServer({
+      host,
+      port: 0,
+      platformPrincipal: "agentcore",
+    });
     const others = serveHost(host);
     const handle: typeof others = (received) =>
       received.request.url.endsWith("/ping") ? fetch(`${url}/ping`) : others(received);
     const cases = casesFor({ caughtBy: ["agentcore/ping-time", "agentcore/ping-busy"] });
-    const report = await conform(handle, { profile: "agentcore", cases, texts: { slow: "slow 5s" } }).finally(close);
+    const report = await conform(handle, {
+      profile: "agentcore",
+      cases,
+      texts: { slow: "slow 5s" },
+    }).finally(close);
     const busy = expect.objectContaining({
       outcome: "passed",
       came: expect.stringMatching(/HealthyBusy.*time_of_last/),
@@ -79,7 +111,8 @@ describe("an endpoint that", () => {
   beforeAll(async () => {
     const waiting = [...liars];
     const work = async () => {
-      for (let lie = waiting.shift(); lie !== undefined; lie = waiting.shift()) reports.set(lie, await runLie(lie));
+      for (let lie = waiting.shift(); lie !== undefined; lie = waiting.shift())
+        reports.set(lie, await runLie(lie));
     };
     await Promise.all(Array.from({ length: 12 }, work));
   });
@@ -107,12 +140,16 @@ describe("each case", () => {
   it("is documented", () => {
     const page = readFileSync(join(root, "docs/reference/conformance.md"), "utf8");
     const rows = page.split("\n").filter((line) => /^\| `\w+(-\w+)*\//.test(line));
-    expect(rows).toEqual(conformanceCases.map(({ name, level, expects }) => `| \`${name}\` | ${level} | ${expects} |`));
+    expect(rows).toEqual(
+      conformanceCases.map(({ name, level, expects }) => `| \`${name}\` | ${level} | ${expects} |`),
+    );
   });
 
   it("names a section of the contract", () => {
     const page = readFileSync(join(root, "docs/reference/contract.md"), "utf8");
-    const missing = conformanceCases.filter(({ section }) => !new RegExp(`^#+ ${section}$`, "m").test(page));
+    const missing = conformanceCases.filter(
+      ({ section }) => !new RegExp(`^#+ ${section}$`, "m").test(page),
+    );
     expect(missing.map(({ name, section }) => [name, section])).toEqual([]);
   });
 });

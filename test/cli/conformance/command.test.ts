@@ -41,7 +41,13 @@ function conformance(args: string[]) {
 describe("sekisho conformance of our own host", () => {
   it("passes what a host that answers at once can be asked, and exits with 0", async () => {
     const url = await serveHost({ syncBudgetMs: 5000 });
-    const { code, stdout, stderr } = await conformance([url, ...auth, "--slow-text", "slow 10ms", ...soon]);
+    const { code, stdout, stderr } = await conformance([
+      url,
+      ...auth,
+      "--slow-text",
+      "slow 10ms",
+      ...soon,
+    ]);
     expect({ code, stdout }).toMatchObject(printing("passes every required case"));
     // A busy machine takes so long for the short task that the case takes it for a slow one, which its time limit should have ended.
     expect(stdout).not.toMatch(/^(FAILED|not kept(?! +strict +execute\/timeout-ms\n))/m);
@@ -57,7 +63,10 @@ describe("sekisho conformance of our own host", () => {
     const authorizer = { type: "bearer", token: { env: "AGENTS_TOKEN" } };
     const far = { transport: "https", url, authorizer, idempotent: true };
     const config = join(folder, "far.json");
-    writeFileSync(config, JSON.stringify({ destinations: { far }, routes: [{ destination: "far" }] }));
+    writeFileSync(
+      config,
+      JSON.stringify({ destinations: { far }, routes: [{ destination: "far" }] }),
+    );
     const junit = join(folder, "far.xml");
     const slow = [
       "--slow-text",
@@ -69,7 +78,18 @@ describe("sekisho conformance of our own host", () => {
       "--level",
       "strict",
     ];
-    const args = ["--budget", "3600", "--destination", "far", "--config", config, "--json", "--junit", junit, ...slow];
+    const args = [
+      "--budget",
+      "3600",
+      "--destination",
+      "far",
+      "--config",
+      config,
+      "--json",
+      "--junit",
+      junit,
+      ...slow,
+    ];
     const ended = await commandHere(["conformance", ...args], { ...env, OTHER_TOKEN: otherToken });
     const report: JsonReport = JSON.parse(ended.stdout);
     expect(report).toMatchObject({ endpoint: 'destination "far"', kept: true });
@@ -87,7 +107,10 @@ describe("sekisho conformance of a destination without a URL", () => {
   it("tests the host in the same program, and says which callers it cannot try", async () => {
     const config = join(folder, "here.json");
     const here = { transport: "in-process" };
-    writeFileSync(config, JSON.stringify({ destinations: { here }, routes: [{ destination: "here" }] }));
+    writeFileSync(
+      config,
+      JSON.stringify({ destinations: { here }, routes: [{ destination: "here" }] }),
+    );
     const args = ["--destination", "here", "--config", config, "--slow-text", "slow 10ms", ...soon];
     const { code, stdout } = await conformance(args);
     expect({ code, stdout }).toMatchObject(printing("passes every required case"));
@@ -112,7 +135,11 @@ describe("sekisho conformance of an endpoint that breaks the contract", () => {
   });
 
   it("says so of one whose answers never are JSON-RPC", async () => {
-    const { code, stdout } = await conformance([await serve(async () => json({ message: "hello" })), ...auth, ...soon]);
+    const { code, stdout } = await conformance([
+      await serve(async () => json({ message: "hello" })),
+      ...auth,
+      ...soon,
+    ]);
     expect(code).toBe(1);
     expect(stdout).not.toMatch(/^passed +required/m);
   });
@@ -137,14 +164,19 @@ describe("sekisho conformance --junit", () => {
     const url = await serve(async () => raw("", { status: 404 }));
     const [kept, missing] = [join(folder, "kept.xml"), join(folder, "missing.xml")];
     writeFileSync(kept, "an older report");
-    for (const junit of [kept, missing]) expect((await conformance([url, ...auth, "--junit", junit])).code).toBe(3);
+    for (const junit of [kept, missing])
+      expect((await conformance([url, ...auth, "--junit", junit])).code).toBe(3);
     expect([readFileSync(kept, "utf8"), existsSync(missing)]).toEqual(["an older report", false]);
   });
 });
 
 describe("sekisho conformance where there is nothing to test", () => {
   it.each([
-    ["a wrong path", () => raw("", { status: 404 }), "no Execution endpoint at this address: HTTP 404"],
+    [
+      "a wrong path",
+      () => raw("", { status: 404 }),
+      "no Execution endpoint at this address: HTTP 404",
+    ],
     ["an endpoint that is away", () => raw("", { status: 503 }), "is not available: HTTP 503"],
     ["refused credentials", () => raw("", { status: 403 }), "refuses the credentials: HTTP 403"],
     [
@@ -163,7 +195,10 @@ describe("sekisho conformance where there is nothing to test", () => {
     expect(nobody).toMatchObject({ code: 3, stdout: "", stderr: reached });
     const url = await serve(({ request }) => silence(request));
     const late = expect.stringContaining("cannot be reached: no answer within 0.2 s");
-    expect(await conformance([url, "--call-timeout", "0.2"])).toMatchObject({ code: 3, stderr: late });
+    expect(await conformance([url, "--call-timeout", "0.2"])).toMatchObject({
+      code: 3,
+      stderr: late,
+    });
   });
 
   it("exits with 3 where there are no credentials to be had", async () => {
@@ -190,7 +225,10 @@ describe("sekisho conformance with wrong words", () => {
     [[url, "--auth", "constructor"], '"constructor" is none of none'],
     [[url, "--auth", "bearer:NOT_SET"], "NOT_SET is not set"],
     [[url, "--auth", "bearer"], "--auth: bearer is written bearer:ENV_NAME."],
-    [[url, "--auth", "bearer:the-token-itself"], "--auth: must be the name of an environment variable"],
+    [
+      [url, "--auth", "bearer:the-token-itself"],
+      "--auth: must be the name of an environment variable",
+    ],
     [[url, "--auth", "sigv4:lambda"], "--auth: sigv4 is written sigv4:SERVICE:REGION."],
     [[url, "--auth", "sigv4::eu-central-1"], "--auth: sigv4 is written sigv4:SERVICE:REGION."],
     [[url, "--auth", "web-identity"], "--auth: web-identity is written web-identity:AUDIENCE."],
@@ -214,7 +252,10 @@ describe("sekisho conformance with wrong words", () => {
 
 it("sekisho conformance refuses an A2A agent, whose contract is another, and says what there is for it", async () => {
   const config = join(folder, "a2a.json");
-  writeFileSync(config, JSON.stringify({ destinations: { agent: { transport: "a2a" } }, routes: [] }));
+  writeFileSync(
+    config,
+    JSON.stringify({ destinations: { agent: { transport: "a2a" } }, routes: [] }),
+  );
   expect(await conformance(["--destination", "agent", "--config", config])).toMatchObject(
     failing(2, "npx --no-install sekisho destinations check agent"),
   );
@@ -224,7 +265,10 @@ describe("the words of --auth", () => {
   it.each([
     ["bearer:AGENTS_TOKEN", { type: "bearer", token: { env: "AGENTS_TOKEN" } }],
     ["sigv4:lambda:eu-central-1", { type: "sigv4", service: "lambda", region: "eu-central-1" }],
-    ["web-identity:api://agents", { type: "web-identity", audience: "api://agents", signingAlgorithm: "RS256" }],
+    [
+      "web-identity:api://agents",
+      { type: "web-identity", audience: "api://agents", signingAlgorithm: "RS256" },
+    ],
   ])("%s is an authorizer of the configuration", (args, authorizer) => {
     const url = "https://agents.sekisho.invalid/";
     const place = { directory: folder };
@@ -251,7 +295,9 @@ describe("sekisho conformance at Ctrl-C", () => {
   it("ends at once with 130 and without a report, whatever the endpoint does", async () => {
     const keeps = minimalEndpoint({ token });
     const url = await serve((received) =>
-      Buffer.from(received.body).toString().includes("slow") ? silence(received.request) : keeps(received),
+      Buffer.from(received.body).toString().includes("slow")
+        ? silence(received.request)
+        : keeps(received),
     );
     const running = start(["conformance", url, ...auth, "--slow-text", "slow"], env);
     await running.prints("Testing");
@@ -282,13 +328,18 @@ describe("sekisho conformance without a token of AWS", () => {
     expect(await conformanceOfAws(env)).toMatchObject({
       code: 3,
       stdout: "",
-      stderr: expect.stringMatching(/Its credentials could not be obtained\. The AWS region is not known.*AWS_REGION/),
+      stderr: expect.stringMatching(
+        /Its credentials could not be obtained\. The AWS region is not known.*AWS_REGION/,
+      ),
     });
   });
 
   it("exits with 3 and says that there are no AWS credentials", async () => {
     const without = { AWS_EC2_METADATA_DISABLED: "true", HOME: folder, AWS_REGION: "eu-central-1" };
-    const ended = await conformanceOfAws({ ...without, AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "" });
+    const ended = await conformanceOfAws({
+      ...without,
+      AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "",
+    });
     expect(ended).toMatchObject(failing(3, "Set AWS_PROFILE"));
   });
 

@@ -58,7 +58,11 @@ export function createHonestHost({ syncBudgetMs = 40, agent = createNumberedAgen
     syncBudgetMs,
     pollAfterMs: 50,
     publicFetch: createPublicFetch({ allowLoopback: true }),
-    dialects: { "/zone-strict": "zone-strict", "/cleveragents": "cleveragents", "/vapora": "vapora" },
+    dialects: {
+      "/zone-strict": "zone-strict",
+      "/cleveragents": "cleveragents",
+      "/vapora": "vapora",
+    },
   });
   afterTest(() => host.stop({ graceMs: 0 }));
   return host;
@@ -69,7 +73,13 @@ export type Handle = (received: Received) => Promise<Response>;
 /** Passes requests to the host as they are. */
 export function serveHost(host: Host): Handle {
   return ({ request, body }) =>
-    host.handle(new Request(request.url, { method: request.method, headers: request.headers, ...withBody(body) }));
+    host.handle(
+      new Request(request.url, {
+        method: request.method,
+        headers: request.headers,
+        ...withBody(body),
+      }),
+    );
 }
 
 export function withBody(body: Uint8Array<ArrayBuffer>): { body?: Uint8Array<ArrayBuffer> } {
@@ -91,10 +101,19 @@ const waits = {
 export type ConformOptions = Partial<ConformanceOptions> & { path?: string; token?: string };
 
 /** Runs the cases against a server with that handler. */
-export async function conform(handle: Handle, given: ConformOptions = {}): Promise<ConformanceReport> {
-  const { path = given.profile === "agentcore" ? "/invocations" : "/", token: first = token, ...options } = given;
+export async function conform(
+  handle: Handle,
+  given: ConformOptions = {},
+): Promise<ConformanceReport> {
+  const {
+    path = given.profile === "agentcore" ? "/invocations" : "/",
+    token: first = token,
+    ...options
+  } = given;
   const server = await startWebServer({ handle });
-  const authorize = (bearer: string) => async () => ({ headers: { authorization: `Bearer ${bearer}` } });
+  const authorize = (bearer: string) => async () => ({
+    headers: { authorization: `Bearer ${bearer}` },
+  });
   const sender = createHttpSender({
     url: new URL(path, server.url),
     authorize: authorize(first),

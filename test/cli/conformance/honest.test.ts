@@ -41,7 +41,10 @@ function busy(handle: Handle): Handle {
     seen.add(text);
     if (isKnown) return handle(received);
     const data = { reason: "rate_limited", retryable: true, retry_after_ms: 1 };
-    return json({ jsonrpc: "2.0", id: null, error: { code: -32070, message: "busy", data } }, { status: 429 });
+    return json(
+      { jsonrpc: "2.0", id: null, error: { code: -32070, message: "busy", data } },
+      { status: 429 },
+    );
   };
 }
 
@@ -64,7 +67,9 @@ function acceptEverything(handle: Handle): Handle {
     if (method !== "execute_task") return;
     const key = `${id} ${params?.text}`;
     const taskId = answer.result?.task_id ?? taskIds.get(key);
-    const isRefused = ["already_exists", "invalid_params", "unauthenticated"].includes(answer.error?.data?.reason);
+    const isRefused = ["already_exists", "invalid_params", "unauthenticated"].includes(
+      answer.error?.data?.reason,
+    );
     if (taskId === undefined || isRefused) return;
     taskIds.set(key, taskId);
     delete answer.error;
@@ -96,7 +101,11 @@ const echo = createEchoAgent();
 const failsAsResult = (answer: Json) => {
   if (answer.error?.code !== -32064) return;
   delete answer.error;
-  answer.result = { status: "error", error_code: "E42", error_message: "The model is not available." };
+  answer.result = {
+    status: "error",
+    error_code: "E42",
+    error_message: "The model is not available.",
+  };
 };
 
 type Variant = readonly [
@@ -119,11 +128,23 @@ const variants: readonly Variant[] = [
   ["holds every call until its end", () => serveHost(createHonestHost({ syncBudgetMs: 60_000 }))],
   ["ends slow tasks soon", () => serveHost(createHonestHost()), { texts: { slow: "slow 60ms" } }],
   ["does not repeat what it read", () => serveHost(createHonestHost({ agent: unchatty }))],
-  ["fails at files that it cannot read", () => serveHost(createHonestHost({ agent: strictAboutFiles }))],
-  ["remembers its conversations", () => serveHost(createHonestHost({ agent: createRememberingAgent() }))],
-  ["sends no data with errors", () => changing(serveHost(createHonestHost()), ({ error }) => delete error?.data)],
+  [
+    "fails at files that it cannot read",
+    () => serveHost(createHonestHost({ agent: strictAboutFiles })),
+  ],
+  [
+    "remembers its conversations",
+    () => serveHost(createHonestHost({ agent: createRememberingAgent() })),
+  ],
+  [
+    "sends no data with errors",
+    () => changing(serveHost(createHonestHost()), ({ error }) => delete error?.data),
+  ],
   ["reports failures as results", () => changing(serveHost(createHonestHost()), failsAsResult)],
-  ["names no questions", () => changing(serveHost(createHonestHost()), ({ result }) => delete result?.question_id)],
+  [
+    "names no questions",
+    () => changing(serveHost(createHonestHost()), ({ result }) => delete result?.question_id),
+  ],
   [
     "gives no times",
     () =>
@@ -148,7 +169,9 @@ const variants: readonly Variant[] = [
       return async (received) => {
         const response = await handle(received);
         const text = await response.text();
-        return raw(text, { status: text.includes('"error"') && response.status === 200 ? 400 : response.status });
+        return raw(text, {
+          status: text.includes('"error"') && response.status === 200 ? 400 : response.status,
+        });
       };
     },
   ],
@@ -176,7 +199,9 @@ const variants: readonly Variant[] = [
       return changing(serveHost(createHonestHost()), ({ result }) => {
         reads += 1;
         if (result?.status !== "success") return;
-        result.artifacts = [{ url: `https://files.sekisho.invalid/a?expires=${reads}&signature=${reads}` }];
+        result.artifacts = [
+          { url: `https://files.sekisho.invalid/a?expires=${reads}&signature=${reads}` },
+        ];
       });
     },
   ],
@@ -184,7 +209,8 @@ const variants: readonly Variant[] = [
     "keeps its results in a store of binary JSON",
     () =>
       changing(serveHost(createHonestHost()), (answer, request) => {
-        if (answer.result?.status === "success") answer.result.artifacts = [{ data: { b: [{ d: 1, c: 2 }], a: null } }];
+        if (answer.result?.status === "success")
+          answer.result.artifacts = [{ data: { b: [{ d: 1, c: 2 }], a: null } }];
         if (request.includes('"get_task"')) answer.result = reorderKeys(answer.result);
       }),
   ],
@@ -216,14 +242,24 @@ const variants: readonly Variant[] = [
     },
     { profile: "agentcore", texts: { slow: "slow 3s" } },
   ],
-  ["is called without a second caller", () => serveHost(createHonestHost()), { hasSecondLook: false }],
-  ["asks questions twice", () => serveHost(createHonestHost({ agent: echo })), { texts: { ask: "ask twice" } }],
+  [
+    "is called without a second caller",
+    () => serveHost(createHonestHost()),
+    { hasSecondLook: false },
+  ],
+  [
+    "asks questions twice",
+    () => serveHost(createHonestHost({ agent: echo })),
+    { texts: { ask: "ask twice" } },
+  ],
 ];
 
 describe("an endpoint that", () => {
   it.each(variants)("%s fails no required case", async (_what, open, options = {}) => {
     const report = await conform(open(serveHost), { level: "required", ...options });
-    const counted = report.cases.filter(({ outcome, level }) => outcome === "failed" && level !== "strict");
+    const counted = report.cases.filter(
+      ({ outcome, level }) => outcome === "failed" && level !== "strict",
+    );
     expect(counted).toEqual([]);
     expect(report.kept).toBe(true);
   });
@@ -231,11 +267,19 @@ describe("an endpoint that", () => {
 
 describe("the smallest endpoint", () => {
   it("is asked what it can be asked, and the rest is skipped or not kept", async () => {
-    const report: ConformanceReport = await conform(minimalEndpoint({ token }), { isIdempotent: false });
+    const report: ConformanceReport = await conform(minimalEndpoint({ token }), {
+      isIdempotent: false,
+    });
     expect(namesOf(report, "failed").length).toBeGreaterThan(3);
     expect(report.kept).toBe(false);
     expect(namesOf(report, "skipped")).toEqual(
-      expect.arrayContaining(["accepted/result", "cancel/running", "ended/success", "question/asks", "failure/error"]),
+      expect.arrayContaining([
+        "accepted/result",
+        "cancel/running",
+        "ended/success",
+        "question/asks",
+        "failure/error",
+      ]),
     );
     expect(namesOf(report, "passed").length).toBeGreaterThan(60);
   });

@@ -14,7 +14,8 @@ import {
 type Element = { name: string; attributes: Record<string, string>; children: Element[] };
 
 const declaration = '<?xml version="1.0" encoding="UTF-8"?>';
-const tag = /\s*<(\/?)([a-z]+)((?: [a-z]+="[^"<&\t\n\r]*(?:&(?:amp|lt|gt|quot|#\d+);[^"<&\t\n\r]*)*")*)(\/?)>/y;
+const tag =
+  /\s*<(\/?)([a-z]+)((?: [a-z]+="[^"<&\t\n\r]*(?:&(?:amp|lt|gt|quot|#\d+);[^"<&\t\n\r]*)*")*)(\/?)>/y;
 
 /** Throws on anything else. */
 function parseXml(text: string): Element[] {
@@ -72,7 +73,13 @@ const broken = {
 
 const cases = [
   report({ name: "execute/answers" }),
-  report({ name: "envelope/utf-8", level: "strict", outcome: "failed", came: "HTTP 400", advice: "Check it." }),
+  report({
+    name: "envelope/utf-8",
+    level: "strict",
+    outcome: "failed",
+    came: "HTTP 400",
+    advice: "Check it.",
+  }),
   report({ outcome: "failed", came: "HTTP 500", ...broken }),
   report({ name: "cancel/again", outcome: "skipped", came: "nothing was accepted" }),
 ];
@@ -128,28 +135,41 @@ describe("the report for a person", () => {
   });
 
   it("says at which level an endpoint passes, and how long the run only waited", () => {
-    const rest = cases.filter(({ name, outcome }) => name !== "envelope/batch" && outcome !== "skipped");
+    const rest = cases.filter(
+      ({ name, outcome }) => name !== "envelope/batch" && outcome !== "skipped",
+    );
     expect(formatTextReport(reportOf(rest))).toContain(`${endpoint} passes every required case.`);
     const strict = reportOf(rest, { level: "strict", waitedMs: 9000 });
     expect(formatTextReport(strict)).toContain(`${endpoint} fails strict cases: envelope/utf-8.`);
-    expect(formatTextReport(strict)).toContain("of which 9.000 s were the wait for the second look");
+    expect(formatTextReport(strict)).toContain(
+      "of which 9.000 s were the wait for the second look",
+    );
   });
 
   it("says of an endpoint that passes how many cases were skipped, with each reason once", () => {
     const skip = (came: string) => report({ outcome: "skipped", came });
-    const given = [report({}), skip("no second caller"), skip("nothing was accepted"), skip("nothing was accepted")];
-    expect(formatTextReport(reportOf(given), { onlyFailures: true }).split("\n").slice(-5)).toEqual([
-      "skipped, because:",
-      "    2  nothing was accepted",
-      "    1  no second caller",
-      "4 cases in 12.345 s.",
-      `${endpoint} passes every required case that was tried. 3 cases were skipped.`,
-    ]);
+    const given = [
+      report({}),
+      skip("no second caller"),
+      skip("nothing was accepted"),
+      skip("nothing was accepted"),
+    ];
+    expect(formatTextReport(reportOf(given), { onlyFailures: true }).split("\n").slice(-5)).toEqual(
+      [
+        "skipped, because:",
+        "    2  nothing was accepted",
+        "    1  no second caller",
+        "4 cases in 12.345 s.",
+        `${endpoint} passes every required case that was tried. 3 cases were skipped.`,
+      ],
+    );
   });
 
   it("fails an endpoint that leaks at every level", () => {
     const leak = [report({ name: "leaks/innards", level: "leak", outcome: "failed" })];
-    expect(formatTextReport(reportOf(leak))).toContain("fails required cases: leaks/innards. It leaks");
+    expect(formatTextReport(reportOf(leak))).toContain(
+      "fails required cases: leaks/innards. It leaks",
+    );
   });
 });
 
@@ -167,7 +187,10 @@ describe("the report for a program", () => {
 
   it("holds only the failures where it is asked to, and counts all", () => {
     const json = JSON.parse(formatJsonReport(reportOf(cases), { onlyFailures: true }));
-    expect(json).toMatchObject({ count, cases: [{ name: "envelope/utf-8" }, { name: "envelope/batch" }] });
+    expect(json).toMatchObject({
+      count,
+      cases: [{ name: "envelope/utf-8" }, { name: "envelope/batch" }],
+    });
   });
 });
 
@@ -175,8 +198,16 @@ describe("the report for a CI server", () => {
   it("fails the build for the cases that count alone", () => {
     const [suites] = parseXml(formatJunitReport(reportOf(cases)));
     const [suite] = suites?.children ?? [];
-    expect(suite).toMatchObject({ name: "testsuite", attributes: { tests: "4", failures: "1", skipped: "2" } });
-    expect(suite?.children.map(({ attributes, children }) => [attributes, children.map(({ name }) => name)])).toEqual([
+    expect(suite).toMatchObject({
+      name: "testsuite",
+      attributes: { tests: "4", failures: "1", skipped: "2" },
+    });
+    expect(
+      suite?.children.map(({ attributes, children }) => [
+        attributes,
+        children.map(({ name }) => name),
+      ]),
+    ).toEqual([
       [{ classname: "conformance.execute", name: "answers", time: "0.012" }, []],
       [{ classname: "conformance.envelope", name: "utf-8", time: "0.012" }, ["skipped"]],
       [{ classname: "conformance.envelope", name: "batch", time: "0.012" }, ["failure"]],
@@ -189,12 +220,17 @@ describe("the report for a CI server", () => {
       fc.property(fc.string({ unit: "binary" }), (came) => {
         const xml = formatJunitReport(reportOf([report({ outcome: "skipped", came })]));
         const [skipped] = parseXml(xml)[0]?.children[0]?.children[0]?.children ?? [];
-        const sayable = came.replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd");
+        const sayable = came.replace(
+          /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu,
+          "\ufffd",
+        );
         return skipped?.attributes.message === sayable;
       }),
     );
     const nasty = '<b> & "x" \u0000\u001b\ud800 \ufffe]]> 関所 🏯\n';
-    const [suites] = parseXml(formatJunitReport(reportOf([report({ outcome: "skipped", came: nasty })])));
+    const [suites] = parseXml(
+      formatJunitReport(reportOf([report({ outcome: "skipped", came: nasty })])),
+    );
     const message = suites?.children[0]?.children[0]?.children[0]?.attributes.message;
     expect(message).toBe('<b> & "x" \ufffd\ufffd\ufffd \ufffd]]> 関所 🏯\n');
   });
@@ -219,7 +255,11 @@ describe("what came", () => {
   });
 
   it("never shows a credential that an endpoint says back", () => {
-    const echoed = { authorization: "Bearer abc.def", said: "you sent Bearer abc.def to me", token: "abc.def" };
+    const echoed = {
+      authorization: "Bearer abc.def",
+      said: "you sent Bearer abc.def to me",
+      token: "abc.def",
+    };
     expect(came(response(echoed))).toContain("you sent Bearer [redacted] to me");
     expect(came(response(echoed))).not.toContain("abc.def");
   });

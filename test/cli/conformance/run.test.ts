@@ -2,15 +2,27 @@
 import { describe, expect, it } from "@jest/globals";
 import { parseJson } from "../../../lambdas/shared/untrusted-input.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases/all.ts";
-import { type ConformanceReport, checkEndpoint, runConformance } from "../../../lib/cli/conformance/conformance.ts";
+import {
+  type ConformanceReport,
+  checkEndpoint,
+  runConformance,
+} from "../../../lib/cli/conformance/conformance.ts";
 import { createHttpSender } from "../../../lib/cli/conformance/sender.ts";
 import { json, raw, silence } from "../../doubles/answers.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
-import { conform, createHonestHost, type Handle, namesOf, serveHost, token } from "./honest-endpoint.ts";
+import {
+  conform,
+  createHonestHost,
+  type Handle,
+  namesOf,
+  serveHost,
+  token,
+} from "./honest-endpoint.ts";
 
-const only = (...themes: string[]) => conformanceCases.filter(({ name }) => themes.some((one) => name.startsWith(one)));
+const only = (...themes: string[]) =>
+  conformanceCases.filter(({ name }) => themes.some((one) => name.startsWith(one)));
 const textOf = (body: Uint8Array) => Buffer.from(body).toString();
 
 /** Sends a byte now and then, and never ends. */
@@ -38,7 +50,11 @@ describe("the budget", () => {
       return report === undefined || isSpent ? run(2 * budgetMs) : report;
     };
     expect((await run(300)).cases).toMatchObject([
-      { name: "execute/answers", outcome: "failed", came: "the budget of the run was used up (--budget)" },
+      {
+        name: "execute/answers",
+        outcome: "failed",
+        came: "the budget of the run was used up (--budget)",
+      },
       { name: "execute/every-param", outcome: "skipped", came: "execute/answers failed" },
       { name: "errors/unknown-method", outcome: "passed" },
       { name: "execute/every-file", outcome: "skipped", came: "execute/answers failed" },
@@ -75,16 +91,23 @@ describe("a case", () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (received) =>
       textOf(received.body).includes("cancel_task") ? raw("", { status: 500 }) : honest(received);
-    const report = await conform(handle, { cases: only("execute/answers", "accepted/", "cancel/") });
+    const report = await conform(handle, {
+      cases: only("execute/answers", "accepted/", "cancel/"),
+    });
     const byName = new Map(report.cases.map((one) => [one.name, one]));
     expect(byName.get("cancel/running")?.outcome).toBe("failed");
-    expect(byName.get("cancel/again")).toMatchObject({ outcome: "skipped", came: "cancel/running failed" });
+    expect(byName.get("cancel/again")).toMatchObject({
+      outcome: "skipped",
+      came: "cancel/running failed",
+    });
   });
 
   it("is skipped for the first cause where a case that it needs was skipped", async () => {
     const cases = only("accepted/result", "accepted/by-task-id", "ended/success", "ended/stays");
     const report = await conform(minimalEndpoint({ token }), { cases, isIdempotent: false });
-    const cause = expect.stringMatching(/^the endpoint answers ".+" at once and not by "accepted" \(--slow-text\)$/);
+    const cause = expect.stringMatching(
+      /^the endpoint answers ".+" at once and not by "accepted" \(--slow-text\)$/,
+    );
     expect(report.cases.map(({ came }) => came)).toEqual(report.cases.map(() => cause));
     expect(namesOf(report, "skipped")).toHaveLength(4);
   });
@@ -112,7 +135,9 @@ describe("a case", () => {
     const honest = serveHost(createHonestHost());
     const handle: Handle = async (received) => {
       const response = await honest(received);
-      return raw((await response.text()).replace('"code":-32061', '"code":-32001'), { status: response.status });
+      return raw((await response.text()).replace('"code":-32061', '"code":-32001'), {
+        status: response.status,
+      });
     };
     const cases = only("authentication/nobody", "isolation/unknown-caller", "tasks/unknown-get");
     const report = await conform(handle, { cases });
@@ -125,10 +150,14 @@ describe("a case", () => {
     const handle: Handle = async (received) => {
       const { id } = Object(parseJson(received.body));
       const isRefused = typeof id === "number" || String(id).length > 36;
-      return isRefused ? json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no" } }) : keeps(received);
+      return isRefused
+        ? json({ jsonrpc: "2.0", id: null, error: { code: -32600, message: "no" } })
+        : keeps(received);
     };
     const report = await conform(handle, { cases: only("envelope/any-id", "envelope/integer-id") });
-    const advice = expect.stringContaining("strings of 1 to 128 characters (not bytes) or integers");
+    const advice = expect.stringContaining(
+      "strings of 1 to 128 characters (not bytes) or integers",
+    );
     expect(report.cases).toMatchObject([
       { name: "envelope/any-id", outcome: "failed", advice },
       { name: "envelope/integer-id", outcome: "failed", advice },
@@ -141,10 +170,14 @@ describe("a case", () => {
     const handle: Handle = async (received) => {
       const text = textOf(received.body);
       const isTask = text.includes("execute_task") && text.startsWith("{");
-      return isTask ? raw(`{"jsonrpc":"2.0","id":"${JSON.parse(text).id}","result":${deep}}`) : honest(received);
+      return isTask
+        ? raw(`{"jsonrpc":"2.0","id":"${JSON.parse(text).id}","result":${deep}}`)
+        : honest(received);
     };
     const report = await conform(handle, { cases: only("execute/answers") });
-    expect(report.cases).toMatchObject([{ outcome: "failed", came: expect.stringContaining("nested deeper") }]);
+    expect(report.cases).toMatchObject([
+      { outcome: "failed", came: expect.stringContaining("nested deeper") },
+    ]);
   });
 });
 
@@ -161,7 +194,11 @@ describe("the levels", () => {
   });
 
   it("an endpoint must deduplicate where it is declared to", async () => {
-    const report = await conform(minimalEndpoint({ token }), { cases, level: "required", isIdempotent: true });
+    const report = await conform(minimalEndpoint({ token }), {
+      cases,
+      level: "required",
+      isIdempotent: true,
+    });
     expect(report.kept).toBe(false);
   });
 
@@ -169,7 +206,11 @@ describe("the levels", () => {
     const keeps = minimalEndpoint({ token });
     const handle: Handle = async (received) =>
       textOf(received.body).includes("no_such_method")
-        ? json({ jsonrpc: "2.0", id: null, error: { code: -32601, message: "at /usr/lib/agent.py" } })
+        ? json({
+            jsonrpc: "2.0",
+            id: null,
+            error: { code: -32601, message: "at /usr/lib/agent.py" },
+          })
         : keeps(received);
     const report = await conform(handle, { cases, level: "required", isIdempotent: false });
     expect(namesOf(report, "failed")).toContain("leaks/innards");
@@ -207,11 +248,16 @@ describe("the run", () => {
     const handle: Handle = async (received) => {
       const text = textOf(received.body);
       const { params, method } = Object(text.startsWith("{") ? JSON.parse(text) : undefined);
-      const session = String(received.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id"));
-      if (method === "execute_task") sessions.set(session, (sessions.get(session) ?? new Set()).add(params.text));
+      const session = String(
+        received.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id"),
+      );
+      if (method === "execute_task")
+        sessions.set(session, (sessions.get(session) ?? new Set()).add(params.text));
       return honest(received);
     };
-    const report = await conform(handle, { cases: only("execute/answers", "execute/unicode", "isolation/side") });
+    const report = await conform(handle, {
+      cases: only("execute/answers", "execute/unicode", "isolation/side"),
+    });
     expect(report.kept).toBe(true);
     expect(sessions.size).toBeGreaterThanOrEqual(8);
     expect(Math.max(...[...sessions.values()].map(({ size }) => size))).toBe(1);
@@ -228,7 +274,8 @@ describe("the run", () => {
   it("rejects when it is interrupted, and leaves no report", async () => {
     const interrupt = new AbortController();
     const handle: Handle = async ({ request, body }) => {
-      if (!textOf(body).includes("execute_task")) return serveHost(createHonestHost())({ request, body, target: "/" });
+      if (!textOf(body).includes("execute_task"))
+        return serveHost(createHonestHost())({ request, body, target: "/" });
       interrupt.abort(new Error("interrupted"));
       return silence(request);
     };

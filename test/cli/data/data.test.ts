@@ -2,9 +2,16 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { noStoredRules, parseStoredRules, storedRulesId } from "../../../lambdas/verification/gate/rules.ts";
+import {
+  noStoredRules,
+  parseStoredRules,
+  storedRulesId,
+} from "../../../lambdas/verification/gate/rules.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import {
+  createHistoryEntry,
+  parseHistoryEntry,
+} from "../../../lambdas/verification/usage/entry.ts";
 import { executionOutputs } from "../../../lib/cdk/names.ts";
 import { parseRecord } from "../../../lib/cli/data/person.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
@@ -21,7 +28,8 @@ const secretText = "a text that nobody may read";
 /** All tests of a place share its store: each has people and ids of its own. */
 let count = 0;
 
-const idOf = (number: number) => `${String(count).padStart(4, "0")}000${number}-0000-5000-8000-000000000000`;
+const idOf = (number: number) =>
+  `${String(count).padStart(4, "0")}000${number}-0000-5000-8000-000000000000`;
 const me = () => `U1A${count}`;
 const other = () => `U2B${count}`;
 const who = () => ["--team", "T1", "--user", me()];
@@ -33,7 +41,10 @@ beforeEach(() => {
 
 const data = (...args: string[]) => place.command("data", ...args);
 
-async function keep(number: number, { user = me(), ...changes }: Partial<Task> & { user?: string } = {}) {
+async function keep(
+  number: number,
+  { user = me(), ...changes }: Partial<Task> & { user?: string } = {},
+) {
   const { message } = sampleTask();
   const task = sampleTask({
     ...{
@@ -49,7 +60,11 @@ async function keep(number: number, { user = me(), ...changes }: Partial<Task> &
   });
   await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
   const outcome = { type: "answer" as const, text: secretText };
-  const entry = createHistoryEntry({ task: { ...task, outcome }, settings: { retentionDays: 30, texts: true }, nowMs });
+  const entry = createHistoryEntry({
+    task: { ...task, outcome },
+    settings: { retentionDays: 30, texts: true },
+    nowMs,
+  });
   const store = place.engine.taskStore({ parse: parseHistoryEntry });
   if (entry !== undefined && task.state === "done") await store.create({ item: entry });
 }
@@ -58,14 +73,23 @@ async function keepRule() {
   const store = place.engine.taskStore({ parse: parseStoredRules });
   const rules = [{ rule: { user: me() }, number: 7, addedAtMs: nowMs }];
   const known = await store.get({ id: storedRulesId });
-  if (known === undefined) await store.create({ item: { ...noStoredRules(), lastNumber: 7, rules } });
+  if (known === undefined)
+    await store.create({ item: { ...noStoredRules(), lastNumber: 7, rules } });
   else await store.replace({ item: { ...known, rules } });
 }
 
 async function everything(): Promise<string> {
   const store = place.engine.taskStore({ parse: parseRecord });
-  const keys = ["done", "waiting", "usage", "allowlist", `history/${new Date(nowMs).toISOString().slice(0, 10)}`];
-  const pages = await Promise.all(keys.map((key) => store.list({ index: "state", key, limit: 50 })));
+  const keys = [
+    "done",
+    "waiting",
+    "usage",
+    "allowlist",
+    `history/${new Date(nowMs).toISOString().slice(0, 10)}`,
+  ];
+  const pages = await Promise.all(
+    keys.map((key) => store.list({ index: "state", key, limit: 50 })),
+  );
   return JSON.stringify(pages.flatMap(({ items }) => items));
 }
 
@@ -109,7 +133,13 @@ describe("sekisho data", () => {
     await keep(2, { user: other() });
     await keepRule();
     const shown = await data("show", ...who(), "--json");
-    expect(JSON.parse(shown.stdout)).toMatchObject({ tasks: 1, underWay: 0, history: 1, quotas: 0, rules: [7] });
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      tasks: 1,
+      underWay: 0,
+      history: 1,
+      quotas: 0,
+      rules: [7],
+    });
     const before = await everything();
     const { code, stdout } = await data("delete", ...who(), "--dry-run");
     expect(code).toBe(0);
@@ -124,13 +154,21 @@ describe("sekisho data", () => {
     const before = await everything();
     const { code, stderr } = await data("delete", ...who(), "--yes");
     expect(code).toBe(1);
-    expect(stderr).toContain(`These tasks are running, or ended within the last minutes: ${idOf(1)}`);
+    expect(stderr).toContain(
+      `These tasks are running, or ended within the last minutes: ${idOf(1)}`,
+    );
     expect(stderr).toContain("with --cancel");
     expect(await everything()).toBe(before);
   });
 
   it("does not say that all is deleted where an answer is left in somebody else's task", async () => {
-    const answer = { user: me(), atMs: 1, option: 0, callId: "c", arrival: { type: "arrived" as const } };
+    const answer = {
+      user: me(),
+      atMs: 1,
+      option: 0,
+      callId: "c",
+      arrival: { type: "arrived" as const },
+    };
     const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
     await keep(1);
     await keep(2, { user: other(), state: "waiting", cleanupDone: false, question });
@@ -147,7 +185,10 @@ describe("sekisho data", () => {
     await data("delete", ...who(), "--yes");
     for (const command of ["retry", "cancel", "show"]) {
       const { code, stderr } = await place.tasks(command, idOf(1));
-      expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringMatching(/data of task .* was deleted/) });
+      expect({ code, stderr }).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/data of task .* was deleted/),
+      });
     }
     const { queue } = place.engine.taskQueue({ maxReceiveCount: 5 });
     expect(await queue.receive({ max: 1, visibilityTimeoutMs: 1000, waitMs: 0 })).toEqual([]);
@@ -191,9 +232,16 @@ describe("on one machine", () => {
         [1, me()],
         [2, other()],
       ] as const) {
-        const common = { id: idOf(number), state: "done", cleanupDone: true, principal: `T1/${user}` } as const;
+        const common = {
+          id: idOf(number),
+          state: "done",
+          cleanupDone: true,
+          principal: `T1/${user}`,
+        } as const;
         const times = { receivedAtMs: nowMs - 1000, expiresAtMs: nowMs + dayMs };
-        await tasks.create({ item: sampleTask({ ...common, ...times, message: { ...message, user } }) });
+        await tasks.create({
+          item: sampleTask({ ...common, ...times, message: { ...message, user } }),
+        });
         const item = {
           id: `e${number}`,
           revision: 1,
@@ -205,7 +253,12 @@ describe("on one machine", () => {
         mkdirSync(join(place.folder, "files", idOf(number)), { recursive: true });
         writeFileSync(join(place.folder, "files", idOf(number), "F1"), secretText);
       }
-      const past = sampleTask({ id: idOf(3), state: "done", principal: `T1/${me()}`, expiresAtMs: nowMs - 1 });
+      const past = sampleTask({
+        id: idOf(3),
+        state: "done",
+        principal: `T1/${me()}`,
+        expiresAtMs: nowMs - 1,
+      });
       await tasks.create({ item: past });
       const shown = JSON.parse((await place.command("data", "show", ...who(), "--json")).stdout);
       expect(shown).toMatchObject({ tasks: 1, files: 1, execution: 1 });
@@ -217,7 +270,9 @@ describe("on one machine", () => {
         .map((name) => readFileSync(join(place.folder, name), "latin1"));
       expect(bytes.join("")).toContain(other());
       expect(bytes.join("")).not.toContain(me());
-      expect((await place.tasks("list", "--state", "done", "--json")).stdout.match(/requestId/g)).toHaveLength(1);
+      expect(
+        (await place.tasks("list", "--state", "done", "--json")).stdout.match(/requestId/g),
+      ).toHaveLength(1);
       expect(await records.get({ id: "e1" })).toBeUndefined();
       expect(await records.get({ id: "e2" })).toBeDefined();
     } finally {
@@ -230,71 +285,94 @@ describe("on one machine", () => {
 const whoInStage = ["--team", "T1", "--user", "U1"];
 const id = "00000001-0000-5000-8000-000000000000";
 
-(whyNoDynamoDb === undefined ? describe : describe.skip)("sekisho data at a stage in two accounts", () => {
-  let place: TestPlace;
-  beforeAll(async () => {
-    place = await openAwsPlace();
-  });
-  afterAll(() => place.close());
-
-  const servicesOf = () => {
-    if (place.aws === undefined) throw new Error("the place is on AWS");
-    return place.aws;
-  };
-  const records = () => place.engine.taskStore({ parse: parseRecord });
-
-  it("deletes the person's dead letters, and leaves what it cannot reach to a command that it tells", async () => {
-    const { message } = sampleTask();
-    const times = { receivedAtMs: nowMs - 1000, expiresAtMs: nowMs + dayMs };
-    const mine = {
-      id,
-      state: "done",
-      cleanupDone: true,
-      principal: "T1/U1",
-      message: { ...message, user: "U1" },
-    } as const;
-    await place.engine
-      .taskStore({ parse: (json) => taskSchema.parse(json) })
-      .create({ item: sampleTask({ ...mine, ...times }) });
-    await records().create({
-      item: { id: "e1", revision: 1, state: "completed", requestId: id, expiresAtMs: nowMs + dayMs },
+(whyNoDynamoDb === undefined ? describe : describe.skip)(
+  "sekisho data at a stage in two accounts",
+  () => {
+    let place: TestPlace;
+    beforeAll(async () => {
+      place = await openAwsPlace();
     });
-    const { deadLetters } = place.engine.taskQueue({ maxReceiveCount: 5 });
-    const ask = sampleAsk();
-    for (const user of ["U1", "U2"]) {
-      await deadLetters.send({ body: JSON.stringify({ ...ask, message: { ...ask.message, user } }) });
-    }
-    const shown = JSON.parse((await place.command("data", "show", ...whoInStage, "--json")).stdout);
-    expect(shown).toMatchObject({ tasks: 1, deadLetters: 1 });
-    expect(shown.execution).toContain(`in account ${executionAccount}`);
+    afterAll(() => place.close());
 
-    const { code, stdout, stderr } = await place.command("data", "delete", ...whoInStage, "--yes");
-    expect(code).toBe(1);
-    expect(stdout).toContain("Deleted, except the Execution zone's records.");
-    const [, file = ""] = /--request-ids (\S+) --stage prod --config \S+ --yes/.exec(stderr) ?? [];
-    expect(readFileSync(file, "utf8")).toBe(`${id}\n`);
-    const letters = await deadLetters.receive({ max: 10, visibilityTimeoutMs: 1000, waitMs: 1000 });
-    expect(letters.map(({ body }) => JSON.parse(body).message.user)).toEqual(["U2"]);
-    expect(await records().get({ id })).toMatchObject({ principal: "" });
-    expect(await records().get({ id: "e1" })).toBeDefined();
+    const servicesOf = () => {
+      if (place.aws === undefined) throw new Error("the place is on AWS");
+      return place.aws;
+    };
+    const records = () => place.engine.taskStore({ parse: parseRecord });
 
-    const aws = servicesOf();
-    const table = aws.stacks.get("Sekisho-prod-Verification")?.TableName ?? "";
-    aws.stacks.set("Sekisho-prod-Execution", { [executionOutputs.tableName]: table });
-    expect(await place.command("data", "delete", "--request-ids", file, "--yes")).toMatchObject(
-      failing(1, `these credentials are of ${verificationAccount}`),
-    );
-    aws.account = executionAccount;
-    const deleted = await place.command("data", "delete", "--request-ids", file, "--yes");
-    aws.account = verificationAccount;
-    expect(deleted).toMatchObject(printing("Deleted 1 of 1 records"));
-    expect(await records().get({ id: "e1" })).toBeUndefined();
-  });
+    it("deletes the person's dead letters, and leaves what it cannot reach to a command that it tells", async () => {
+      const { message } = sampleTask();
+      const times = { receivedAtMs: nowMs - 1000, expiresAtMs: nowMs + dayMs };
+      const mine = {
+        id,
+        state: "done",
+        cleanupDone: true,
+        principal: "T1/U1",
+        message: { ...message, user: "U1" },
+      } as const;
+      await place.engine
+        .taskStore({ parse: (json) => taskSchema.parse(json) })
+        .create({ item: sampleTask({ ...mine, ...times }) });
+      await records().create({
+        item: {
+          id: "e1",
+          revision: 1,
+          state: "completed",
+          requestId: id,
+          expiresAtMs: nowMs + dayMs,
+        },
+      });
+      const { deadLetters } = place.engine.taskQueue({ maxReceiveCount: 5 });
+      const ask = sampleAsk();
+      for (const user of ["U1", "U2"]) {
+        await deadLetters.send({
+          body: JSON.stringify({ ...ask, message: { ...ask.message, user } }),
+        });
+      }
+      const shown = JSON.parse(
+        (await place.command("data", "show", ...whoInStage, "--json")).stdout,
+      );
+      expect(shown).toMatchObject({ tasks: 1, deadLetters: 1 });
+      expect(shown.execution).toContain(`in account ${executionAccount}`);
 
-  it("refuses a file that holds something else", async () => {
-    const file = join(place.folder, "two.json");
-    expect(await place.command("data", "delete", "--request-ids", file, "--yes")).toMatchObject(
-      failing(2, "does not hold request ids, one per line"),
-    );
-  });
-});
+      const { code, stdout, stderr } = await place.command(
+        "data",
+        "delete",
+        ...whoInStage,
+        "--yes",
+      );
+      expect(code).toBe(1);
+      expect(stdout).toContain("Deleted, except the Execution zone's records.");
+      const [, file = ""] =
+        /--request-ids (\S+) --stage prod --config \S+ --yes/.exec(stderr) ?? [];
+      expect(readFileSync(file, "utf8")).toBe(`${id}\n`);
+      const letters = await deadLetters.receive({
+        max: 10,
+        visibilityTimeoutMs: 1000,
+        waitMs: 1000,
+      });
+      expect(letters.map(({ body }) => JSON.parse(body).message.user)).toEqual(["U2"]);
+      expect(await records().get({ id })).toMatchObject({ principal: "" });
+      expect(await records().get({ id: "e1" })).toBeDefined();
+
+      const aws = servicesOf();
+      const table = aws.stacks.get("Sekisho-prod-Verification")?.TableName ?? "";
+      aws.stacks.set("Sekisho-prod-Execution", { [executionOutputs.tableName]: table });
+      expect(await place.command("data", "delete", "--request-ids", file, "--yes")).toMatchObject(
+        failing(1, `these credentials are of ${verificationAccount}`),
+      );
+      aws.account = executionAccount;
+      const deleted = await place.command("data", "delete", "--request-ids", file, "--yes");
+      aws.account = verificationAccount;
+      expect(deleted).toMatchObject(printing("Deleted 1 of 1 records"));
+      expect(await records().get({ id: "e1" })).toBeUndefined();
+    });
+
+    it("refuses a file that holds something else", async () => {
+      const file = join(place.folder, "two.json");
+      expect(await place.command("data", "delete", "--request-ids", file, "--yes")).toMatchObject(
+        failing(2, "does not hold request ids, one per line"),
+      );
+    });
+  },
+);

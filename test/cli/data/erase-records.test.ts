@@ -25,20 +25,38 @@ const idOf = (number: number) => `0000000${number}-0000-5000-8000-000000000000`;
 async function storeWithData() {
   const store = createMemoryTaskStore({ parse: parseRecord, now: () => nowMs });
   const { message } = sampleTask();
-  const common = { state: "done" as const, cleanupDone: true, expiresAtMs: nowMs + 29 * dayMs, principal: "T1/U1" };
+  const common = {
+    state: "done" as const,
+    cleanupDone: true,
+    expiresAtMs: nowMs + 29 * dayMs,
+    principal: "T1/U1",
+  };
   const young = sampleTask({ ...common, id: idOf(1), receivedAtMs: nowMs - 1000 });
   const old = sampleTask({ ...common, id: idOf(2), receivedAtMs: nowMs - 3 * dayMs });
-  const answer = { user: "U1", atMs: 1, option: 0, callId: "c", arrival: { type: "arrived" as const } };
+  const answer = {
+    user: "U1",
+    atMs: 1,
+    option: 0,
+    callId: "c",
+    arrival: { type: "arrived" as const },
+  };
   const question = { index: 0, prompt: "", options: [], askedAtMs: 1, expiresAtMs: 2, answer };
   const other = { ...common, principal: "T1/U2", message: { ...message, user: "U2" } };
-  for (const task of [young, old, sampleTask({ ...other, id: idOf(3), question })]) await store.create({ item: task });
+  for (const task of [young, old, sampleTask({ ...other, id: idOf(3), question })])
+    await store.create({ item: task });
   const entry = createHistoryEntry({
     task: { ...old, outcome: { type: "refused" } },
     settings: { retentionDays: 30, texts: false },
     nowMs,
   });
   if (entry !== undefined) await store.create({ item: entry });
-  const quota = { id: "usage:user:T1/U1", revision: 1, state: "usage", expiresAtMs: nowMs + 1000, charges: [] };
+  const quota = {
+    id: "usage:user:T1/U1",
+    revision: 1,
+    state: "usage",
+    expiresAtMs: nowMs + 1000,
+    charges: [],
+  };
   await store.create({ item: quota });
   return store;
 }
@@ -64,7 +82,9 @@ function dyingAt(store: ErasableStore<StoredRecord>, last: number): ErasableStor
 
 async function everything(store: ErasableStore<StoredRecord>): Promise<string> {
   const keys = ["done", "usage", `history/${new Date(nowMs).toISOString().slice(0, 10)}`];
-  const pages = await Promise.all(keys.map((key) => store.list({ index: "state", key, limit: 50 })));
+  const pages = await Promise.all(
+    keys.map((key) => store.list({ index: "state", key, limit: 50 })),
+  );
   return JSON.stringify(pages.flatMap(({ items }) => items));
 }
 
@@ -81,8 +101,16 @@ describe("erasing the records of one person", () => {
     expect(await everything(store)).not.toContain("U1");
     expect(await store.get({ id: idOf(1) })).toMatchObject({ state: "done", principal: "" });
     expect(await store.get({ id: idOf(2) })).toBeUndefined();
-    expect(await store.get({ id: idOf(3) })).toMatchObject({ principal: "T1/U2", question: { answer: { option: 0 } } });
-    expect(await find(store)).toMatchObject({ tasks: [], history: [], answered: [], quota: undefined });
+    expect(await store.get({ id: idOf(3) })).toMatchObject({
+      principal: "T1/U2",
+      question: { answer: { option: 0 } },
+    });
+    expect(await find(store)).toMatchObject({
+      tasks: [],
+      history: [],
+      answered: [],
+      quota: undefined,
+    });
   });
 
   it.each([1, 2, 3, 4, 5])("goes on where it was cut off at write %i", async (last) => {
@@ -102,7 +130,9 @@ describe("erasing the records of one person", () => {
     await set({ state: "waiting", cleanupDone: false });
     expect((await find(store)).answered).toMatchObject([{ id: idOf(3), isUnderWay: true }]);
     expect(await erase(store)).toEqual([idOf(3)]);
-    expect(await store.get({ id: idOf(3) })).toMatchObject({ question: { answer: { user: "U1" } } });
+    expect(await store.get({ id: idOf(3) })).toMatchObject({
+      question: { answer: { user: "U1" } },
+    });
     await set({ state: "done", cleanupDone: true });
     expect(await erase(store)).toEqual([]);
     expect(await everything(store)).not.toContain("U1");
@@ -129,7 +159,14 @@ async function withRecord(changes: object) {
   const engine = openSqliteEngine({ file: join(folder, "execution.db") });
   afterTest(engine.close);
   const store = engine.taskStore({ parse: parseRecord });
-  const item = { id: "e1", revision: 1, requestId, expiresAtMs: Date.now() + hourMs, state: "working", ...changes };
+  const item = {
+    id: "e1",
+    revision: 1,
+    requestId,
+    expiresAtMs: Date.now() + hourMs,
+    state: "working",
+    ...changes,
+  };
   await store.create({ item });
   const at = { file: join(folder, "verification.db") };
   const records = createExecutionRecords({ at, signal });
@@ -201,7 +238,8 @@ async function cancelIn({ isAtWork }: { isAtWork: boolean }) {
   const sent: string[] = [];
   const store = createMemoryTaskStore({ parse: parseRecord });
   const common = { receivedAtMs: Date.now(), expiresAtMs: Date.now() + 60_000 };
-  for (const id of ids) await store.create({ item: sampleTask({ id, state: "waiting", ...common }) });
+  for (const id of ids)
+    await store.create({ item: sampleTask({ id, state: "waiting", ...common }) });
   async function get({ id }: { id: string }) {
     const record = await store.get({ id });
     const ended = record && { ...record, state: "done", cleanupDone: true };
@@ -210,7 +248,10 @@ async function cancelIn({ isAtWork }: { isAtWork: boolean }) {
   }
   const isOver = await cancelAll({
     ...{ ids, team: "T1", signal: new AbortController().signal, pollMs: 1, waitMs: 10 },
-    zone: { store: { get }, queue: { send: async ({ body, group }) => void sent.push(`${group} ${body}`) } },
+    zone: {
+      store: { get },
+      queue: { send: async ({ body, group }) => void sent.push(`${group} ${body}`) },
+    },
   });
   return { isOver, sent };
 }
@@ -218,7 +259,9 @@ async function cancelIn({ isAtWork }: { isAtWork: boolean }) {
 it("asks each task to end, and waits until the last one has", async () => {
   const { isOver, sent } = await cancelIn({ isAtWork: true });
   expect(isOver).toBe(true);
-  expect(sent).toEqual(ids.map((requestId) => `T1 ${JSON.stringify({ type: "cancel", requestId })}`));
+  expect(sent).toEqual(
+    ids.map((requestId) => `T1 ${JSON.stringify({ type: "cancel", requestId })}`),
+  );
 });
 
 it("says that it is not over where nobody is at work", async () => {

@@ -5,7 +5,11 @@ import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
 const region = "eu-central-1";
-const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret", sessionToken: "session+token/with=all" };
+const credentials = {
+  accessKeyId: "AKIDEXAMPLE",
+  secretAccessKey: "secret",
+  sessionToken: "session+token/with=all",
+};
 let s3: S3Double;
 let server: WebServer;
 

@@ -9,7 +9,12 @@ import { type AwsServices, startAwsServices } from "../../doubles/aws/json-servi
 import { pushedSettings, pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../doubles/issuers/tls-peer.ts";
-import { connectionReset, type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import {
+  connectionReset,
+  type Received,
+  startWebServer,
+  type WebServer,
+} from "../../doubles/web-server.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
 import { longestLimits } from "../../tooling/hang.ts";
 import { deploy, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";
@@ -25,20 +30,27 @@ const document = {
 };
 
 /** The peers by the last part of their address. */
-const answers: Record<string, (call: { id: string; signal: AbortSignal }) => Response | Promise<Response>> = {
+const answers: Record<
+  string,
+  (call: { id: string; signal: AbortSignal }) => Response | Promise<Response>
+> = {
   healthy: (call) => result(call, document),
   "knows-no-discover": (call) => failure(call, "method_not_found"),
   "answers-anything": (call) => result(call, { status: "success", response_text: "hello" }),
   refuses: () => json({ error: "no" }, { status: 401 }),
   forbids: () => raw("", { status: 403 }),
   "forbids-in-json-rpc": (call) => failure(call, "permission_denied"),
-  "is-not-there": () => new Response("<html>", { status: 404, headers: { "content-type": "text/html" } }),
+  "is-not-there": () =>
+    new Response("<html>", { status: 404, headers: { "content-type": "text/html" } }),
   "is-a-page": () => new Response("<html>", { headers: { "content-type": "text/html" } }),
-  redirects: () => new Response(null, { status: 307, headers: { location: "https://elsewhere.example/" } }),
+  redirects: () =>
+    new Response(null, { status: 307, headers: { location: "https://elsewhere.example/" } }),
   "has-another-method": () => json({ detail: "Method Not Allowed" }, { status: 405 }),
-  "is-another-api": () => json({ detail: [{ loc: ["body", "params\u001b[31m"], msg: token }] }, { status: 422 }),
+  "is-another-api": () =>
+    json({ detail: [{ loc: ["body", "params\u001b[31m"], msg: token }] }, { status: 422 }),
   "writes-nan": ({ id }) => raw(`{"jsonrpc":"2.0","id":"${id}","result":{"v":NaN}}`),
-  "is-latin": () => raw("{}", { headers: { "content-type": "application/json; charset=iso-8859-1" } }),
+  "is-latin": () =>
+    raw("{}", { headers: { "content-type": "application/json; charset=iso-8859-1" } }),
   "is-some-json": () => json({ hello: "world" }),
   "mixes-up-ids": () => result({ id: "another" }, document),
   "is-down": (call) => failure(call, "unavailable"),
@@ -55,7 +67,10 @@ beforeAll(async () => {
     async handle(call) {
       received.push(call);
       const answer = answers[call.target.slice(1)] ?? (() => raw("", { status: 404 }));
-      return answer({ id: JSON.parse(Buffer.from(call.body).toString()).id, signal: call.request.signal });
+      return answer({
+        id: JSON.parse(Buffer.from(call.body).toString()).id,
+        signal: call.request.signal,
+      });
     },
   });
 });
@@ -75,8 +90,15 @@ function check(
   limits: object = longestLimits,
 ) {
   const execution = { syncBudgetMs: 100 };
-  const config = writeConfig({ folder, name: "checked.json", json: { destinations, routes: [], limits, execution } });
-  return commandHere(["destinations", "check", "--config", config, ...args], { PEER_TOKEN: token, ...env });
+  const config = writeConfig({
+    folder,
+    name: "checked.json",
+    json: { destinations, routes: [], limits, execution },
+  });
+  return commandHere(["destinations", "check", "--config", config, ...args], {
+    PEER_TOKEN: token,
+    ...env,
+  });
 }
 
 const rowsOf = (stdout: string) =>
@@ -97,20 +119,30 @@ describe("sekisho destinations check", () => {
     ]);
     expect(calls).toHaveLength(2);
     for (const call of calls)
-      expect(call).toEqual([`Bearer ${token}`, expect.objectContaining({ method: "rpc.discover" })]);
+      expect(call).toEqual([
+        `Bearer ${token}`,
+        expect.objectContaining({ method: "rpc.discover" }),
+      ]);
   });
 
   it("knows our own host, also as a function of the same process", async () => {
     const ended = await check({ here: { transport: "in-process" } }, ["--json"]);
     expect(ended.code).toBe(0);
     const [row] = rowsOf(ended.stdout);
-    expect(row).toMatchObject({ name: "here", health: "healthy", summary: `Sekisho zone contract ${contractVersion}` });
+    expect(row).toMatchObject({
+      name: "here",
+      health: "healthy",
+      summary: `Sekisho zone contract ${contractVersion}`,
+    });
     expect(row.methods).toContain("execute_task");
   });
 
   it("says of each that cannot be used why not, and what to do", async () => {
     const names = Object.keys(answers).filter((name) => name !== "healthy" && name !== "is-silent");
-    const ended = await check(Object.fromEntries(names.map((name) => [name, at(`${peer.url}/${name}`)])), ["--json"]);
+    const ended = await check(
+      Object.fromEntries(names.map((name) => [name, at(`${peer.url}/${name}`)])),
+      ["--json"],
+    );
     expect(ended.code).toBe(1);
     const told = Object.fromEntries(
       rowsOf(ended.stdout).map(({ name, health, summary }) => [name, `${health}: ${summary}`]),
@@ -120,19 +152,29 @@ describe("sekisho destinations check", () => {
         /^healthy: .*does not support rpc.discover \(optional, error -32601\)/,
       ),
       "answers-anything": expect.stringMatching(/^healthy: .*not an OpenRPC document/),
-      refuses: expect.stringMatching(/^unhealthy: .*authenticate the caller.* the token .*\(HTTP 401\)/),
+      refuses: expect.stringMatching(
+        /^unhealthy: .*authenticate the caller.* the token .*\(HTTP 401\)/,
+      ),
       forbids: expect.stringMatching(/^unhealthy: .*denied access to the caller.*\(HTTP 403\)/),
       "forbids-in-json-rpc": expect.stringMatching(/^unhealthy: .*denied access to the caller/),
-      "is-not-there": expect.stringMatching(/^unhealthy: Nothing accepts calls at this path \(HTTP 404\)/),
+      "is-not-there": expect.stringMatching(
+        /^unhealthy: Nothing accepts calls at this path \(HTTP 404\)/,
+      ),
       "is-a-page": expect.stringMatching(/^unhealthy: Its response is a web page \(HTTP 200\)/),
-      redirects: expect.stringMatching(/^unhealthy: It redirects to https:\/\/elsewhere\.example\/ \(HTTP 307\)/),
-      "has-another-method": expect.stringMatching(/^unhealthy: Nothing accepts POST requests .*\(HTTP 405\)/),
+      redirects: expect.stringMatching(
+        /^unhealthy: It redirects to https:\/\/elsewhere\.example\/ \(HTTP 307\)/,
+      ),
+      "has-another-method": expect.stringMatching(
+        /^unhealthy: Nothing accepts POST requests .*\(HTTP 405\)/,
+      ),
       "is-another-api": expect.stringMatching(
         /^unhealthy: It refuses the request.*\(HTTP 422\).* It complains of body\.params\[31m\.$/,
       ),
       "writes-nan": expect.stringMatching(/^unhealthy: .*\(HTTP 200\): the member "v" is NaN/),
       "is-latin": expect.stringMatching(/^unhealthy: Its response is not JSON in UTF-8/),
-      "is-some-json": expect.stringMatching(/^unhealthy: Its response is not JSON-RPC \(HTTP 200\)/),
+      "is-some-json": expect.stringMatching(
+        /^unhealthy: Its response is not JSON-RPC \(HTTP 200\)/,
+      ),
       "mixes-up-ids": expect.stringMatching(/^unhealthy: .*wrong id/),
       "is-down": expect.stringMatching(/^unhealthy: .*temporarily unavailable/),
       fails: expect.stringMatching(/^unhealthy: .*failed.*\(HTTP 500\)/),
@@ -142,9 +184,16 @@ describe("sekisho destinations check", () => {
   });
 
   it("says of one that is silent how long it was waited for", async () => {
-    const ended = await check({ one: at(`${peer.url}/is-silent`) }, ["--json"], {}, { callTimeoutMs: 400 });
+    const ended = await check(
+      { one: at(`${peer.url}/is-silent`) },
+      ["--json"],
+      {},
+      { callTimeoutMs: 400 },
+    );
     expect(ended.code).toBe(3);
-    expect(rowsOf(ended.stdout)).toMatchObject([{ health: "unreachable", summary: "It did not answer within 0.4 s." }]);
+    expect(rowsOf(ended.stdout)).toMatchObject([
+      { health: "unreachable", summary: "It did not answer within 0.4 s." },
+    ]);
   });
 
   it("exits with 3 where none answers, and says what the network or TLS said", async () => {
@@ -181,7 +230,10 @@ describe("sekisho destinations check", () => {
 
   it("says which secret cannot be read, and calls nobody then", async () => {
     const ended = await check({ one: at(`${peer.url}/healthy`) }, [], { PEER_TOKEN: "" });
-    expect(ended).toMatchObject({ code: 1, stdout: expect.stringContaining("Its secret PEER_TOKEN cannot be read.") });
+    expect(ended).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("Its secret PEER_TOKEN cannot be read."),
+    });
     expect(received).toHaveLength(0);
   });
 });
@@ -193,12 +245,15 @@ describe("sekisho destinations check with credentials of AWS", () => {
   });
   afterEach(() => aws.close());
   const region = "eu-central-1";
-  const vouched = () => at(`${peer.url}/healthy`, { type: "web-identity", audience: "agents", region });
+  const vouched = () =>
+    at(`${peer.url}/healthy`, { type: "web-identity", audience: "agents", region });
 
   it("says whose they are", async () => {
     const signed = at(`${peer.url}/healthy`, { type: "sigv4", service: "lambda", region });
     const ended = await check({ signed }, [], aws.env);
-    expect(ended).toMatchObject(failing(0, `made as arn:aws:iam::${verificationAccount}:user/operator`));
+    expect(ended).toMatchObject(
+      failing(0, `made as arn:aws:iam::${verificationAccount}:user/operator`),
+    );
     expect(received[0]?.request.headers.get("authorization")).toContain("AWS4-HMAC-SHA256");
   });
 
@@ -211,13 +266,17 @@ describe("sekisho destinations check with credentials of AWS", () => {
       "npx --no-install sekisho federation enable",
     );
     expect(await refused("AccessDenied", 403)).toContain("AWS STS denied access");
-    expect(await refused("ValidationError", 400)).toContain("issuer refused the request (ValidationError)");
+    expect(await refused("ValidationError", 400)).toContain(
+      "issuer refused the request (ValidationError)",
+    );
     const without = {
       AWS_EC2_METADATA_DISABLED: "true",
       HOME: folder,
       AWS_ENDPOINT_URL: aws.env.AWS_ENDPOINT_URL ?? "",
     };
-    expect((await check({ vouched: vouched() }, [], without)).stdout).toContain("No AWS credentials were found");
+    expect((await check({ vouched: vouched() }, [], without)).stdout).toContain(
+      "No AWS credentials were found",
+    );
     expect(received).toHaveLength(0);
   });
 
@@ -233,18 +292,32 @@ describe("sekisho destinations check with credentials of AWS", () => {
       functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
     };
     const executionAddress = JSON.stringify(address);
-    const worker = deployWorker({ aws, json: staged, stageName: "prod", executionAddress, readSettings });
+    const worker = deployWorker({
+      aws,
+      json: staged,
+      stageName: "prod",
+      executionAddress,
+      readSettings,
+    });
     deploy({ aws, json: staged, executionAddress, workerFunction: worker.arn });
     const added = { ...staged, destinations: { ...staged.destinations, added: far } };
     const config = writeConfig({ folder, name: "staged.json", json: added });
     const run = (...names: string[]) =>
-      commandHere(["destinations", "check", ...names, "--stage", "prod", "--json", "--config", config], aws.env);
+      commandHere(
+        ["destinations", "check", ...names, "--stage", "prod", "--json", "--config", config],
+        aws.env,
+      );
     const without = await run();
     expect(without.code).toBe(1);
-    expect(rowsOf(without.stdout)[1].summary).toMatch(/^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/);
+    expect(rowsOf(without.stdout)[1].summary).toMatch(
+      /^Its secret sekisho\/prod\/FAR_TOKEN cannot be read/,
+    );
     aws.secrets.all.set("sekisho/prod/FAR_TOKEN", { value: token });
     // The operator may not read it.
-    aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
+    aws.refusals.set("secretsmanager:GetSecretValue", {
+      status: 400,
+      name: "AccessDeniedException",
+    });
     const ended = await run();
     expect(ended.code).toBe(0);
     expect(rowsOf(ended.stdout).map(({ address: where }) => where)).toEqual([address.url, far.url]);
@@ -256,8 +329,12 @@ describe("sekisho destinations check with credentials of AWS", () => {
       expect.objectContaining({ summary: expect.stringMatching(/^It is not deployed/) }),
     ]);
     expect(await run("nobody")).toMatchObject(failing(2, "Known: local, far, added"));
-    const deployed = JSON.parse(aws.stacks.get("Sekisho-prod-Verification")?.DeployedDestinations ?? "{}");
-    const pushed = { destinations: { far: { fingerprint: deployed.far, url: `${peer.url}/refuses` } } };
+    const deployed = JSON.parse(
+      aws.stacks.get("Sekisho-prod-Verification")?.DeployedDestinations ?? "{}",
+    );
+    const pushed = {
+      destinations: { far: { fingerprint: deployed.far, url: `${peer.url}/refuses` } },
+    };
     await pushSettings({ client: aws.table, settings: JSON.stringify(pushed) });
     const [row] = rowsOf((await run("far")).stdout);
     expect(row).toMatchObject({ name: "far", health: "unhealthy", address: `${peer.url}/refuses` });
@@ -270,11 +347,20 @@ describe("sekisho destinations check with credentials of AWS", () => {
       region: "eu-west-1",
       functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
     });
-    const worker = deployWorker({ aws, json: twoAccounts, stageName: "prod", executionAddress, readSettings });
+    const worker = deployWorker({
+      aws,
+      json: twoAccounts,
+      stageName: "prod",
+      executionAddress,
+      readSettings,
+    });
     deploy({ aws, json: twoAccounts, executionAddress, workerFunction: worker.arn });
     aws.refusals.set("lambda:Invoke", { status: 403, name: "AccessDeniedException" });
     const config = writeConfig({ folder, name: "staged.json", json: twoAccounts });
-    const ended = await commandHere(["destinations", "check", "--stage", "prod", "--config", config], aws.env);
+    const ended = await commandHere(
+      ["destinations", "check", "--stage", "prod", "--config", config],
+      aws.env,
+    );
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain(`lack lambda:InvokeFunction on ${worker.arn}`);
   });
@@ -286,8 +372,10 @@ let agentCalls: Received[] = [];
 /** The card at `/NAME/card`, and the answer of `/NAME` to a call. */
 type Answer = (call: { id: string; base: string; asked: string }) => Response;
 
-const rpc = (call: { id: string }, answer: object) => json({ jsonrpc: "2.0", id: call.id, ...answer });
-const unknownTask: Answer = (call) => rpc(call, { error: { code: -32001, message: "Task not found" } });
+const rpc = (call: { id: string }, answer: object) =>
+  json({ jsonrpc: "2.0", id: call.id, ...answer });
+const unknownTask: Answer = (call) =>
+  rpc(call, { error: { code: -32001, message: "Task not found" } });
 
 const cardAt =
   (...versions: string[]): Answer =>
@@ -311,19 +399,32 @@ const agents: Record<string, { card: Answer; call: Answer }> = {
   "speaks-both": { card: cardAt("0.3", "1.0"), call: unknownTask },
   "knows-every-task": {
     card: cardAt("1.0"),
-    call: (call) => rpc(call, { result: { id: call.asked, contextId: "c", status: { state: "TASK_STATE_WORKING" } } }),
+    call: (call) =>
+      rpc(call, {
+        result: { id: call.asked, contextId: "c", status: { state: "TASK_STATE_WORKING" } },
+      }),
   },
   "is-too-old": { card: cardAt("0.1.0"), call: unknownTask },
   "says-internal": {
     card: cardAt("0.3"),
-    call: (call) => rpc(call, { error: { code: -32603, message: `Internal error: Task not found: ${call.asked}` } }),
+    call: (call) =>
+      rpc(call, {
+        error: { code: -32603, message: `Internal error: Task not found: ${call.asked}` },
+      }),
   },
-  "is-broken-inside": { card: cardAt("0.3"), call: (call) => rpc(call, { error: { code: -32603, message: "boom" } }) },
-  "is-a-page": { card: () => new Response("<html>", { headers: { "content-type": "text/html" } }), call: unknownTask },
+  "is-broken-inside": {
+    card: cardAt("0.3"),
+    call: (call) => rpc(call, { error: { code: -32603, message: "boom" } }),
+  },
+  "is-a-page": {
+    card: () => new Response("<html>", { headers: { "content-type": "text/html" } }),
+    call: unknownTask,
+  },
   "is-a-page-as-json": { card: () => raw("<!doctype html>"), call: unknownTask },
   "is-rest-only": { card: cardOver("HTTP+JSON", "GRPC"), call: unknownTask },
   "is-grpc-only": {
-    card: ({ base }) => json({ name: "old", protocolVersion: "0.3.0", url: base, preferredTransport: "GRPC" }),
+    card: ({ base }) =>
+      json({ name: "old", protocolVersion: "0.3.0", url: base, preferredTransport: "GRPC" }),
     call: unknownTask,
   },
   "is-pinned": { card: cardAt("1.0"), call: unknownTask },
@@ -336,10 +437,16 @@ const agents: Record<string, { card: Answer; call: Answer }> = {
     call: unknownTask,
   },
   "is-huge": { card: () => json({ name: "x".repeat(300_000) }), call: unknownTask },
-  "is-elsewhere": { card: (call) => cardAt("1.0")({ ...call, base: "https://elsewhere.example/" }), call: unknownTask },
+  "is-elsewhere": {
+    card: (call) => cardAt("1.0")({ ...call, base: "https://elsewhere.example/" }),
+    call: unknownTask,
+  },
   "hides-its-card": { card: () => json({}, { status: 401 }), call: unknownTask },
   "refuses-calls": { card: cardAt("1.0"), call: () => raw("", { status: 403 }) },
-  "knows-no-tasks": { card: cardAt("1.0"), call: (call) => rpc(call, { error: { code: -32601, message: "?" } }) },
+  "knows-no-tasks": {
+    card: cardAt("1.0"),
+    call: (call) => rpc(call, { error: { code: -32601, message: "?" } }),
+  },
 };
 
 beforeAll(async () => {
@@ -349,9 +456,13 @@ beforeAll(async () => {
       const [, name = "", rest] = call.target.split("/");
       const agent = name === ".well-known" ? agents["speaks-both"] : agents[name];
       const base = `${agentPeer.url}/${name === ".well-known" ? "speaks-both" : name}`;
-      if (call.request.method === "GET") return agent?.card({ id: "", base, asked: "" }) ?? raw("", { status: 404 });
+      if (call.request.method === "GET")
+        return agent?.card({ id: "", base, asked: "" }) ?? raw("", { status: 404 });
       const { id, params } = JSON.parse(Buffer.from(call.body).toString());
-      return (rest === undefined && agent?.call({ id, base, asked: params.id })) || raw("", { status: 404 });
+      return (
+        (rest === undefined && agent?.call({ id, base, asked: params.id })) ||
+        raw("", { status: 404 })
+      );
     },
   });
 });
@@ -368,7 +479,10 @@ const agentAt = (name: string, more: object = {}) => ({
   ...more,
 });
 
-async function checkAgents(destinations: Record<string, unknown>, env: Record<string, string> = {}) {
+async function checkAgents(
+  destinations: Record<string, unknown>,
+  env: Record<string, string> = {},
+) {
   const config = writeConfig({ folder, name: "agents.json", json: { destinations, routes: [] } });
   const ended = await commandHere(["destinations", "check", "--json", "--config", config], {
     AGENT_TOKEN: token,
@@ -376,21 +490,35 @@ async function checkAgents(destinations: Record<string, unknown>, env: Record<st
   });
   expect(ended.stdout + ended.stderr).not.toContain(token);
   const rows = ended.stdout.trim().split("\n");
-  return { code: ended.code, told: Object.fromEntries(rows.map((row) => toNameAndText(JSON.parse(row)))) };
+  return {
+    code: ended.code,
+    told: Object.fromEntries(rows.map((row) => toNameAndText(JSON.parse(row)))),
+  };
 }
 
-function toNameAndText({ name, health, summary }: Record<string, string>): [string | undefined, string] {
+function toNameAndText({
+  name,
+  health,
+  summary,
+}: Record<string, string>): [string | undefined, string] {
   return [name, `${health}: ${summary}`];
 }
 
 describe("sekisho destinations check of an A2A agent", () => {
   it("says what its card says, and asks with credentials for a task that it cannot know, and for nothing else", async () => {
     const { code, told } = await checkAgents({ agent: agentAt("speaks-both") });
-    expect(told).toEqual({ agent: `healthy: An agent[31m, A2A 1.0 at ${agentPeer.url}/speaks-both` });
+    expect(told).toEqual({
+      agent: `healthy: An agent[31m, A2A 1.0 at ${agentPeer.url}/speaks-both`,
+    });
     expect(code).toBe(0);
-    expect(agentCalls.every(({ request }) => request.headers.get("authorization") === `Bearer ${token}`)).toBe(true);
+    expect(
+      agentCalls.every(({ request }) => request.headers.get("authorization") === `Bearer ${token}`),
+    ).toBe(true);
     const calls = agentCalls.filter(({ request }) => request.method === "POST");
-    expect(calls.map(({ body }) => JSON.parse(Buffer.from(body).toString()).method)).toEqual(["GetTask", "GetTask"]);
+    expect(calls.map(({ body }) => JSON.parse(Buffer.from(body).toString()).method)).toEqual([
+      "GetTask",
+      "GetTask",
+    ]);
   });
 
   it("calls it in the version and at the address that the configuration names", async () => {
@@ -414,7 +542,10 @@ describe("sekisho destinations check of an A2A agent", () => {
 
   it("says of each that cannot be used why not, and what to do", async () => {
     const names = Object.keys(agents).filter((name) => name !== "speaks-both");
-    const named = names.map((name) => [name, agentAt(name, name === "is-pinned" ? { version: "0.3" } : {})]);
+    const named = names.map((name) => [
+      name,
+      agentAt(name, name === "is-pinned" ? { version: "0.3" } : {}),
+    ]);
     const { code, told } = await checkAgents(Object.fromEntries(named));
     expect(code).toBe(1);
     expect(told).toEqual({
@@ -424,26 +555,40 @@ describe("sekisho destinations check of an A2A agent", () => {
       ),
       "says-internal": expect.stringMatching(/^healthy: An agent/),
       "is-broken-inside": expect.stringMatching(/^unhealthy: .*error -32603, /),
-      "is-rest-only": expect.stringMatching(/^unhealthy: Its agent card offers HTTP\+JSON, GRPC only, and .*gateway/),
+      "is-rest-only": expect.stringMatching(
+        /^unhealthy: Its agent card offers HTTP\+JSON, GRPC only, and .*gateway/,
+      ),
       "is-grpc-only": expect.stringMatching(/^unhealthy: Its agent card offers GRPC only/),
-      "is-pinned": expect.stringMatching(/^unhealthy: .*in version 1\.0 of A2A only, .*version is 0\.3.*"highest"/),
+      "is-pinned": expect.stringMatching(
+        /^unhealthy: .*in version 1\.0 of A2A only, .*version is 0\.3.*"highest"/,
+      ),
       "is-nowhere": expect.stringMatching(
         /^unhealthy: There is no agent card at its address \(HTTP 404\)\. .*agent-card\.json/,
       ),
       "is-a-page": expect.stringMatching(/^unhealthy: The card's address returns a web page/),
-      "is-a-page-as-json": expect.stringMatching(/^unhealthy: The card's address returns a web page/),
-      "is-broken": expect.stringMatching(/^unhealthy: The card's address returns something that is not JSON/),
+      "is-a-page-as-json": expect.stringMatching(
+        /^unhealthy: The card's address returns a web page/,
+      ),
+      "is-broken": expect.stringMatching(
+        /^unhealthy: The card's address returns something that is not JSON/,
+      ),
       "is-foreign": expect.stringMatching(
         /^unhealthy: The JSON at the card's address is not the agent card.*no address to call/,
       ),
       "is-null": expect.stringMatching(
         /^unhealthy: The JSON at the card's address is not the agent card of an A2A agent/,
       ),
-      "is-hostile": expect.stringMatching(/^unhealthy: Its agent card offers \[31mbad, x{60}.* and more only/),
+      "is-hostile": expect.stringMatching(
+        /^unhealthy: Its agent card offers \[31mbad, x{60}.* and more only/,
+      ),
       "is-huge": expect.stringMatching(/^unhealthy: Its agent card is larger than 256 KiB/),
-      "is-elsewhere": expect.stringMatching(/^unhealthy: .*address at another origin.* set the destination's url/),
+      "is-elsewhere": expect.stringMatching(
+        /^unhealthy: .*address at another origin.* set the destination's url/,
+      ),
       "hides-its-card": expect.stringMatching(/^unhealthy: It could not authenticate the caller/),
-      "refuses-calls": expect.stringMatching(/^unhealthy: .*denied access to the caller.*\(HTTP 403\)/),
+      "refuses-calls": expect.stringMatching(
+        /^unhealthy: .*denied access to the caller.*\(HTTP 403\)/,
+      ),
       "knows-no-tasks": expect.stringMatching(/^unhealthy: .*error -32601, /),
     });
   });

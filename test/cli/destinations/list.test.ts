@@ -65,8 +65,18 @@ describe("sekisho destinations list", () => {
   it("says where a message of a channel would go, as far as what is given tells", async () => {
     const { stdout } = await list(json, ["--channel", "C1"]);
     expect(stdout).toContain('if "deploy: ...": far, then runtime (route 1)\n  runtime (route 2)');
-    const told = await list(json, ["--channel", "C1", "--team", "T1", "--text", "Deploy: the new one", "--json"]);
-    expect(JSON.parse(told.stdout).possible).toEqual([{ position: 1, destination: ["far", "runtime"], certain: true }]);
+    const told = await list(json, [
+      "--channel",
+      "C1",
+      "--team",
+      "T1",
+      "--text",
+      "Deploy: the new one",
+      "--json",
+    ]);
+    expect(JSON.parse(told.stdout).possible).toEqual([
+      { position: 1, destination: ["far", "runtime"], certain: true },
+    ]);
     const nowhere = await list({ ...json, routes: json.routes.slice(0, 2) }, ["--channel", "C2"]);
     expect(nowhere.stdout).toContain("nowhere: no route fits");
   });
@@ -103,17 +113,27 @@ describe("sekisho destinations list --stage", () => {
   const fingerprints = createFingerprints(
     createStageConfig({ config: parseConfig({ json: twoAccounts }), stageName: "prod" }),
   );
-  const listed = (of: unknown, ...args: string[]) => list(of, ["--stage", "prod", ...args], aws.env);
+  const listed = (of: unknown, ...args: string[]) =>
+    list(of, ["--stage", "prod", ...args], aws.env);
 
   it("shows what is in force: the deployed destinations with what was pushed since", async () => {
-    const far = { fingerprint: fingerprints.far, deadlineMs: 60_000, url: "https://moved.example/" };
+    const far = {
+      fingerprint: fingerprints.far,
+      deadlineMs: 60_000,
+      url: "https://moved.example/",
+    };
     const pushed = { routes: [{ destination: ["far", "local"] }], destinations: { far } };
     await pushSettings({ client: aws.table, settings: JSON.stringify(pushed) });
     const { stdout, stderr } = await listed(twoAccounts, "--json");
     const { stage, destinations, routes } = JSON.parse(stdout);
     expect(stage).toBe("prod");
     expect(routes).toEqual(pushed.routes);
-    expect(destinations[1]).toMatchObject({ name: "far", address: far.url, deadlineMs: 60_000, needsDeploy: false });
+    expect(destinations[1]).toMatchObject({
+      name: "far",
+      address: far.url,
+      deadlineMs: 60_000,
+      needsDeploy: false,
+    });
     expect(stderr).toBe("");
   });
 
@@ -123,7 +143,10 @@ describe("sekisho destinations list --stage", () => {
     await pushSettings({ client: aws.table, settings: value });
     const { stdout, stderr } = await listed(twoAccounts, "--json");
     const { destinations, outdated } = JSON.parse(stdout);
-    expect(destinations[1]).toMatchObject({ name: "far", address: twoAccounts.destinations.far.url });
+    expect(destinations[1]).toMatchObject({
+      name: "far",
+      address: twoAccounts.destinations.far.url,
+    });
     expect(outdated).toEqual(["far"]);
     expect(stderr).toMatch(/settings of far are ignored, because another peer or credential/);
   });
@@ -140,14 +163,24 @@ describe("sekisho destinations list --stage", () => {
     };
     deploy({ aws, json: twoAccounts, executionAddress: JSON.stringify(address) });
     const known = JSON.parse((await listed(twoAccounts, "--json")).stdout);
-    expect(known.destinations[0]).toMatchObject({ name: "local", address: address.url, authorizer: "sigv4" });
+    expect(known.destinations[0]).toMatchObject({
+      name: "local",
+      address: address.url,
+      authorizer: "sigv4",
+    });
   });
 
   it("marks what the file has and the stage has not, and refuses a file that lacks what the stage has", async () => {
     const { local, far } = twoAccounts.destinations;
     const further = { ...far, url: "https://further.example/" };
-    const { stdout } = await listed({ ...twoAccounts, destinations: { local, far, further } }, "--json");
-    expect(JSON.parse(stdout).destinations[2]).toMatchObject({ name: "further", needsDeploy: true });
+    const { stdout } = await listed(
+      { ...twoAccounts, destinations: { local, far, further } },
+      "--json",
+    );
+    expect(JSON.parse(stdout).destinations[2]).toMatchObject({
+      name: "further",
+      needsDeploy: true,
+    });
     const value = JSON.stringify({ destinations: { local: {}, far: {} } });
     await pushSettings({ client: aws.table, settings: value });
     const without = { ...twoAccounts, destinations: { local }, routes: [{ destination: "local" }] };
@@ -158,7 +191,10 @@ describe("sekisho destinations list --stage", () => {
     const { local } = twoAccounts.destinations;
     const older = { ...twoAccounts, destinations: { local }, routes: [{ destination: "local" }] };
     deploy({ aws, json: older });
-    const value = JSON.stringify({ destinations: { local: { deadlineMs: 60_000 }, far: {} }, routes: older.routes });
+    const value = JSON.stringify({
+      destinations: { local: { deadlineMs: 60_000 }, far: {} },
+      routes: older.routes,
+    });
     await pushSettings({ client: aws.table, settings: value });
     const { code, stdout } = await listed(older, "--json");
     expect(code).toBe(0);
@@ -199,7 +235,9 @@ describe("the routes that a message could take", () => {
       fc.property(message, known, (asked, names) => {
         const part = Object.fromEntries(names.map((name) => [name, asked[name]]));
         const possible = listPossibleRoutes({ routes, known: part });
-        expect(possible.map(({ destination }) => destination)).toContainEqual(findRoute({ routes, message: asked }));
+        expect(possible.map(({ destination }) => destination)).toContainEqual(
+          findRoute({ routes, message: asked }),
+        );
         if (names.length === 3) expect(possible).toHaveLength(1);
       }),
     );

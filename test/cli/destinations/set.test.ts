@@ -46,7 +46,8 @@ beforeEach(() => {
 });
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
-const set = (...args: string[]) => commandHere(["destinations", "set", ...args, "--config", file], {});
+const set = (...args: string[]) =>
+  commandHere(["destinations", "set", ...args, "--config", file], {});
 const content = () => readFileSync(file, "utf8");
 
 describe("sekisho destinations set", () => {
@@ -54,14 +55,18 @@ describe("sekisho destinations set", () => {
     const ended = await set("near,far", "--channel", "C1");
     expect(ended).toMatchObject(failing(0, "Running tasks stay where they are"));
     expect(ended.stdout).toContain("route 1, channel C1: far -> near, then far");
-    expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'));
+    expect(content()).toBe(
+      text.replace('"C1", "destination": "far"', '"C1", "destination": ["near", "far"]'),
+    );
     expect(await set("near,far", "--channel", "C1")).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("changes a file with a byte order mark", async () => {
     writeFileSync(file, `\uFEFF${text}`);
     expect(await set("near", "--channel", "C1")).toMatchObject({ code: 0 });
-    expect(content()).toBe(text.replace('"C1", "destination": "far"', '"C1", "destination": "near"'));
+    expect(content()).toBe(
+      text.replace('"C1", "destination": "far"', '"C1", "destination": "near"'),
+    );
   });
 
   it("adds a route where there was none, and says which earlier ones keep what fits them", async () => {
@@ -110,7 +115,9 @@ describe("the file of the configuration", () => {
   });
 
   it("is not replaced where someone else changed it meanwhile", () => {
-    expect(() => replace({ path: file, before: "{}", after: "[]" })).toThrow("changed by someone else");
+    expect(() => replace({ path: file, before: "{}", after: "[]" })).toThrow(
+      "changed by someone else",
+    );
     expect(content()).toBe(text);
     expect(readdirSync(folder)).toEqual(["sekisho.config.json"]);
   });
@@ -148,7 +155,10 @@ describe("sekisho destinations set --stage", () => {
 
   const authorizer = { type: "web-identity", audience: "agents" };
   const further = { transport: "https", url: "https://further.example/", authorizer };
-  const withFurther = () => ({ ...twoAccounts, destinations: { ...twoAccounts.destinations, further } });
+  const withFurther = () => ({
+    ...twoAccounts,
+    destinations: { ...twoAccounts.destinations, further },
+  });
 
   it("writes neither the stage nor the file where the route leads to what is not deployed", async () => {
     const before = JSON.stringify(withFurther());
@@ -195,7 +205,9 @@ function replace({ path, ...texts }: { path: string; before: string; after: stri
   }
 }
 
-const destinations = Object.fromEntries(["a", "b", "c", "d", "local"].map((name) => [name, { transport: "https" }]));
+const destinations = Object.fromEntries(
+  ["a", "b", "c", "d", "local"].map((name) => [name, { transport: "https" }]),
+);
 
 function setIn(text: string, key: RouteKey, ...destination: string[]): string {
   const { routes } = configFields.parse({ destinations, ...JSON.parse(text) });
@@ -218,12 +230,15 @@ describe("setting a route in the text of the configuration", () => {
     expect(setIn(lines, { channel: "C1" }, "c")).toBe(
       lines.replace('"C1", "destination": "a"', '"C1", "destination": "c"'),
     );
-    expect(setIn(lines, {}, "c", "d")).toBe(lines.replace('{ "destination": "b" }', '{ "destination": ["c", "d"] }'));
+    expect(setIn(lines, {}, "c", "d")).toBe(
+      lines.replace('{ "destination": "b" }', '{ "destination": ["c", "d"] }'),
+    );
     expect(setIn(lines, { word: "X" }, "c")).toBe(lines.replace('["a",\n      "b"]', '"c"'));
   });
 
   it("puts a new route before the first that would take its messages, on a line of its own where the others are", () => {
-    const put = (neighbour: string, route: string) => lines.replace(neighbour, `${route},\n    ${neighbour}`);
+    const put = (neighbour: string, route: string) =>
+      lines.replace(neighbour, `${route},\n    ${neighbour}`);
     expect(setIn(lines, { team: "T1" }, "c")).toBe(
       put('{ "destination": "b" }', '{ "team": "T1", "destination": "c" }'),
     );
@@ -258,7 +273,11 @@ describe("setting a route in the text of the configuration", () => {
 
   it("decides over every message that fits and no earlier route has, and over no other", () => {
     const key = fc.record(
-      { team: fc.constantFrom("T1", "T2"), channel: fc.constantFrom("C1", "C2"), word: fc.constantFrom("x", "y") },
+      {
+        team: fc.constantFrom("T1", "T2"),
+        channel: fc.constantFrom("C1", "C2"),
+        word: fc.constantFrom("x", "y"),
+      },
       { requiredKeys: [] },
     );
     const narrow = key.filter((each) => Object.keys(each).length > 0);
@@ -272,15 +291,21 @@ describe("setting a route in the text of the configuration", () => {
     const last = fc.constantFrom<Route[]>([], [{ destination: ["b"] }]);
     fc.assert(
       fc.property(narrowRoutes, last, key, message, (listed, rest, wanted, asked) => {
-        const before: Route[] = [...listed.map(({ key: of, destination }) => ({ ...of, destination })), ...rest];
+        const before: Route[] = [
+          ...listed.map(({ key: of, destination }) => ({ ...of, destination })),
+          ...rest,
+        ];
         const text = JSON.stringify({ routes: before }, undefined, 2);
         const after = JSON.parse(setIn(text, wanted, "d")).routes.map(listOf);
         const place = after.findIndex(({ destination }: Route) => String(destination) === "d");
         expect(place).toBeGreaterThanOrEqual(0);
-        const fits = findRoute({ routes: [{ ...wanted, destination: ["fits"] }], message: asked }).length > 0;
+        const fits =
+          findRoute({ routes: [{ ...wanted, destination: ["fits"] }], message: asked }).length > 0;
         const isTaken = findRoute({ routes: after.slice(0, place), message: asked }).length > 0;
         const was = findRoute({ routes: before, message: asked });
-        expect(findRoute({ routes: after, message: asked })).toEqual(fits && !isTaken ? ["d"] : was);
+        expect(findRoute({ routes: after, message: asked })).toEqual(
+          fits && !isTaken ? ["d"] : was,
+        );
       }),
     );
   });

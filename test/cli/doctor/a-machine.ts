@@ -12,7 +12,13 @@ import { type Received, startWebServer, type WebServer } from "../../doubles/web
 import type { Run } from "../../e2e/processes.ts";
 import { commandHere } from "../aws/command-here.ts";
 
-export type ToldCheck = { group: string; name: string; status: string; what: string; remedy: string | null };
+export type ToldCheck = {
+  group: string;
+  name: string;
+  status: string;
+  what: string;
+  remedy: string | null;
+};
 export type Doctored = Run & { ok: boolean; checks: ToldCheck[] };
 
 /** Canaries. None of them may be printed. */
@@ -64,7 +70,9 @@ export async function startSlack() {
     if (target.endsWith("/apps.connections.open")) {
       const isRight = authorization === `Bearer ${secrets.SLACK_APP_TOKEN}`;
       const url = "wss://127.0.0.1:1/link/?ticket=a-ticket-that-is-as-good-as-a-token";
-      return json(isRight ? { ok: true, url } : { ok: false, error: "invalid_auth" }, { headers: { date } });
+      return json(isRight ? { ok: true, url } : { ok: false, error: "invalid_auth" }, {
+        headers: { date },
+      });
     }
     if (validate !== undefined && target.endsWith("/blocks.validate")) {
       const isView = new URLSearchParams(Buffer.from(body).toString()).has("view");
@@ -72,7 +80,11 @@ export async function startSlack() {
     }
     const type = request.headers.get("content-type") ?? "";
     const headers = { authorization, "content-type": type };
-    const answered = await fetch(new URL(target, fakeSlack.apiUrl), { method: "POST", headers, body });
+    const answered = await fetch(new URL(target, fakeSlack.apiUrl), {
+      method: "POST",
+      headers,
+      body,
+    });
     const passed = new Headers({ date, "content-type": "application/json" });
     const told = answered.headers.get("x-oauth-scopes");
     if (told !== null) passed.set("x-oauth-scopes", told);
@@ -90,7 +102,8 @@ export function startPeer(calls: string[] = []): Promise<WebServer> {
     async handle({ request, body }) {
       const given = request.headers.get("authorization") ?? "";
       calls.push(given);
-      if (given !== `Bearer ${secrets.PEER_TOKEN}` && !given.startsWith("AWS4-HMAC")) return json({}, { status: 401 });
+      if (given !== `Bearer ${secrets.PEER_TOKEN}` && !given.startsWith("AWS4-HMAC"))
+        return json({}, { status: 401 });
       const document = { openrpc: "1.3.2", info: { title: "A peer", version: "7" }, methods: [] };
       return result(JSON.parse(Buffer.from(body).toString()), document);
     },
@@ -116,10 +129,12 @@ export function openMachine() {
     run,
     /** Everything printed so far. */
     printed: () => printed.join(""),
-    write: (config: unknown) => writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config)),
+    write: (config: unknown) =>
+      writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify(config)),
     async doctor(env: Record<string, string> = {}, ...args: string[]): Promise<Doctored> {
       const ended = await run(["--json", ...args], env);
-      if (ended.stdout === "") throw new Error(`It printed nothing (${ended.code}): ${ended.stderr}`);
+      if (ended.stdout === "")
+        throw new Error(`It printed nothing (${ended.code}): ${ended.stderr}`);
       return { ...ended, ...JSON.parse(ended.stdout) };
     },
     close: () => rmSync(folder, { recursive: true, force: true }),
@@ -128,7 +143,9 @@ export function openMachine() {
 
 /** Formats the check of that name as `status: what → remedy`. */
 export function told({ checks }: Doctored, name: string, group?: string): string {
-  const found = checks.filter((check) => check.name === name && (group === undefined || check.group === group));
+  const found = checks.filter(
+    (check) => check.name === name && (group === undefined || check.group === group),
+  );
   return found
     .map(({ status, what, remedy }) => `${status}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
     .join("\n");

@@ -27,7 +27,11 @@ describe("runChecks", () => {
       await new Promise((resolve) => setTimeout(resolve, 30));
       return ok("at last");
     });
-    const found = await run([slow, throwing(new Error("no")), check("quick", async () => ok("at once"))]);
+    const found = await run([
+      slow,
+      throwing(new Error("no")),
+      check("quick", async () => ok("at once")),
+    ]);
     expect(found.map(({ name, status }) => [name, status])).toEqual([
       ["slow", "ok"],
       ["throws", "failed"],
@@ -38,9 +42,17 @@ describe("runChecks", () => {
   it("shows only error messages that were written for a person", async () => {
     const [unknown] = await run([throwing(new TypeError("Bearer xoxb-canary is no header"))]);
     expect(JSON.stringify(unknown)).not.toContain("canary");
-    expect(unknown).toMatchObject({ what: expect.stringContaining("TypeError"), remedy: expect.any(String) });
-    const [aws] = await run([throwing(new AwsFailure("Could not look: it is refused (X). Use another role."))]);
-    expect(aws).toMatchObject({ what: "Could not look: it is refused (X).", remedy: "Use another role." });
+    expect(unknown).toMatchObject({
+      what: expect.stringContaining("TypeError"),
+      remedy: expect.any(String),
+    });
+    const [aws] = await run([
+      throwing(new AwsFailure("Could not look: it is refused (X). Use another role.")),
+    ]);
+    expect(aws).toMatchObject({
+      what: "Could not look: it is refused (X).",
+      remedy: "Use another role.",
+    });
   });
 
   it("gives each check its own time limit", async () => {
@@ -62,7 +74,8 @@ describe("runChecks", () => {
 
 describe("a row", () => {
   const missing = () => Promise.reject(new AwsFailure("It is down. Start it."));
-  const inner = (needs: () => Promise<string>) => row({ name: "inner", needs, check: (given) => ok(given) });
+  const inner = (needs: () => Promise<string>) =>
+    row({ name: "inner", needs, check: (given) => ok(given) });
 
   it("gets what it needs, and is skipped where a need fails that another check reports", async () => {
     const found = await run([
@@ -99,8 +112,16 @@ describe("failedAs", () => {
       "There is no a.b.ts in /x.",
       "Run npx --no-install sekisho doctor.",
     ],
-    ["It is broken; npx --no-install sekisho mends it.", "It is broken.", "npx --no-install sekisho mends it."],
-    ["Is it up? npx --no-install sekisho start starts it.", "Is it up?", "npx --no-install sekisho start starts it."],
+    [
+      "It is broken; npx --no-install sekisho mends it.",
+      "It is broken.",
+      "npx --no-install sekisho mends it.",
+    ],
+    [
+      "Is it up? npx --no-install sekisho start starts it.",
+      "Is it up?",
+      "npx --no-install sekisho start starts it.",
+    ],
     ["It is down: is it started?", "It is down: is it started?", "Look."],
   ])("splits %j into the problem and the remedy", (words, what, remedy) => {
     expect(failedAs(words, "Look.")).toEqual({ status: "failed", what, remedy });
@@ -117,7 +138,10 @@ describe("the report", () => {
         },
         {
           group: "Two",
-          checks: [check("b", async () => failed("bad", "mend it")), check("c", async () => warning("hm", "look"))],
+          checks: [
+            check("b", async () => failed("bad", "mend it")),
+            check("c", async () => warning("hm", "look")),
+          ],
         },
       ],
       signal: never,
@@ -148,6 +172,8 @@ Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
       ok: false,
       checks: [{ group: "One", name: "a", remedy: null }, {}, { remedy: "mend it" }, {}],
     });
-    expect(JSON.parse(formatDoctorJson(all.filter(({ status }) => status !== "failed")))).toMatchObject({ ok: true });
+    expect(
+      JSON.parse(formatDoctorJson(all.filter(({ status }) => status !== "failed"))),
+    ).toMatchObject({ ok: true });
   });
 });

@@ -1,5 +1,13 @@
 /** `sekisho doctor` on this machine: a healthy one, and the remedy for each failure. */
-import { closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -87,7 +95,9 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     expect(told(found, "signing secret")).toContain(
       "accepts a request that is signed with SLACK_SIGNING_SECRET, unless it is old",
     );
-    expect(told(found, "blocks of messages")).toMatch(/^ok: Slack accepts all 11 kinds of messages and views\.$/);
+    expect(told(found, "blocks of messages")).toMatch(
+      /^ok: Slack accepts all 11 kinds of messages and views\.$/,
+    );
     expect(told(found, "far")).toMatch(/^ok: A peer 7 \(\d+ ms\)$/);
     expect(told(found, "clock")).toMatch(/^ok: At most \d+ s from Slack/);
     expect(machine.printed()).not.toContain("as-good-as-a-token");
@@ -97,7 +107,9 @@ describe("sekisho doctor where Slack and a destination are configured", () => {
     configured({ destinations: { far: far() }, routes: [{ destination: "far" }] });
     const ended = await machine.run([], { ...withSlack, PEER_TOKEN: "another" });
     expect(ended.code).toBe(1);
-    expect(ended.stdout).toMatch(/ ✗ far +It could not authenticate the caller\.\n +→ Check that the token or secret/);
+    expect(ended.stdout).toMatch(
+      / ✗ far +It could not authenticate the caller\.\n +→ Check that the token or secret/,
+    );
     expect(ended.stdout).toContain(" – app token");
   });
 });
@@ -157,7 +169,9 @@ describe("sekisho doctor explains about Slack", () => {
     configured({ slack: { apiUrl: slack.apiUrl, locale: "en", context: { groups: true } } });
     slack.grant(...slack.allScopes.filter((scope) => scope !== "users:read"));
     const found = await machine.doctor(withSlack);
-    expect(told(found, "token scopes")).toMatch(/^warning: Missing: users:read, usergroups:read\. Agents get ids/);
+    expect(told(found, "token scopes")).toMatch(
+      /^warning: Missing: users:read, usergroups:read\. Agents get ids/,
+    );
     expect(found.code).toBe(0);
   });
 
@@ -175,7 +189,11 @@ describe("sekisho doctor explains about Slack", () => {
     configured();
     slack.validates(({ kind }) =>
       kind === "view"
-        ? { ok: false, error: "invalid_view", errors: [{ pointer: "/blocks/0/text", code: "failed_constraint" }] }
+        ? {
+            ok: false,
+            error: "invalid_view",
+            errors: [{ pointer: "/blocks/0/text", code: "failed_constraint" }],
+          }
         : { ok: true },
     );
     const found = await machine.doctor(withSlack);
@@ -187,7 +205,11 @@ describe("sekisho doctor explains about Slack", () => {
 
   it.each([
     ["the method is unknown", { error: "unknown_method" }, /^skipped: .*not checked\.$/],
-    ["it asks for fewer calls", { error: "ratelimited" }, /^warning: .*0 of \d+ samples.* → Try again in a minute/],
+    [
+      "it asks for fewer calls",
+      { error: "ratelimited" },
+      /^warning: .*0 of \d+ samples.* → Try again in a minute/,
+    ],
   ])("nothing of blocks where %s", async (_what, answer, words) => {
     configured();
     slack.validates(() => ({ ok: false, ...answer }));
@@ -223,17 +245,27 @@ describe("sekisho doctor explains about Slack", () => {
 
   it("a secret that is not a token, which is sent nowhere", async () => {
     configured();
-    const env = { ...withSlack, SLACK_BOT_TOKEN: PEER_TOKEN, SLACK_APP_TOKEN: SLACK_SIGNING_SECRET };
+    const env = {
+      ...withSlack,
+      SLACK_BOT_TOKEN: PEER_TOKEN,
+      SLACK_APP_TOKEN: SLACK_SIGNING_SECRET,
+    };
     const found = await machine.doctor(env);
-    expect(told(found, "bot token")).toMatch(/^failed: SLACK_BOT_TOKEN is not a bot token.* → .*xoxb-/);
-    expect(told(found, "app token")).toMatch(/^failed: SLACK_APP_TOKEN is not an app token.* → .*xapp-/);
+    expect(told(found, "bot token")).toMatch(
+      /^failed: SLACK_BOT_TOKEN is not a bot token.* → .*xoxb-/,
+    );
+    expect(told(found, "app token")).toMatch(
+      /^failed: SLACK_APP_TOKEN is not an app token.* → .*xapp-/,
+    );
     expect(slack.calls).toEqual([]);
   });
 
   it("an app token that Slack refuses", async () => {
     configured();
     const found = await machine.doctor({ ...withSlack, SLACK_APP_TOKEN: "xapp-1-another" });
-    expect(told(found, "app token")).toMatch(/^failed: .*SLACK_APP_TOKEN \(invalid_auth\)\. → .*connections:write/);
+    expect(told(found, "app token")).toMatch(
+      /^failed: .*SLACK_APP_TOKEN \(invalid_auth\)\. → .*connections:write/,
+    );
   });
 
   it("an address that is not Slack's", async () => {
@@ -241,19 +273,27 @@ describe("sekisho doctor explains about Slack", () => {
     slack.isPage = true;
     const found = await machine.doctor({ ...withSlack, SLACK_APP_TOKEN: secrets.SLACK_APP_TOKEN });
     for (const name of ["bot token", "app token"]) {
-      expect(told(found, name)).toMatch(/^failed: Slack cannot be reached at http:.* → .*slack\.apiUrl/);
+      expect(told(found, name)).toMatch(
+        /^failed: Slack cannot be reached at http:.* → .*slack\.apiUrl/,
+      );
     }
     machine.write({ slack: { apiUrl: `http://127.0.0.1:${await freePort()}/api/` } });
-    expect(told(await machine.doctor(withSlack), "bot token")).toMatch(/^failed: Slack cannot be reached/);
+    expect(told(await machine.doctor(withSlack), "bot token")).toMatch(
+      /^failed: Slack cannot be reached/,
+    );
   });
 
   it("a clock that differs from Slack's", async () => {
     configured();
     slack.aheadMs = 400_000;
     const found = await machine.doctor(withSlack);
-    expect(told(found, "clock")).toMatch(/^failed: It is (399|400|401) s behind Slack\. .* → Set this machine's clock/);
+    expect(told(found, "clock")).toMatch(
+      /^failed: It is (399|400|401) s behind Slack\. .* → Set this machine's clock/,
+    );
     slack.aheadMs = -100_000;
-    expect(told(await machine.doctor(withSlack), "clock")).toMatch(/^warning: It is \d+ s ahead of Slack/);
+    expect(told(await machine.doctor(withSlack), "clock")).toMatch(
+      /^warning: It is \d+ s ahead of Slack/,
+    );
   });
 
   it("that no bot token is needed where workspaces get theirs by the installation flow", async () => {
@@ -269,7 +309,13 @@ describe("sekisho doctor explains about Slack", () => {
     expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
       /^warning: Nobody.* → Run npx --no-install sekisho allow add --team/,
     );
-    const words = ["add", "--team", "T1", "--store", join(machine.folder, ".sekisho", "verification.db")];
+    const words = [
+      "add",
+      "--team",
+      "T1",
+      "--store",
+      join(machine.folder, ".sekisho", "verification.db"),
+    ];
     await openSqliteEngine({ file: join(machine.folder, ".sekisho", "verification.db") }).close();
     expect((await commandHere(["allow", ...words], {})).code).toBe(0);
     expect(told(await machine.doctor(withSlack), "who may ask")).toBe(
@@ -282,7 +328,9 @@ describe("sekisho doctor explains about Slack", () => {
     const file = join(machine.folder, ".sekisho", "verification.db");
     await openSqliteEngine({ file }).close();
     expect((await commandHere(["allow", "add", "--user", "U7", "--store", file], {})).code).toBe(0);
-    configured({ slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } } });
+    configured({
+      slack: { install: { clientId: "1.2", clientSecret: { env: "SLACK_CLIENT_SECRET" } } },
+    });
     expect(told(await machine.doctor(withSlack), "who may ask")).toMatch(
       /^warning: 1 of \d rules .* names no workspace and let.* nobody in.* → Run .*allow list/,
     );
@@ -291,7 +339,9 @@ describe("sekisho doctor explains about Slack", () => {
   it("a signing secret that no app has", async () => {
     configured();
     const found = await machine.doctor({ ...withSlack, SLACK_SIGNING_SECRET: "changeme" });
-    expect(told(found, "signing secret")).toMatch(/^warning: .*32 hexadecimal digits.* → .*"App Credentials"/);
+    expect(told(found, "signing secret")).toMatch(
+      /^warning: .*32 hexadecimal digits.* → .*"App Credentials"/,
+    );
   });
 });
 
@@ -299,9 +349,14 @@ describe("sekisho doctor explains about the stored data", () => {
   it("a file that is not a database", async () => {
     const folder = join(machine.folder, ".sekisho");
     mkdirSync(folder);
-    writeFileSync(join(folder, "verification.db"), "this is no database, however long it may be ".repeat(40));
+    writeFileSync(
+      join(folder, "verification.db"),
+      "this is no database, however long it may be ".repeat(40),
+    );
     const found = await machine.doctor(ports);
-    expect(told(found, "store verification.db")).toMatch(/^failed: .*is not a database.* → Restore it/);
+    expect(told(found, "store verification.db")).toMatch(
+      /^failed: .*is not a database.* → Restore it/,
+    );
     expect(told(found, "queue verification.db")).toMatch(/^failed/);
   });
 
@@ -321,13 +376,19 @@ describe("sekisho doctor explains about the stored data", () => {
     const file = join(machine.folder, ".sekisho", "verification.db");
     await openSqliteEngine({ file }).close();
     const handle = openSync(file, "r+");
-    for (let at = 4096; at < statSync(file).size; at += 4096) writeSync(handle, Buffer.alloc(4096, 0x7f), 0, 4096, at);
+    for (let at = 4096; at < statSync(file).size; at += 4096)
+      writeSync(handle, Buffer.alloc(4096, 0x7f), 0, 4096, at);
     closeSync(handle);
     const found = await machine.doctor(ports);
     expect(told(found, "store verification.db")).toMatch(/^failed: .*damaged\. → /);
-    expect(told(found, "queue verification.db")).toMatch(/^failed: .*damaged\. → Restore it from a copy/);
+    expect(told(found, "queue verification.db")).toMatch(
+      /^failed: .*damaged\. → Restore it from a copy/,
+    );
     const traced = await commandHere(["trace", "a66468cb", "--store", file], {});
-    expect(traced).toMatchObject({ code: 1, stderr: expect.stringMatching(/^The task file .*damaged\. Restore/) });
+    expect(traced).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/^The task file .*damaged\. Restore/),
+    });
     expect(traced.stderr).not.toContain("log lines");
   });
 
@@ -339,11 +400,15 @@ describe("sekisho doctor explains about the stored data", () => {
       "ok: A message was sent, received and finished.",
     );
     const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 1000, waitMs: 0 });
-    expect(messages.map(({ body, receiveCount }) => [body, receiveCount])).toEqual([["of a task", 1]]);
+    expect(messages.map(({ body, receiveCount }) => [body, receiveCount])).toEqual([
+      ["of a task", 1],
+    ]);
     await engine.close();
-    expect(readdirSync(join(machine.folder, ".sekisho")).filter((name) => !name.startsWith("verification"))).toEqual(
-      [],
-    );
+    expect(
+      readdirSync(join(machine.folder, ".sekisho")).filter(
+        (name) => !name.startsWith("verification"),
+      ),
+    ).toEqual([]);
   });
 });
 
@@ -355,7 +420,9 @@ describe("sekisho doctor explains about ports", () => {
     const found = await machine.doctor({ SEKISHO_PORT: String(port), SEKISHO_EXECUTION_PORT: "0" });
     other.closeAllConnections();
     other.close();
-    expect(told(found, `port ${port}`)).toMatch(/^failed: .*than the Verification zone.* → .*SEKISHO_PORT/);
+    expect(told(found, `port ${port}`)).toMatch(
+      /^failed: .*than the Verification zone.* → .*SEKISHO_PORT/,
+    );
   });
 });
 
@@ -368,7 +435,10 @@ async function say(check: Check): Promise<string> {
 }
 
 describe("the clock", () => {
-  const from = (who: string, skewMs: number | undefined): ClockSource => ({ who, skewMs: async () => skewMs });
+  const from = (who: string, skewMs: number | undefined): ClockSource => ({
+    who,
+    skewMs: async () => skewMs,
+  });
   const slack = (skewMs: number) => from("Slack", skewMs);
   const far = (skewMs: number) => from("destination far", skewMs);
 
@@ -376,7 +446,11 @@ describe("the clock", () => {
     [[slack(60_000)], [], /^ok: At most 60 s from Slack/],
     [[slack(-60_001)], [], /^warning: It is 60 s behind Slack.* → Set this machine's clock/],
     [[slack(300_000)], [], /^failed: It is 300 s ahead of Slack.* → Set this machine's clock/],
-    [[slack(1000)], [far(400_000)], /^failed: .* destination far.* → Set the clock of destination far/],
+    [
+      [slack(1000)],
+      [far(400_000)],
+      /^failed: .* destination far.* → Set the clock of destination far/,
+    ],
     [[slack(400_000)], [far(400_100)], /^failed: .* → Set this machine's clock/],
     [[], [far(-90_000)], /^warning: .* → Set this machine's clock/],
     [[], [], /^skipped/],
@@ -386,7 +460,9 @@ describe("the clock", () => {
 
   it("ignores sources that do not answer", async () => {
     const broken: ClockSource = { who: "Slack", skewMs: () => Promise.reject(new Error("no")) };
-    expect(await say(clockCheck({ trusted: [broken, from("the entry", undefined)], others: [far(0)] }))).toMatch(/^ok/);
+    expect(
+      await say(clockCheck({ trusted: [broken, from("the entry", undefined)], others: [far(0)] })),
+    ).toMatch(/^ok/);
   });
 
   it("is read from a date to the second, however long the request takes", () => {
@@ -398,7 +474,8 @@ describe("the clock", () => {
         (ahead, out, back) => {
           const sentAtMs = 1_800_000_000_123;
           const date = new Date(sentAtMs + out - ahead).toUTCString();
-          const skewMs = readSkewMs(date, { sentAtMs, receivedAtMs: sentAtMs + out + back }) ?? Number.NaN;
+          const skewMs =
+            readSkewMs(date, { sentAtMs, receivedAtMs: sentAtMs + out + back }) ?? Number.NaN;
           expect(Math.abs(skewMs - ahead)).toBeLessThanOrEqual(501 + Math.abs(out - back) / 2);
         },
       ),
@@ -409,7 +486,9 @@ describe("the clock", () => {
 
   it("is read from a destination even where it refuses us, but not from one on this machine", async () => {
     const date = new Date(Date.now() + 200_000).toUTCString();
-    const peer = await startWebServer({ handle: async () => new Response(null, { status: 401, headers: { date } }) });
+    const peer = await startWebServer({
+      handle: async () => new Response(null, { status: 401, headers: { date } }),
+    });
     const skewMs = await measureSkew({ url: peer.url, signal });
     await peer.close();
     expect(Math.round((skewMs ?? 0) / 10_000)).toBe(-20);

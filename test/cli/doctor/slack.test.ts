@@ -2,7 +2,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import {
+  startVerificationServer,
+  type VerificationServer,
+} from "../../../lambdas/verification/ingress/server.ts";
 import { type Entry, entryChecks } from "../../../lib/cli/doctor/slack.ts";
 import { freePort } from "../../../lib/local/free-port.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
@@ -15,11 +18,15 @@ const queue = { send: jest.fn(async () => {}) };
 let zone: VerificationServer;
 let inFront: WebServer;
 /** The answer of a server that is not an entry. */
-let answer: (request: Request) => Response | Promise<Response> = () => new Response(null, { status: 404 });
+let answer: (request: Request) => Response | Promise<Response> = () =>
+  new Response(null, { status: 404 });
 
 beforeAll(async () => {
   const signing = createCachedSecret({ readSecret: async () => secret });
-  zone = await startVerificationServer({ ingress: createIngress({ signingSecret: signing, queue }), port: 0 });
+  zone = await startVerificationServer({
+    ingress: createIngress({ signingSecret: signing, queue }),
+    port: 0,
+  });
   inFront = await startWebServer({ handle: async ({ request }) => answer(request) });
 });
 afterEach(() => {
@@ -42,7 +49,10 @@ const entryAt = (url: string): Entry => ({
 });
 
 /** Runs both checks at an address. `known` is the secret that the doctor has. */
-async function looked(url: string, { known = secret, now = Date.now }: { known?: string; now?: () => number } = {}) {
+async function looked(
+  url: string,
+  { known = secret, now = Date.now }: { known?: string; now?: () => number } = {},
+) {
   const { entry, signingSecret } = entryChecks({
     reference: { env: "SLACK_SIGNING_SECRET" },
     readSecret: async () => known,
@@ -51,7 +61,9 @@ async function looked(url: string, { known = secret, now = Date.now }: { known?:
   });
   const found = await Promise.all([entry.run(signal), signingSecret.run(signal)]);
   expect(JSON.stringify(found)).not.toContain(known);
-  return found.map((one) => `${one.status}: ${one.what}${"remedy" in one ? ` → ${one.remedy}` : ""}`);
+  return found.map(
+    (one) => `${one.status}: ${one.what}${"remedy" in one ? ` → ${one.remedy}` : ""}`,
+  );
 }
 
 describe("the doctor at an entry", () => {
@@ -103,7 +115,12 @@ describe("the doctor at an entry", () => {
       /answers HTTP 404, and not 401.* → Look/,
       /answers HTTP 404 to a signed event/,
     ],
-    ["leads elsewhere", () => new Response(null, { status: 302, headers: { location: "/" } }), /HTTP 302/, /HTTP 302/],
+    [
+      "leads elsewhere",
+      () => new Response(null, { status: 302, headers: { location: "/" } }),
+      /HTTP 302/,
+      /HTTP 302/,
+    ],
   ])("explains a server that %s", async (_name, answered, unsigned, signed) => {
     answer = answered;
     const found = await looked(inFront.url);
@@ -114,12 +131,17 @@ describe("the doctor at an entry", () => {
 
   it("explains that nothing answers", async () => {
     const found = await looked(`http://127.0.0.1:${await freePort()}`);
-    for (const one of found) expect(one).toMatch(/^failed: Nothing answers at http.* → Start it\.$/);
+    for (const one of found)
+      expect(one).toMatch(/^failed: Nothing answers at http.* → Start it\.$/);
   });
 });
 
 describe("sekisho doctor where a zone runs", () => {
-  const env = () => ({ SEKISHO_PORT: String(zone.port), SEKISHO_EXECUTION_PORT: "0", SLACK_SIGNING_SECRET: secret });
+  const env = () => ({
+    SEKISHO_PORT: String(zone.port),
+    SEKISHO_EXECUTION_PORT: "0",
+    SLACK_SIGNING_SECRET: secret,
+  });
   // Slack itself does not matter here.
   const words = { slack: { apiUrl: "http://127.0.0.1:1/api/" }, destinations: {}, routes: [] };
 
@@ -128,7 +150,9 @@ describe("sekisho doctor where a zone runs", () => {
     const found = await machine.doctor({ ...env(), SLACK_BOT_TOKEN });
     expect(told(found, `port ${zone.port}`)).toBe("ok: The Verification zone is running here.");
     expect(told(found, "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");
-    expect(told(found, "signing secret")).toMatch(/^ok: The zone that runs here accepts a request that is signed/);
+    expect(told(found, "signing secret")).toMatch(
+      /^ok: The zone that runs here accepts a request that is signed/,
+    );
   });
 
   it("explains a zone that was started with other secrets, such as the fake Slack's", async () => {
@@ -147,14 +171,19 @@ describe("sekisho doctor where a zone runs", () => {
     expect(told(running, "local")).toMatch(
       /^failed: .*Nothing is listening.* → .*npx --no-install sekisho execution or npx/,
     );
-    const stopped = await machine.doctor({ SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: executionPort });
+    const stopped = await machine.doctor({
+      SEKISHO_PORT: "0",
+      SEKISHO_EXECUTION_PORT: executionPort,
+    });
     expect(told(stopped, "local")).toMatch(/^skipped/);
   });
 
   it("sees without its secret that it refuses unsigned requests, or accepts nothing over HTTP", async () => {
     machine.write(words);
     const bare = { SEKISHO_PORT: String(zone.port), SEKISHO_EXECUTION_PORT: "0" };
-    expect(told(await machine.doctor(bare), "entry")).toBe("ok: The zone that runs here refuses an unsigned request.");
+    expect(told(await machine.doctor(bare), "entry")).toBe(
+      "ok: The zone that runs here refuses an unsigned request.",
+    );
     const none = createCachedSecret({ readSecret: async () => "" });
     const overSocket = await startVerificationServer({
       ingress: createIngress({ signingSecret: none, queue }),

@@ -4,7 +4,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import {
+  startVerificationServer,
+  type VerificationServer,
+} from "../../../lambdas/verification/ingress/server.ts";
 import { type DeployedWorker, deployWorker } from "../../doubles/aws/deployed-worker.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { pushedSettings, pushSettings } from "../../doubles/aws/pushed-settings.ts";
@@ -32,7 +35,10 @@ let file: typeof twoAccounts & { slack: object };
 beforeAll(async () => {
   [slack, sqs] = await Promise.all([startSlack(), startSqs()]);
   const signing = createCachedSecret({ readSecret: async () => SLACK_SIGNING_SECRET });
-  const ingress = createIngress({ signingSecret: signing, queue: { send: () => Promise.reject(new Error("none")) } });
+  const ingress = createIngress({
+    signingSecret: signing,
+    queue: { send: () => Promise.reject(new Error("none")) },
+  });
   entry = await startVerificationServer({ ingress, port: 0 });
   peer = await startPeer(peerCalls);
 });
@@ -43,7 +49,10 @@ afterAll(async () => {
 
 beforeEach(async () => {
   count += 1;
-  queues = { main: await sqs.createQueue(`main-${count}`), archive: await sqs.createQueue(`archive-${count}`) };
+  queues = {
+    main: await sqs.createQueue(`main-${count}`),
+    archive: await sqs.createQueue(`archive-${count}`),
+  };
   aws = await startAwsServices({ account: verificationAccount, sqsUrl: sqs.url });
   const far = { ...twoAccounts.destinations.far, url: `${peer.url}/` };
   file = {
@@ -62,8 +71,15 @@ beforeEach(async () => {
   const readSettings = () => pushedSettings({ client: aws.table });
   worker = deployWorker({ aws, json: file, stageName: "prod", executionAddress, readSettings });
   deploy({ aws, json: file, queues, executionAddress, workerFunction: worker.arn });
-  aws.stacks.set(stackName, { ...aws.stacks.get(stackName), EventsUrl: `${entry.url}/slack/events` });
-  for (const [name, value] of Object.entries({ SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, FAR_TOKEN: PEER_TOKEN })) {
+  aws.stacks.set(stackName, {
+    ...aws.stacks.get(stackName),
+    EventsUrl: `${entry.url}/slack/events`,
+  });
+  for (const [name, value] of Object.entries({
+    SLACK_SIGNING_SECRET,
+    SLACK_BOT_TOKEN,
+    FAR_TOKEN: PEER_TOKEN,
+  })) {
     aws.secrets.all.set(`sekisho/prod/${name}`, { value });
   }
 });
@@ -73,7 +89,8 @@ afterEach(async () => {
 });
 
 const doctor = (): Promise<Doctored> => machine.doctor(aws.env, "--stage", "prod");
-const notOk = ({ checks }: Doctored) => checks.filter(({ status }) => status !== "ok").map(({ name }) => name);
+const notOk = ({ checks }: Doctored) =>
+  checks.filter(({ status }) => status !== "ok").map(({ name }) => name);
 
 describe("sekisho doctor --stage", () => {
   it("passes a healthy stage, and writes nothing", async () => {
@@ -85,7 +102,9 @@ describe("sekisho doctor --stage", () => {
     );
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
     expect(told(found, "credentials")).toContain(`${verificationAccount}:user/operator`);
-    expect(told(found, "signing secret")).toMatch(/^ok: The deployed entry accepts a request that is signed/);
+    expect(told(found, "signing secret")).toMatch(
+      /^ok: The deployed entry accepts a request that is signed/,
+    );
     expect(told(found, "bot token")).toMatch(/^ok: @sekisho/);
     expect(told(found, "worker")).toMatch(/^ok: .*could read its table/);
     expect(told(found, "local")).toMatch(/^ok: A peer/);
@@ -102,14 +121,15 @@ describe("sekisho doctor --stage", () => {
   it("names the account whose credentials are needed, and skips the checks that need them", async () => {
     aws.account = executionAccount;
     const found = await doctor();
-    expect(told(found, "credentials")).toMatch(/^failed: .*these credentials are of 2{12}.* → Set AWS_PROFILE/);
+    expect(told(found, "credentials")).toMatch(
+      /^failed: .*these credentials are of 2{12}.* → Set AWS_PROFILE/,
+    );
     for (const name of ["stack", "queue", "store", "live settings", "entry"]) {
       expect(told(found, name)).toMatch(/^skipped/);
     }
-    expect(found.checks.filter(({ status }) => status === "failed").map(({ name }) => name)).toEqual([
-      "credentials",
-      "secret MODEL_KEY",
-    ]);
+    expect(
+      found.checks.filter(({ status }) => status === "failed").map(({ name }) => name),
+    ).toEqual(["credentials", "secret MODEL_KEY"]);
   });
 
   it("explains missing credentials", async () => {
@@ -126,10 +146,14 @@ describe("sekisho doctor --stage", () => {
     const other = { ...file.destinations.far, idempotent: true };
     machine.write({ ...file, destinations: { ...file.destinations, new: other } });
     const found = await doctor();
-    expect(told(found, "stack")).toMatch(/^warning: .*: new\. → Run npx cdk deploy --all -c stage=prod/);
+    expect(told(found, "stack")).toMatch(
+      /^warning: .*: new\. → Run npx cdk deploy --all -c stage=prod/,
+    );
     expect(told(found, "new")).toBe("skipped: It is not deployed.");
     aws.stacks.clear();
-    expect(told(await doctor(), "stack")).toMatch(/^failed: There is no stack .* → Run npx cdk deploy/);
+    expect(told(await doctor(), "stack")).toMatch(
+      /^failed: There is no stack .* → Run npx cdk deploy/,
+    );
   });
 
   it("explains live settings that cannot be read", async () => {
@@ -141,17 +165,23 @@ describe("sekisho doctor --stage", () => {
   });
 
   it("explains live settings that were pushed for another peer or credential", async () => {
-    const value = JSON.stringify({ destinations: { far: { fingerprint: "another", url: "https://other.example/" } } });
+    const value = JSON.stringify({
+      destinations: { far: { fingerprint: "another", url: "https://other.example/" } },
+    });
     await pushSettings({ client: aws.table, settings: value });
     const found = await doctor();
-    expect(told(found, "live settings")).toMatch(/^warning: .* far .*deployed address.* → .*config push --stage prod/);
+    expect(told(found, "live settings")).toMatch(
+      /^warning: .* far .*deployed address.* → .*config push --stage prod/,
+    );
     expect(told(found, "far")).toMatch(/^ok: A peer/);
   });
 
   it("counts waiting messages, and explains dead letters", async () => {
     await sqs.send({ queueUrl: queues.main, body: "one" });
     await sqs.send({ queueUrl: queues.archive, body: "two" });
-    expect(told(await doctor(), "dead letters")).toMatch(/^warning: 1 message failed too often and is kept\./);
+    expect(told(await doctor(), "dead letters")).toMatch(
+      /^warning: 1 message failed too often and is kept\./,
+    );
     await sqs.send({ queueUrl: queues.archive, body: "three" });
     const found = await doctor();
     expect(told(found, "queue")).toMatch(/^ok: Messages: 1 waiting, /);
@@ -162,7 +192,11 @@ describe("sekisho doctor --stage", () => {
   });
 
   it("explains missing permissions, and runs the other checks", async () => {
-    for (const action of ["sqs:GetQueueAttributes", "dynamodb:GetItem", "secretsmanager:DescribeSecret"]) {
+    for (const action of [
+      "sqs:GetQueueAttributes",
+      "dynamodb:GetItem",
+      "secretsmanager:DescribeSecret",
+    ]) {
       aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
     }
     const found = await doctor();
@@ -189,10 +223,15 @@ describe("sekisho doctor --stage", () => {
   });
 
   it("reports secrets that may not be read, and still checks that the entry refuses unsigned requests", async () => {
-    aws.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
+    aws.refusals.set("secretsmanager:GetSecretValue", {
+      status: 400,
+      name: "AccessDeniedException",
+    });
     const found = await doctor();
     expect(told(found, "entry")).toMatch(/^ok/);
-    expect(told(found, "signing secret")).toMatch(/^skipped: .*cannot be read with these credentials/);
+    expect(told(found, "signing secret")).toMatch(
+      /^skipped: .*cannot be read with these credentials/,
+    );
     // The worker reads the bot token with its own role.
     expect(told(found, "bot token")).toMatch(/^ok/);
   });
@@ -215,7 +254,9 @@ describe("sekisho doctor --stage", () => {
 
   it("explains what the worker's role cannot reach", async () => {
     worker.canReach.store = false;
-    expect(told(await doctor(), "worker")).toMatch(/^failed: .*table \(AccessDeniedException\)\. → npx cdk deploy/);
+    expect(told(await doctor(), "worker")).toMatch(
+      /^failed: .*table \(AccessDeniedException\)\. → npx cdk deploy/,
+    );
     worker.canReach.store = true;
     worker.canReach.queue = false;
     expect(told(await doctor(), "worker")).toMatch(/^failed: .*queue/);
@@ -230,9 +271,15 @@ describe("sekisho doctor --stage", () => {
   });
 
   it.each([
-    [{ status: 403, name: "AccessDeniedException" }, /lack lambda:InvokeFunction on arn:aws:lambda:.*worker/],
+    [
+      { status: 403, name: "AccessDeniedException" },
+      /lack lambda:InvokeFunction on arn:aws:lambda:.*worker/,
+    ],
     [{ status: 429, name: "TooManyRequestsException" }, /concurrency.* → Try again in a minute/],
-    [{ status: 404, name: "ResourceNotFoundException" }, /there is no function .* → Run npx cdk deploy/],
+    [
+      { status: 404, name: "ResourceNotFoundException" },
+      /there is no function .* → Run npx cdk deploy/,
+    ],
   ])("explains why the worker cannot be asked: %j", async (refusal, words) => {
     aws.refusals.set("lambda:Invoke", refusal);
     const found = await doctor();
@@ -261,7 +308,8 @@ describe("sekisho doctor --stage", () => {
     const found = await doctor();
     expect(most).toBe(1);
     expect(told(found, "worker")).toMatch(/^ok/);
-    for (const name of ["local", "far"]) expect(told(found, name)).toMatch(/^failed: .*within its time limit/);
+    for (const name of ["local", "far"])
+      expect(told(found, name)).toMatch(/^failed: .*within its time limit/);
     expect(found).toMatchObject({ code: 1, ok: false });
   });
 
@@ -280,6 +328,8 @@ describe("sekisho doctor --stage", () => {
     expect(told(await doctor(), "worker")).toMatch(/^failed: .*within its time limit/);
     const { WorkerFunction: _, ...older } = { WorkerFunction: "", ...aws.stacks.get(stackName) };
     aws.stacks.set(stackName, older);
-    expect(told(await doctor(), "worker")).toMatch(/^failed: .*no output WorkerFunction\. → Run npx cdk deploy/);
+    expect(told(await doctor(), "worker")).toMatch(
+      /^failed: .*no output WorkerFunction\. → Run npx cdk deploy/,
+    );
   });
 });

@@ -15,7 +15,10 @@ afterEach(() => {
 describe("the bot token for names", () => {
   it("is that of the configuration", async () => {
     process.env[variable] = "xoxb-1\n";
-    expect(await slackConnectionOf({ at, config })()).toEqual({ token: "xoxb-1", apiUrl: "https://slack.com/api/" });
+    expect(await slackConnectionOf({ at, config })()).toEqual({
+      token: "xoxb-1",
+      apiUrl: "https://slack.com/api/",
+    });
   });
 
   it.each([

@@ -2,7 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createSlackNames, type SlackNames } from "../../../lib/cli/names/slack-names.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { botToken, type CalledSlack, channel, startCalledSlack } from "../../local/fake-slack/web-api.ts";
+import {
+  botToken,
+  type CalledSlack,
+  channel,
+  startCalledSlack,
+} from "../../local/fake-slack/web-api.ts";
 
 let slack: CalledSlack;
 let names: SlackNames;
@@ -69,7 +74,11 @@ describe("names from Slack", () => {
   });
 
   it("are absent for what Slack does not know, which is not asked for again at once", async () => {
-    const unknown = { users: ["UNOBODY"], channels: ["CNOWHERE"], threads: [{ channel, ts: "1.000001" }] };
+    const unknown = {
+      users: ["UNOBODY"],
+      channels: ["CNOWHERE"],
+      threads: [{ channel, ts: "1.000001" }],
+    };
     expect(await names.find(unknown)).toEqual(nothing);
     expect(await names.find(unknown)).toEqual(nothing);
     expect(methods).toHaveLength(3);
@@ -103,7 +112,11 @@ describe("where Slack gives no names, ids are left", () => {
     await start({ scopes: ["users:read", "im:read"] });
     const direct = workspace.directMessages.id;
     await names.find({ channels: [channel] });
-    const found = await names.find({ users: [user], channels: [channel, direct], threads: [thread()] });
+    const found = await names.find({
+      users: [user],
+      channels: [channel, direct],
+      threads: [thread()],
+    });
     expect(found.users.get(user)).toBe("Hanako");
     expect(found.channels).toEqual(new Map([[direct, "direct message"]]));
     expect(found.links.size).toBe(1);

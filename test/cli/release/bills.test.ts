@@ -22,7 +22,9 @@ const root = join(import.meta.dirname, "../../..");
 const installed = readInstalled(root);
 const config = parseConfig({ json: {} });
 const at = "2026-01-31T12:00:00Z";
-const bundles = bundleNames.map((name) => bundleContents({ installed, name, config, configDirectory: root }));
+const bundles = bundleNames.map((name) =>
+  bundleContents({ installed, name, config, configDirectory: root }),
+);
 const all = [projectContents(installed), ...bundles].map((contents) => ({
   name: contents.name,
   text: formatBill({ installed, contents, at }),
@@ -31,17 +33,28 @@ const bills = all.map(({ name, text }) => ({ name, text, bill: JSON.parse(text) 
 
 describe.each(bills)("the bill of $name", ({ name, text, bill }) => {
   it("is CycloneDX of its name and time, with a version, a hash and a license of each package", () => {
-    expect(bill).toMatchObject({ bomFormat: "CycloneDX", metadata: { timestamp: at, component: { name } } });
+    expect(bill).toMatchObject({
+      bomFormat: "CycloneDX",
+      metadata: { timestamp: at, component: { name } },
+    });
     expect(bill.components.length).toBeGreaterThan(0);
     for (const component of bill.components) {
       const hashes = [{ alg: "SHA-512", content: expect.stringMatching(/^[0-9a-f]{128}$/) }];
       const purl = expect.stringMatching(/^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@\d[\w.+-]*$/);
-      expect(component).toMatchObject({ version: expect.any(String), purl, hashes, licenses: [expect.anything()] });
+      expect(component).toMatchObject({
+        version: expect.any(String),
+        purl,
+        hashes,
+        licenses: [expect.anything()],
+      });
     }
   });
 
   it("names each package once, and refers to nothing else", () => {
-    const refs = [bill.metadata.component["bom-ref"], ...bill.components.map((one) => one["bom-ref"])];
+    const refs = [
+      bill.metadata.component["bom-ref"],
+      ...bill.components.map((one) => one["bom-ref"]),
+    ];
     expect(new Set(refs).size).toBe(refs.length);
     const used = bill.dependencies.flatMap(({ ref, dependsOn }) => [ref, ...dependsOn]);
     expect(used.filter((ref) => !refs.includes(ref))).toEqual([]);
@@ -55,7 +68,11 @@ describe.each(bills)("the bill of $name", ({ name, text, bill }) => {
 
 describe("the bills", () => {
   it("are the same each time", () => {
-    const again = formatBill({ installed: readInstalled(root), contents: projectContents(installed), at });
+    const again = formatBill({
+      installed: readInstalled(root),
+      contents: projectContents(installed),
+      at,
+    });
     expect(again).toBe(all[0]?.text);
   });
 
@@ -63,20 +80,27 @@ describe("the bills", () => {
     const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
     const names = bills[0]?.bill.components.map(({ name }) => name) ?? [];
     expect(names).toEqual(expect.arrayContaining(Object.keys(dependencies)));
-    expect(names.filter((name) => ["jest", "esbuild", "typescript", "aws-cdk-lib"].includes(name))).toEqual([]);
+    expect(
+      names.filter((name) => ["jest", "esbuild", "typescript", "aws-cdk-lib"].includes(name)),
+    ).toEqual([]);
   });
 
-  it.each(bundles)("list what the code of $name comes from, in the installed version", ({ name, bundle }) => {
-    const { components = [] } = bills.find((one) => one.name === name)?.bill ?? {};
-    const listed = components.map((one) => `${one.name}@${one.version}`);
-    expect(listed.sort()).toEqual([...new Set(manifestsOf(bundle.metafile))].sort());
-  });
+  it.each(bundles)(
+    "list what the code of $name comes from, in the installed version",
+    ({ name, bundle }) => {
+      const { components = [] } = bills.find((one) => one.name === name)?.bill ?? {};
+      const listed = components.map((one) => `${one.name}@${one.version}`);
+      expect(listed.sort()).toEqual([...new Set(manifestsOf(bundle.metafile))].sort());
+    },
+  );
 });
 
 /** Name and version of the package.json above each file of which something is left. */
 function manifestsOf(metafile: Bundle["metafile"]): string[] {
   const inputs = Object.values(metafile.outputs).flatMap((output) => Object.entries(output.inputs));
-  const files = inputs.filter(([file, { bytesInOutput }]) => file.includes("node_modules") && bytesInOutput > 0);
+  const files = inputs.filter(
+    ([file, { bytesInOutput }]) => file.includes("node_modules") && bytesInOutput > 0,
+  );
   return files.map(([file]) => {
     for (let folder = join(root, file, ".."); folder !== root; folder = join(folder, "..")) {
       const path = join(folder, "package.json");
@@ -100,23 +124,33 @@ it("the packages of a bundle are those of which something is left, wherever node
 });
 
 describe("licenses", () => {
-  const withLicense = (licenses: unknown) => [{ "bom-ref": "", name: "a", version: "1.0.0", licenses }] as never;
+  const withLicense = (licenses: unknown) =>
+    [{ "bom-ref": "", name: "a", version: "1.0.0", licenses }] as never;
 
   it.each([
     ["an allowed one", [{ license: { id: "MIT" } }], []],
     ["another one", [{ license: { id: "GPL-3.0-only" } }], ["a@1.0.0 is under GPL-3.0-only"]],
-    ["one of two", [{ license: { id: "MIT" } }, { license: { id: "GPL-3.0-only" } }], ["is under MIT, GPL-3.0-only"]],
+    [
+      "one of two",
+      [{ license: { id: "MIT" } }, { license: { id: "GPL-3.0-only" } }],
+      ["is under MIT, GPL-3.0-only"],
+    ],
     ["a choice", [{ expression: "MIT OR GPL-3.0-only" }], ["a@1.0.0 is under MIT OR GPL-3.0-only"]],
     ["one in words", [{}], ["a@1.0.0 is under "]],
     ["none", undefined, ["a@1.0.0 has no license"]],
     ["an empty list", [], ["a@1.0.0 has no license"]],
   ])("of a package with %s", (_name, licenses, said) => {
-    expect(licenseProblems(withLicense(licenses))).toEqual(said.map((text) => expect.stringContaining(text)));
+    expect(licenseProblems(withLicense(licenses))).toEqual(
+      said.map((text) => expect.stringContaining(text)),
+    );
   });
 
   it("keep a package out of every bill", () => {
     const { components } = installed.bill;
-    const spoilt = { ...installed, bill: { ...installed.bill, components: components.map(withoutLicense) } };
+    const spoilt = {
+      ...installed,
+      bill: { ...installed.bill, components: components.map(withoutLicense) },
+    };
     const contents = projectContents(installed);
     expect(() => formatBill({ installed: spoilt, contents, at })).toThrow("has no license");
   });

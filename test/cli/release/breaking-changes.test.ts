@@ -3,7 +3,12 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { generatedFiles } from "../../../contracts/generated-files.ts";
 import { breakingChanges, type ContractFiles } from "../../../lib/cli/release/breaking-changes.ts";
-import { compareVersions, parseTexts, parseVersion, versionProblems } from "../../../lib/cli/release/contract.ts";
+import {
+  compareVersions,
+  parseTexts,
+  parseVersion,
+  versionProblems,
+} from "../../../lib/cli/release/contract.ts";
 import { anyOfSchema, validatorOf } from "../../contracts/any-of-schema.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: documents are changed in places that their types do not know
@@ -46,7 +51,11 @@ const breaking: [string, Change, string][] = [
     "cancel_task: the method is gone",
   ],
   ["a schema less", (files) => files.delete("schemas/error.json"), "error: the schema is gone"],
-  ["a param that is required", (files) => params(files).required.push("team_id"), "execute_task.params/team_id"],
+  [
+    "a param that is required",
+    (files) => params(files).required.push("team_id"),
+    "execute_task.params/team_id",
+  ],
   [
     "a new param that is required",
     (files) => {
@@ -55,7 +64,11 @@ const breaking: [string, Change, string][] = [
     },
     "execute_task.params/tenant",
   ],
-  ["a param less", (files) => delete params(files).properties.callback, "execute_task.params/callback"],
+  [
+    "a param less",
+    (files) => delete params(files).properties.callback,
+    "execute_task.params/callback",
+  ],
   [
     "a field of attachments less",
     (files) => delete param(files, "attachments").items.properties.sha256,
@@ -77,9 +90,21 @@ const breaking: [string, Change, string][] = [
     withParam("session_id", { maxLength: 64 }),
     "execute_task.params/session_id: maxLength",
   ],
-  ["a higher minimum", withParam("timeout_ms", { minimum: 1000 }), "execute_task.params/timeout_ms: minimum"],
-  ["fewer attachments", withParam("attachments", { maxItems: 5 }), "execute_task.params/attachments: maxItems"],
-  ["another pattern", withParam("thread_ts", { pattern: "^\\d+$" }), "execute_task.params/thread_ts: pattern"],
+  [
+    "a higher minimum",
+    withParam("timeout_ms", { minimum: 1000 }),
+    "execute_task.params/timeout_ms: minimum",
+  ],
+  [
+    "fewer attachments",
+    withParam("attachments", { maxItems: 5 }),
+    "execute_task.params/attachments: maxItems",
+  ],
+  [
+    "another pattern",
+    withParam("thread_ts", { pattern: "^\\d+$" }),
+    "execute_task.params/thread_ts: pattern",
+  ],
   [
     "a value of an enum less",
     (files) => Object.assign(param(files, "history").items.properties.role, { enum: ["user"] }),
@@ -90,9 +115,21 @@ const breaking: [string, Change, string][] = [
     (files) => Object.assign(params(files, "cancel_task").properties.reason, { enum: ["user"] }),
     "cancel_task.params/reason: enum",
   ],
-  ["unknown params refused", withParams("answer_task", { additionalProperties: false }), "answer_task.params/*"],
-  ["a condition more", withParams("answer_task", { anyOf: [{ required: ["text"] }] }), "answer_task.params: anyOf"],
-  ["a variant of a param less", (files) => schema(files, "request").properties.id.anyOf.pop(), "request/id: anyOf"],
+  [
+    "unknown params refused",
+    withParams("answer_task", { additionalProperties: false }),
+    "answer_task.params/*",
+  ],
+  [
+    "a condition more",
+    withParams("answer_task", { anyOf: [{ required: ["text"] }] }),
+    "answer_task.params: anyOf",
+  ],
+  [
+    "a variant of a param less",
+    (files) => schema(files, "request").properties.id.anyOf.pop(),
+    "request/id: anyOf",
+  ],
   [
     "variants that may overlap",
     (files) => params(files, "get_task").oneOf.push({ required: ["wait_ms"] }),
@@ -113,7 +150,11 @@ const breaking: [string, Change, string][] = [
     (files) => Object.assign(variants(files)[0], { required: ["status"] }),
     "get_task.result/response_text",
   ],
-  ["a field of a result less", (files) => delete variants(files)[0].properties.usage, "get_task.result/usage"],
+  [
+    "a field of a result less",
+    (files) => delete variants(files)[0].properties.usage,
+    "get_task.result/usage",
+  ],
   [
     "a field of a result that old hosts do not send, and must",
     (files) => variants(files)[0].required.push("correlation_id"),
@@ -121,7 +162,8 @@ const breaking: [string, Change, string][] = [
   ],
   [
     "a status that old clients do not know",
-    (files) => variants(files).push({ type: "object", properties: { status: { const: "queued" } } }),
+    (files) =>
+      variants(files).push({ type: "object", properties: { status: { const: "queued" } } }),
     "get_task.result: oneOf",
   ],
   ["a status less", (files) => variants(files).pop(), "get_task.result: oneOf"],
@@ -160,14 +202,29 @@ const compatible: [string, Change][] = [
   ["a limit less", (files) => delete param(files, "attachments").maxItems],
   ["a lower minimum", withParam("timeout_ms", { minimum: 0 })],
   ["any text where a pattern was asked for", (files) => delete param(files, "thread_ts").pattern],
-  ["a value of an enum more, in params", (files) => param(files, "history").items.properties.role.enum.push("tool")],
-  ["another type beside the old one", (files) => (param(files, "callback").type = ["boolean", "string"])],
-  ["any number where whole ones were taken", (files) => (param(files, "timeout_ms").type = "number")],
-  ["a variant of a param more", (files) => schema(files, "request").properties.id.anyOf.push({ type: "boolean" })],
+  [
+    "a value of an enum more, in params",
+    (files) => param(files, "history").items.properties.role.enum.push("tool"),
+  ],
+  [
+    "another type beside the old one",
+    (files) => (param(files, "callback").type = ["boolean", "string"]),
+  ],
+  [
+    "any number where whole ones were taken",
+    (files) => (param(files, "timeout_ms").type = "number"),
+  ],
+  [
+    "a variant of a param more",
+    (files) => schema(files, "request").properties.id.anyOf.push({ type: "boolean" }),
+  ],
   ["a condition less", (files) => delete params(files).anyOf],
   ["another description", withParam("channel", { description: "Where" })],
   ["another title", withParams("execute_task", { title: "Params" })],
-  ["a new field of a result that may be absent", (files) => (variants(files)[0].properties.model = optional)],
+  [
+    "a new field of a result that may be absent",
+    (files) => (variants(files)[0].properties.model = optional),
+  ],
   [
     "a new method",
     (files) => {
@@ -178,7 +235,9 @@ const compatible: [string, Change][] = [
   [
     "a new reason with a number of its own",
     (files) => {
-      Object.assign(errors(files), { too_late: { code: -32078, data: { reason: "too_late", retryable: false } } });
+      Object.assign(errors(files), {
+        too_late: { code: -32078, data: { reason: "too_late", retryable: false } },
+      });
       schema(files, "error.data").properties.reason.enum.push("too_late");
     },
   ],
@@ -233,7 +292,9 @@ describe("a field that goes", () => {
   }
 
   const schemas = [...released].filter(([file]) => file.startsWith("schemas/"));
-  const fields = schemas.flatMap(([file, json]) => fieldsOf(json).map((at) => ({ file, at, name: at.join("/") })));
+  const fields = schemas.flatMap(([file, json]) =>
+    fieldsOf(json).map((at) => ({ file, at, name: at.join("/") })),
+  );
 
   it("is one of many, of requests, results and errors", () => {
     expect(fields.length).toBeGreaterThan(100);
@@ -257,7 +318,12 @@ describe("the contract's version", () => {
   function problems(version: string, change?: Change): string[] {
     const files = parseTexts(texts);
     const current = change === undefined ? files : changed(change);
-    return versionProblems({ version, current, released: { version: "1.4.2", files }, isSame: change === undefined });
+    return versionProblems({
+      version,
+      current,
+      released: { version: "1.4.2", files },
+      isSame: change === undefined,
+    });
   }
 
   it("fits an unchanged contract, released or about to be", () => {
@@ -271,14 +337,19 @@ describe("the contract's version", () => {
 
   it("grows with a compatible change", () => {
     const addition: Change = (files) => (params(files).properties.tenant = optional);
-    expect(problems("1.4.2", addition)).toEqual([expect.stringContaining("to 1.5.0, and run npm run contracts")]);
+    expect(problems("1.4.2", addition)).toEqual([
+      expect.stringContaining("to 1.5.0, and run npm run contracts"),
+    ]);
     expect(problems("1.5.0", addition)).toEqual([]);
   });
 
   it("asks for a new major one where the contract breaks, and says where", () => {
     const removal: Change = (files) => methods(files).splice(1, 1);
     for (const version of ["1.4.2", "1.5.0"]) {
-      expect(problems(version, removal)).toEqual([expect.stringContaining("to 2.0.0"), "get_task: the method is gone"]);
+      expect(problems(version, removal)).toEqual([
+        expect.stringContaining("to 2.0.0"),
+        "get_task: the method is gone",
+      ]);
     }
     expect(problems("2.0.0", removal)).toEqual([]);
   });
@@ -288,7 +359,10 @@ describe("the contract's version", () => {
     expect(sorted).toEqual(["none", "1.9.2", "1.9.12", "1.10.0", "2.0.0"]);
   });
 
-  it.each(["1.0", "01.0.0", "1.0.0-rc.1", "v1.0.0", ""])("has three numbers, which %j has not", (text) => {
-    expect(parseVersion(text)).toBeUndefined();
-  });
+  it.each(["1.0", "01.0.0", "1.0.0-rc.1", "v1.0.0", ""])(
+    "has three numbers, which %j has not",
+    (text) => {
+      expect(parseVersion(text)).toBeUndefined();
+    },
+  );
 });

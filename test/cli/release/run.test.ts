@@ -40,7 +40,11 @@ beforeAll(() => {
 
 function git(...args: string[]): string {
   const [name, at] = ["A person", "2026-01-31T13:00:00+01:00"];
-  const identity = { GIT_AUTHOR_NAME: name, GIT_COMMITTER_NAME: name, GIT_AUTHOR_EMAIL: "a@b.example" };
+  const identity = {
+    GIT_AUTHOR_NAME: name,
+    GIT_COMMITTER_NAME: name,
+    GIT_AUTHOR_EMAIL: "a@b.example",
+  };
   const dates = { GIT_COMMITTER_EMAIL: "a@b.example", GIT_AUTHOR_DATE: at, GIT_COMMITTER_DATE: at };
   const env = { PATH: process.env.PATH, HOME: folder, ...identity, ...dates };
   return execFileSync("git", ["-C", copy, ...args], { encoding: "utf8", env, timeout: hangMs });
@@ -56,11 +60,15 @@ function changelog(change: (text: string) => string): void {
 }
 
 function release(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [path("lib/cli/release/run.ts"), ...args], {
-    cwd: folder,
-    encoding: "utf8",
-    timeout: hangMs,
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [path("lib/cli/release/run.ts"), ...args],
+    {
+      cwd: folder,
+      encoding: "utf8",
+      timeout: hangMs,
+    },
+  );
   return { code: status, stdout, stderr };
 }
 
@@ -91,14 +99,22 @@ describe("npm run release -- --check", () => {
       () => {
         changelog((text) => text.replace("## [Unreleased]", "## [Unreleased]\n\n### Fixed\n- It."));
         edit("contracts/limits.ts", "40_000", "4_000");
-        edit("package-lock.json", /("node_modules\/jose": \{[^}]*"license": ")MIT/, "$1GPL-3.0-only");
+        edit(
+          "package-lock.json",
+          /("node_modules\/jose": \{[^}]*"license": ")MIT/,
+          "$1GPL-3.0-only",
+        );
       },
       () => {
         const { code, stderr } = release("--check");
         expect(code).toBe(1);
-        expect(stderr).toContain("uncommitted changes: CHANGELOG.md, contracts/limits.ts, package-lock.json");
+        expect(stderr).toContain(
+          "uncommitted changes: CHANGELOG.md, contracts/limits.ts, package-lock.json",
+        );
         expect(stderr).toContain("[Unreleased] is not empty");
-        expect(stderr).toContain("contracts/generated/openrpc.json is stale: run npm run contracts");
+        expect(stderr).toContain(
+          "contracts/generated/openrpc.json is stale: run npm run contracts",
+        );
         expect(stderr).toContain("is under GPL-3.0-only");
       },
     );
@@ -108,7 +124,10 @@ describe("npm run release -- --check", () => {
     const file = "contracts/generated/schemas/execute_task.params.json";
     changed(
       () => writeFileSync(path(file), readFileSync(path(file), "utf8").replace("40000", "4000")),
-      () => expect(release("--check").stderr).toContain("execute_task.params/text: maxLength is 4000, and was 40000"),
+      () =>
+        expect(release("--check").stderr).toContain(
+          "execute_task.params/text: maxLength is 4000, and was 40000",
+        ),
     );
   });
 });
@@ -133,7 +152,9 @@ describe("npm run release -- --freeze", () => {
         readFileSync(path(place, "openrpc.json"), "utf8"),
       );
       expect(kept).toBe(generated);
-      expect(release("--check").stderr.match(/^ {2}- .*/gm)).toEqual([expect.stringContaining("uncommitted")]);
+      expect(release("--check").stderr.match(/^ {2}- .*/gm)).toEqual([
+        expect.stringContaining("uncommitted"),
+      ]);
     });
   });
 });
@@ -146,7 +167,11 @@ describe("npm run release -- --out", () => {
   });
 
   it("writes all files of the release, and says that nothing is published and how to", () => {
-    expect(made).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("Nothing is published") });
+    expect(made).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringContaining("Nothing is published"),
+    });
     expect(made.stdout).toContain(`git tag -s v${version}`);
     const names = readdirSync(first);
     expect(names.filter((name) => name.endsWith(".cdx.json")).length).toBe(bundleNames.length + 1);
@@ -172,13 +197,20 @@ describe("npm run release -- --out", () => {
   });
 
   it("gives the same bytes again, at another time and in another zone", () => {
-    const { status } = spawnSync(process.execPath, [path("lib/cli/release/run.ts"), "--out", second], {
-      env: { PATH: process.env.PATH, TZ: "Asia/Tokyo", LANG: "ja_JP.UTF-8", HOME: folder },
-      timeout: hangMs,
-    });
+    const { status } = spawnSync(
+      process.execPath,
+      [path("lib/cli/release/run.ts"), "--out", second],
+      {
+        env: { PATH: process.env.PATH, TZ: "Asia/Tokyo", LANG: "ja_JP.UTF-8", HOME: folder },
+        timeout: hangMs,
+      },
+    );
     expect(status).toBe(0);
     for (const name of readdirSync(first)) {
-      expect({ name, same: readFileSync(join(first, name)).equals(readFileSync(join(second, name))) }).toEqual({
+      expect({
+        name,
+        same: readFileSync(join(first, name)).equals(readFileSync(join(second, name))),
+      }).toEqual({
         name,
         same: true,
       });
@@ -186,16 +218,25 @@ describe("npm run release -- --out", () => {
   });
 
   it("holds the sources with their lock file, the contract, and no name of this machine", () => {
-    const list = (name: string) => execFileSync("tar", ["tzf", join(first, name)], { encoding: "utf8" }).split("\n");
+    const list = (name: string) =>
+      execFileSync("tar", ["tzf", join(first, name)], { encoding: "utf8" }).split("\n");
     const sources = list(`sekisho-${version}.tar.gz`);
     expect(sources).toEqual(
-      expect.arrayContaining([`sekisho-${version}/package-lock.json`, `sekisho-${version}/bin/sekisho.mjs`]),
+      expect.arrayContaining([
+        `sekisho-${version}/package-lock.json`,
+        `sekisho-${version}/bin/sekisho.mjs`,
+      ]),
     );
     const contract = list(`sekisho-contract-${contractVersion}.tar.gz`);
-    expect(contract).toContain(`sekisho-${version}/contracts/released/${contractVersion}/openrpc.json`);
+    expect(contract).toContain(
+      `sekisho-${version}/contracts/released/${contractVersion}/openrpc.json`,
+    );
     for (const name of readdirSync(first).filter((one) => !one.endsWith(".gz"))) {
       const text = readFileSync(join(first, name), "utf8");
-      expect({ name, here: text.includes(folder) || text.includes(root) }).toEqual({ name, here: false });
+      expect({ name, here: text.includes(folder) || text.includes(root) }).toEqual({
+        name,
+        here: false,
+      });
     }
   });
 
@@ -212,13 +253,19 @@ describe("npm run release -- --out", () => {
     execFileSync("tar", ["xzf", join(first, `sekisho-execution-${version}.tar.gz`), "-C", folder]);
     const [released, bundled] = [`sekisho-execution-${version}`, "bundle"].map((name) => {
       const files = readdirSync(join(folder, name));
-      return Object.fromEntries(files.map((file) => [file, readFileSync(join(folder, name, file), "utf8")]));
+      return Object.fromEntries(
+        files.map((file) => [file, readFileSync(join(folder, name, file), "utf8")]),
+      );
     });
     const fileNames = ["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "server.cjs"];
     expect(Object.keys(bundled ?? {}).sort()).toEqual(fileNames);
     expect(released).toEqual(bundled);
     const manifest = JSON.parse(readFileSync(join(first, "release.json"), "utf8"));
-    expect(manifest).toMatchObject({ version, contract: contractVersion, at: "2026-01-31T12:00:00Z" });
+    expect(manifest).toMatchObject({
+      version,
+      contract: contractVersion,
+      at: "2026-01-31T12:00:00Z",
+    });
     expect(manifest).toMatchObject({ node: process.version, npm: expect.stringMatching(/^\d+\./) });
     expect(manifest.revision).toBe(git("rev-parse", "HEAD").trim());
     const { files } = manifest.bundles.find(({ name }: { name: string }) => name === "container");

@@ -27,12 +27,19 @@ function zone(changes: Partial<ZoneFacts> = {}): ZoneFacts {
     zone: "Verification",
     alarms: [{ name: "WorkerErrors", state: "OK", watches: [] }],
     metrics: [
-      watched(metric("AWS/Lambda", "Errors", { FunctionName: "worker" }), "WorkerErrors", { sum: 0 }),
+      watched(metric("AWS/Lambda", "Errors", { FunctionName: "worker" }), "WorkerErrors", {
+        sum: 0,
+      }),
       watched(metric("AWS/Lambda", "RecursiveInvocationsDropped"), "WorkerLoopStopped"),
       // SQS writes a value only while a message is being handled.
-      watched(metric("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", { QueueName: "dead" }), "DeadLettersStuck"),
+      watched(
+        metric("AWS/SQS", "ApproximateNumberOfMessagesNotVisible", { QueueName: "dead" }),
+        "DeadLettersStuck",
+      ),
       // The handler of dead letters had nothing to do.
-      watched(metric("AWS/Lambda", "Errors", { FunctionName: "idle" }), "IdleErrors", { isIdle: true }),
+      watched(metric("AWS/Lambda", "Errors", { FunctionName: "idle" }), "IdleErrors", {
+        isIdle: true,
+      }),
     ],
     errors: [{ group: "worker-logs", lines: new Map() }],
     ...changes,
@@ -44,7 +51,13 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
     stageName: "dev",
     kind: "agentcore",
     region: "eu-central-1",
-    stories: stories.map((story) => ({ story, ok: true, what: "well", requestId: story, polls: 21 })),
+    stories: stories.map((story) => ({
+      story,
+      ok: true,
+      what: "well",
+      requestId: story,
+      polls: 21,
+    })),
     wakes: 20,
     doctor: [{ group: "Stage", name: "dead letters", status: "ok", what: "None are kept." }],
     verification: zone(),
@@ -57,7 +70,8 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
 }
 
 const bad = (facts: SmokeFacts) => checkFacts(facts).filter(({ ok }) => !ok);
-const differing = (facts: SmokeFacts) => checkAssumptions(facts).filter(({ differs }) => differs === true);
+const differing = (facts: SmokeFacts) =>
+  checkAssumptions(facts).filter(({ differs }) => differs === true);
 const report = createSmokeReport;
 
 describe("a smoke test", () => {
@@ -73,7 +87,10 @@ describe("a smoke test", () => {
   it("does not claim that there are no errors where it read no log group", () => {
     const facts = healthy({ execution: zone({ zone: "Execution", errors: [] }) });
     const said = checkFacts(facts).filter(({ name }) => name.startsWith("log lines of errors"));
-    expect(said.map(({ what }) => what)).toEqual(["none in 1 log groups", expect.stringMatching(/^not looked at/)]);
+    expect(said.map(({ what }) => what)).toEqual([
+      "none in 1 log groups",
+      expect.stringMatching(/^not looked at/),
+    ]);
   });
 
   it("accepts that AgentCore counts calls in one of the two accounts, and reports metrics that neither has", () => {
@@ -109,7 +126,9 @@ describe("a smoke test", () => {
     [
       "an alarm on what has no data",
       {
-        verification: zone({ metrics: [watched(metric("AWS/Lambda", "Errors", { F: "f" }), "X"), ...zone().metrics] }),
+        verification: zone({
+          metrics: [watched(metric("AWS/Lambda", "Errors", { F: "f" }), "X"), ...zone().metrics],
+        }),
       },
       /X: AWS\/Lambda Errors \{F=f\}/,
     ],
@@ -118,12 +137,24 @@ describe("a smoke test", () => {
       { verification: zone({ errors: [{ group: "g", lines: new Map([["call_failed", 2]]) }] }) },
       /call_failed \(2\) in g/,
     ],
-    ["too few tasks counted", { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: 4 }] }, /is 4, and should be 5/],
-    ["no metric of its own", { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: undefined }] }, /is 0/],
+    [
+      "too few tasks counted",
+      { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: 4 }] },
+      /is 4, and should be 5/,
+    ],
+    [
+      "no metric of its own",
+      { own: [{ metric: metric("S", "tasks"), atLeast: 5, sum: undefined }] },
+      /is 0/,
+    ],
     ["a task without a line", { lines: [{ requestId: "r1", count: 0 }] }, /no line names r1/],
     [
       "a dead letter",
-      { doctor: [{ group: "S", name: "dead letters", status: "warning", what: "1 are kept.", remedy: "x" }] },
+      {
+        doctor: [
+          { group: "S", name: "dead letters", status: "warning", what: "1 are kept.", remedy: "x" },
+        ],
+      },
       /1 are kept/,
     ],
     [
@@ -138,7 +169,10 @@ describe("a smoke test", () => {
   });
 
   it("shows that the alarms of AgentCore watch names under which there is no data", () => {
-    const silent = watched(metric("AWS/Bedrock-AgentCore", "SystemErrors", { Name: "r::DEFAULT" }), "A");
+    const silent = watched(
+      metric("AWS/Bedrock-AgentCore", "SystemErrors", { Name: "r::DEFAULT" }),
+      "A",
+    );
     const facts = healthy({ execution: zone({ zone: "Execution", metrics: [silent] }) });
     expect(differing(facts)).toEqual([
       expect.objectContaining({
@@ -150,11 +184,13 @@ describe("a smoke test", () => {
 
   it("shows that Lambda stopped a loop, and that nothing was accepted", () => {
     const few = healthy().stories.map((story) => ({ ...story, polls: 16 }));
-    expect(differing(healthy({ stories: few })).map(({ point }) => point)).toEqual(["loop detection of Lambda"]);
-    const dropped = watched(metric("AWS/Lambda", "RecursiveInvocationsDropped"), "A", { sum: 1 });
-    expect(differing(healthy({ verification: zone({ metrics: [dropped] }) })).map(({ point }) => point)).toEqual([
+    expect(differing(healthy({ stories: few })).map(({ point }) => point)).toEqual([
       "loop detection of Lambda",
     ]);
+    const dropped = watched(metric("AWS/Lambda", "RecursiveInvocationsDropped"), "A", { sum: 1 });
+    expect(
+      differing(healthy({ verification: zone({ metrics: [dropped] }) })).map(({ point }) => point),
+    ).toEqual(["loop detection of Lambda"]);
     const none = healthy().stories.map((story) => ({ ...story, polls: 0 }));
     expect(differing(healthy({ stories: none })).length).toBeGreaterThan(2);
   });
@@ -173,7 +209,11 @@ describe("a smoke test", () => {
   });
 
   it("says what another kind of stage, or other credentials, cannot show", () => {
-    const facts = healthy({ kind: "lambda", execution: { skipped: "It is elsewhere." }, lambdaConcurrency: undefined });
+    const facts = healthy({
+      kind: "lambda",
+      execution: { skipped: "It is elsewhere." },
+      lambdaConcurrency: undefined,
+    });
     expect(bad(facts)).toEqual([]);
     const hidden = checkAssumptions(facts).filter(({ differs }) => differs === undefined);
     expect(hidden.length).toBeGreaterThan(5);
@@ -203,7 +243,9 @@ describe("a metric of a smoke test", () => {
     }));
     const isIdle = createIsIdle({ functions: [], queues });
     const name = "ApproximateNumberOfMessagesVisible";
-    const idle = ids.filter((id) => isIdle({ namespace: "AWS/SQS", name, dimensions: { QueueName: `name-of-${id}` } }));
+    const idle = ids.filter((id) =>
+      isIdle({ namespace: "AWS/SQS", name, dimensions: { QueueName: `name-of-${id}` } }),
+    );
     expect(idle).toHaveLength(2);
     expect(idle).toEqual(ids.filter((id) => !polled.includes(id)));
   });

@@ -115,15 +115,25 @@ describe("a smoke test", () => {
     stop.abort();
     await expect(ended).rejects.toThrow();
     expect(canceledIds(sent)).toEqual([...followed].sort());
-    expect(delivered.map(({ text }) => text).sort()).toEqual(["<@UBOT> ask me", "<@UBOT> file", "<@UBOT> slow 780s"]);
+    expect(delivered.map(({ text }) => text).sort()).toEqual([
+      "<@UBOT> ask me",
+      "<@UBOT> file",
+      "<@UBOT> slow 780s",
+    ]);
   });
 
   it("that is interrupted cancels a task that the entry took without a word, where it gets a record", async () => {
-    hold = ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+    hold = ({ signal }) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
     const stop = new AbortController();
     const followed = new Set<string>();
     let reads = 0;
-    const { ended, sent, notes } = smoke({ signal: stop.signal, slack, followed, hasRecord: () => ++reads > 20 });
+    const { ended, sent, notes } = smoke({
+      signal: stop.signal,
+      slack,
+      followed,
+      hasRecord: () => ++reads > 20,
+    });
     await until(() => delivered.length === 3);
     stop.abort();
     await expect(ended).rejects.toThrow();
@@ -133,11 +143,18 @@ describe("a smoke test", () => {
   });
 
   it("that is interrupted does not speak of a task that got neither an answer nor a record", async () => {
-    hold = ({ signal }) => new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+    hold = ({ signal }) =>
+      new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
     const stop = new AbortController();
     const followed = new Set<string>();
     const hasRecord = () => false;
-    const { ended, sent, notes } = smoke({ signal: stop.signal, slack, followed, hasRecord, recordPatienceMs: 50 });
+    const { ended, sent, notes } = smoke({
+      signal: stop.signal,
+      slack,
+      followed,
+      hasRecord,
+      recordPatienceMs: 50,
+    });
     await until(() => delivered.length === 3);
     stop.abort();
     await expect(ended).rejects.toThrow();
@@ -156,7 +173,11 @@ describe("a smoke test", () => {
         throw new AwsFailure("Slack refuses chat.postMessage");
       },
     };
-    const { ended, sent } = smoke({ signal: new AbortController().signal, slack: refused, followed });
+    const { ended, sent } = smoke({
+      signal: new AbortController().signal,
+      slack: refused,
+      followed,
+    });
     await expect(ended).rejects.toThrow("Slack refuses chat.postMessage");
     expect(canceledIds(sent)).toEqual([...followed].sort());
   });
@@ -178,11 +199,19 @@ describe("a smoke test", () => {
     const stop = new AbortController();
     const followed = new Set<string>();
     const hasRecord = () => false;
-    const { ended, notes } = smoke({ signal: stop.signal, slack, followed, hasRecord, recordPatienceMs: 50 });
+    const { ended, notes } = smoke({
+      signal: stop.signal,
+      slack,
+      followed,
+      hasRecord,
+      recordPatienceMs: 50,
+    });
     await until(() => followed.size === 3);
     stop.abort();
     await expect(ended).rejects.toThrow();
-    const hints = [...followed].map((id) => `Could not cancel ${id}: npx --no-install sekisho tasks cancel ${id}`);
+    const hints = [...followed].map(
+      (id) => `Could not cancel ${id}: npx --no-install sekisho tasks cancel ${id}`,
+    );
     expect(notes.filter((text) => /cancel/i.test(text)).sort()).toEqual(hints.sort());
   });
 
@@ -239,10 +268,18 @@ const { folder, run } = commandsInFolder();
 describe("sekisho smoke", () => {
   it.each([
     ["without a channel", ["--stage", "prod", "--user", "U012AB3CD"], "Give --channel"],
-    ["with a name for a channel", ["--stage", "prod", "--channel", "#general", "--user", "U1AB"], "Give --channel"],
+    [
+      "with a name for a channel",
+      ["--stage", "prod", "--channel", "#general", "--user", "U1AB"],
+      "Give --channel",
+    ],
     ["without a person", ["--stage", "prod", "--channel", "C012AB3CD"], "Give --user"],
     ["without a stage", ["--channel", "C012AB3CD", "--user", "U012AB3CD"], "Give --stage"],
-    ["of a stage that is not there", ["--stage", "dev", "--channel", "C012AB3CD", "--user", "U012AB3CD"], "dev"],
+    [
+      "of a stage that is not there",
+      ["--stage", "dev", "--channel", "C012AB3CD", "--user", "U012AB3CD"],
+      "dev",
+    ],
     [
       "of a stage with an agent of its own",
       ["--stage", "prod", "--channel", "C012AB3CD", "--user", "U012AB3CD"],
@@ -259,7 +296,10 @@ describe("sekisho smoke", () => {
     const config = join(folder, "external.json");
     const stages = { prod: { ...twoAccounts.stages.prod, execution: { kind: "external" } } };
     const destinations = { far: twoAccounts.destinations.far };
-    writeFileSync(config, JSON.stringify({ destinations, routes: [{ destination: "far" }], stages }));
+    writeFileSync(
+      config,
+      JSON.stringify({ destinations, routes: [{ destination: "far" }], stages }),
+    );
     const args = ["--stage", "prod", "--channel", "C012AB3CD", "--user", "U012AB3CD"];
     const ended = await run(["smoke", ...args, "--config", config]);
     expect(ended).toMatchObject(failing(2, "no Execution zone of its own"));
@@ -278,11 +318,26 @@ describe("the route of a smoke test", () => {
   const localForOne = [{ team: "T1", destination: "local" }, { destination: "far" }];
 
   it.each([
-    ["is refused where the workspace has a route elsewhere", "T1", farForOne, "to far, which is not"],
+    [
+      "is refused where the workspace has a route elsewhere",
+      "T1",
+      farForOne,
+      "to far, which is not",
+    ],
     ["is well where another workspace has that route", "T2", farForOne, undefined],
-    ["is well where only this workspace has a route to the stage's own zone", "T1", localForOne, undefined],
+    [
+      "is well where only this workspace has a route to the stage's own zone",
+      "T1",
+      localForOne,
+      undefined,
+    ],
     ["is refused where only another workspace has one", "T2", localForOne, "to far, which is not"],
-    ["is refused where no route fits", "T2", [{ team: "T1", destination: "local" }], "leads nowhere"],
+    [
+      "is refused where no route fits",
+      "T2",
+      [{ team: "T1", destination: "local" }],
+      "leads nowhere",
+    ],
     [
       "is well where only a word leads elsewhere",
       "T1",
@@ -315,7 +370,12 @@ describe("a refusal by Slack", () => {
   ])("%s comes with its remedy", async (name, remedy) => {
     error = name;
     const signal = new AbortController().signal;
-    const thread = openSlackThread({ slack: { apiUrl: `${slackApi.url}/` }, token: "t", channel: "C1", signal });
+    const thread = openSlackThread({
+      slack: { apiUrl: `${slackApi.url}/` },
+      token: "t",
+      channel: "C1",
+      signal,
+    });
     const failure = await thread.team().catch((thrown: Error) => thrown.message);
     expect(failure).toContain(`(${name})`);
     expect(failure).toContain(remedy);

@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
-import { botToken, type CalledSlack, channel, startCalledSlack } from "../../local/fake-slack/web-api.ts";
+import {
+  botToken,
+  type CalledSlack,
+  channel,
+  startCalledSlack,
+} from "../../local/fake-slack/web-api.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 import { writeConfig } from "../aws/a-stage.ts";
 import { commandHere } from "../aws/command-here.ts";
@@ -24,11 +29,15 @@ afterEach(async () => {
 async function store(): Promise<void> {
   const times = { receivedAtMs: Date.now(), expiresAtMs: Date.now() + 3600_000 };
   const { message } = sampleTask();
-  task = sampleTask({ ...times, message: { ...message, channel, user: "UHANAKO", ts: slack.asked } });
+  task = sampleTask({
+    ...times,
+    message: { ...message, channel, user: "UHANAKO", ts: slack.asked },
+  });
   await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
 }
 
-const linkOf = () => `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
+const linkOf = () =>
+  `https://fake-slack.slack.com/archives/${channel}/p${slack.asked.replace(".", "")}`;
 
 describe("of the local run", () => {
   let withToken: (...args: string[]) => ReturnType<typeof commandHere>;
@@ -38,7 +47,8 @@ describe("of the local run", () => {
     const json = { slack: { apiUrl: slack.fakeSlack.apiUrl } };
     config = ["--config", writeConfig({ folder: place.folder, name: "sekisho.config.json", json })];
     const file = ["--store", join(place.folder, "verification.db")];
-    withToken = (...args) => commandHere(["tasks", ...args, ...file, ...config], { SLACK_BOT_TOKEN: botToken });
+    withToken = (...args) =>
+      commandHere(["tasks", ...args, ...file, ...config], { SLACK_BOT_TOKEN: botToken });
     await store();
   });
 
@@ -91,9 +101,15 @@ describe("of the local run", () => {
   });
 
   it("show ids where the configuration cannot be read", async () => {
-    const broken = writeConfig({ folder: place.folder, name: "broken.json", json: { colour: "blue" } });
+    const broken = writeConfig({
+      folder: place.folder,
+      name: "broken.json",
+      json: { colour: "blue" },
+    });
     const file = ["--store", join(place.folder, "verification.db"), "--config", broken];
-    const { code, stdout } = await commandHere(["tasks", "list", ...file], { SLACK_BOT_TOKEN: botToken });
+    const { code, stdout } = await commandHere(["tasks", "list", ...file], {
+      SLACK_BOT_TOKEN: botToken,
+    });
     expect(code).toBe(0);
     expect(stdout).toContain(`${channel}  UHANAKO`);
   });
@@ -116,7 +132,10 @@ describeWithDynamoDb("of a stage", () => {
 
   it("have ids where the operator may not read it, and do not fail", async () => {
     place.aws?.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", { value: botToken });
-    place.aws?.refusals.set("secretsmanager:GetSecretValue", { status: 400, name: "AccessDeniedException" });
+    place.aws?.refusals.set("secretsmanager:GetSecretValue", {
+      status: 400,
+      name: "AccessDeniedException",
+    });
     const { code, stdout, stderr } = await place.tasks("list");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(`${channel}  UHANAKO`);

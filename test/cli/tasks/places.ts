@@ -51,23 +51,36 @@ export async function openAwsPlace({ slack = {} }: { slack?: object } = {}): Pro
   const folder = mkdtempSync(join(tmpdir(), "sekisho-tasks-"));
   const { emulators, clients, close } = await openEmulators();
   const table = await createTaskTable({ client: clients.dynamo });
-  const { queueUrl, deadLettersUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount });
+  const { queueUrl, deadLettersUrl } = await createQueuePair({
+    client: clients.queues,
+    maxReceiveCount,
+  });
   const [sqsUrl, dynamoUrl] = [emulators.queues.endpoint, emulators.dynamo.endpoint];
   const aws = await startAwsServices({ account: verificationAccount, sqsUrl, dynamoUrl });
-  deploy({ aws, json: twoAccounts, queues: { main: queueUrl, archive: deadLettersUrl }, tableName: table });
+  deploy({
+    aws,
+    json: twoAccounts,
+    queues: { main: queueUrl, archive: deadLettersUrl },
+    tableName: table,
+  });
   const config = writeConfig({ folder, name: "two.json", json: { ...twoAccounts, slack } });
   return {
     folder,
     engine: {
-      taskStore: ({ parse }) => createDynamoTaskStore({ client: openDynamoDb(emulatedAws(dynamoUrl)), table, parse }),
+      taskStore: ({ parse }) =>
+        createDynamoTaskStore({ client: openDynamoDb(emulatedAws(dynamoUrl)), table, parse }),
       taskQueue: () => ({
         queue: createSqsQueue({ client: openSqs(emulatedAws(sqsUrl)), queueUrl }),
-        deadLetters: createSqsQueue({ client: openSqs(emulatedAws(sqsUrl)), queueUrl: deadLettersUrl }),
+        deadLetters: createSqsQueue({
+          client: openSqs(emulatedAws(sqsUrl)),
+          queueUrl: deadLettersUrl,
+        }),
       }),
       close: async () => {},
     },
     command: (...args) => commandHere([...args, "--stage", "prod", "--config", config], aws.env),
-    tasks: (...args) => commandHere(["tasks", ...args, "--stage", "prod", "--config", config], aws.env),
+    tasks: (...args) =>
+      commandHere(["tasks", ...args, "--stage", "prod", "--config", config], aws.env),
     aws,
     async close() {
       await aws.close();

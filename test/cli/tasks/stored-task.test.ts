@@ -4,7 +4,11 @@ import fc from "fast-check";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { waitForEnd } from "../../../lib/cli/tasks/cancel-task.ts";
 import { sendRetry } from "../../../lib/cli/tasks/retry-task.ts";
-import { mergeOldestFirst, type StoredTask, type TaskZone } from "../../../lib/cli/tasks/stored-task.ts";
+import {
+  mergeOldestFirst,
+  type StoredTask,
+  type TaskZone,
+} from "../../../lib/cli/tasks/stored-task.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 
 const item = (id: string, task: Task | undefined): StoredTask => ({
@@ -22,7 +26,10 @@ describe("several listings", () => {
       fc.asyncProperty(fc.array(fc.array(entry), { maxLength: 5 }), async (lists) => {
         const listings = lists.map(async function* (entries) {
           for (const { at, readable } of entries.toSorted((a, b) => a.at - b.at)) {
-            yield item(String(at), readable ? sampleTask({ id: String(at), receivedAtMs: at }) : undefined);
+            yield item(
+              String(at),
+              readable ? sampleTask({ id: String(at), receivedAtMs: at }) : undefined,
+            );
           }
         });
         const merged: number[] = [];
@@ -63,7 +70,9 @@ function waitingFor({
   const get: TaskZone["store"]["get"] = async ({ id }) => {
     const task = records[Math.min(reads, records.length - 1)];
     reads += 1;
-    return task === undefined ? undefined : { id, revision: 1, state: task.state, expiresAtMs: 0, task };
+    return task === undefined
+      ? undefined
+      : { id, revision: 1, state: task.state, expiresAtMs: 0, task };
   };
   const ended = waitForEnd({
     zone: { store: { get } },
@@ -81,7 +90,10 @@ describe("waiting for a task", () => {
     const [still, delivering, done] = (["waiting", "delivering", "done"] as const).map((state) =>
       sampleTask({ state }),
     );
-    const { ended, seen } = waitingFor({ records: [still, delivering, delivering, done], timeoutMs: 60_000 });
+    const { ended, seen } = waitingFor({
+      records: [still, delivering, delivering, done],
+      timeoutMs: 60_000,
+    });
     expect((await ended).state).toBe("done");
     expect(seen).toEqual(["delivering", "done"]);
   });
@@ -95,7 +107,11 @@ describe("waiting for a task", () => {
 
   it("is given up when the person interrupts", async () => {
     const signal = AbortSignal.timeout(5);
-    const { ended } = waitingFor({ records: [sampleTask({ state: "sent" })], timeoutMs: 60_000, signal });
+    const { ended } = waitingFor({
+      records: [sampleTask({ state: "sent" })],
+      timeoutMs: 60_000,
+      signal,
+    });
     await expect(ended).rejects.toThrow();
   });
 });
@@ -107,7 +123,11 @@ it.each([
 ])("a retry is a new trace, %s", async (_, sampleRatio, flag) => {
   const sent: string[] = [];
   const queue = { send: async ({ body }: { body: string }) => void sent.push(body) };
-  const zone = { store: { get: async () => undefined }, queue, ...(sampleRatio && { sampleRatio }) };
+  const zone = {
+    store: { get: async () => undefined },
+    queue,
+    ...(sampleRatio && { sampleRatio }),
+  };
   const task = sampleTask({ state: "done" });
   await sendRetry({ zone, task });
   const { trace } = JSON.parse(sent[0] ?? "");

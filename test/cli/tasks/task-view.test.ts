@@ -1,7 +1,11 @@
 /** What is shown of a task. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type AgentQuestion, type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import {
+  type AgentQuestion,
+  type Task,
+  taskSchema,
+} from "../../../lambdas/verification/task/task.ts";
 import { formatTaskSummary } from "../../../lib/cli/tasks/task-summary.ts";
 import { toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
 import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
@@ -23,7 +27,11 @@ describe("what is shown of a task", () => {
             text: asked,
             files: [{ id: "F1", name: asked, mimetype: "a/b", size: 1, url: asked }],
           },
-          params: { channel: "C1", text: asked, history: [{ role: "user" as const, text: answered }] },
+          params: {
+            channel: "C1",
+            text: asked,
+            history: [{ role: "user" as const, text: answered }],
+          },
           progress: { text: asked, partialText: answered, percent: 5, shownAtMs: nowMs },
           question: {
             index: 0,
@@ -40,7 +48,10 @@ describe("what is shown of a task", () => {
           formatTaskSummary({ task, nowMs }),
         ]);
         expect(shown).not.toContain("secret");
-        expect(toTaskView({ task, nowMs })).toMatchObject({ message: { textLength: 15 }, outcome: { textLength: 15 } });
+        expect(toTaskView({ task, nowMs })).toMatchObject({
+          message: { textLength: 15 },
+          outcome: { textLength: 15 },
+        });
       }),
     );
   });
@@ -49,7 +60,10 @@ describe("what is shown of a task", () => {
     const answer = { user: "U1", atMs: nowMs - 60_000, callId: "c", stillAskedTimes: 3 };
     const question = { index: 0, prompt: "", options: [], askedAtMs: nowMs, expiresAtMs: nowMs };
     const arrival = { type: "in_doubt" as const, sinceMs: nowMs - 5000 };
-    const task = sampleTask({ state: "asking", question: { ...question, answer: { ...answer, arrival } } });
+    const task = sampleTask({
+      state: "asking",
+      question: { ...question, answer: { ...answer, arrival } },
+    });
     const shown = { user: "U1", atMs: nowMs - 60_000, arrival, stillAskedTimes: 3 };
     expect(toTaskView({ task, nowMs }).question?.answer).toMatchObject(shown);
     const lines = formatTaskSummary({ task, nowMs }).join("\n");
@@ -61,7 +75,11 @@ describe("what is shown of a task", () => {
 
   it("gives times also by how far they are away", () => {
     const call = sampleCall({ deadlineAtMs: nowMs + 7_200_000 });
-    const task = sampleTask({ state: "waiting", call, wait: { workStartedAtMs: nowMs, polls: 2, pollAfterMs: 1500 } });
+    const task = sampleTask({
+      state: "waiting",
+      call,
+      wait: { workStartedAtMs: nowMs, polls: 2, pollAfterMs: 1500 },
+    });
     const lines = formatTaskSummary({ task, nowMs }).join("\n");
     expect(lines).toMatch(/ Asked +2025-10-09T08:53:20.000Z {2}1 min ago\n/);
     expect(lines).toMatch(/ Deadline +2025-10-09T10:54:50.000Z {2}in 2 h\n/);
@@ -69,9 +87,15 @@ describe("what is shown of a task", () => {
   });
 
   it("hides the internals of the record from a terminal", () => {
-    const task = sampleTask({ state: "waiting", lease: { owner: "w-1", untilMs: nowMs + 1 }, wakeKey: "k-1" });
+    const task = sampleTask({
+      state: "waiting",
+      lease: { owner: "w-1", untilMs: nowMs + 1 },
+      wakeKey: "k-1",
+    });
     const lines = formatTaskSummary({ task, nowMs }).join("\n");
-    expect(lines).not.toMatch(/lease|w-1|wakeSeq|k-1|revision|principal|listedAt|cleanup|traceparent/i);
+    expect(lines).not.toMatch(
+      /lease|w-1|wakeSeq|k-1|revision|principal|listedAt|cleanup|traceparent/i,
+    );
     expect(toTaskView({ task, nowMs })).toMatchObject({ lease: { owner: "w-1" }, wakeKey: "k-1" });
   });
 
@@ -88,7 +112,11 @@ describe("what is shown of a task", () => {
     expect(lines).toContain(`Hanako (${user})`);
     expect(lines).toContain(`#general (${channel})`);
     expect(lines).toContain(link);
-    expect(toListedTask({ task, nowMs, names })).toMatchObject({ userName: "Hanako", channelName: "#general", link });
+    expect(toListedTask({ task, nowMs, names })).toMatchObject({
+      userName: "Hanako",
+      channelName: "#general",
+      link,
+    });
     expect(formatTaskSummary({ task, nowMs }).join("\n")).toMatch(new RegExp(`Person +${user}\n`));
   });
 
@@ -102,15 +130,26 @@ describe("what an Execution zone said of a task", () => {
   it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
     const lines = formatTaskSummary({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
-    expect(lines).toContainEqual(expect.stringMatching(/^ {2}Execution task id +\[2J\]0;owned31mid$/));
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^ {2}Execution task id +\[2J\]0;owned31mid$/),
+    );
   });
 });
 
 describe("what a task does next", () => {
-  const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + 1, ts: "1.1" };
+  const question = {
+    index: 0,
+    prompt: "Shall I?",
+    options: [],
+    askedAtMs: nowMs,
+    expiresAtMs: nowMs + 1,
+    ts: "1.1",
+  };
   const answer = { user: "U1", atMs: nowMs, option: 0, callId: "c" };
   const lease = (untilMs: number) => ({ lease: { owner: "w", untilMs } });
-  const answered = (arrival: NonNullable<NonNullable<AgentQuestion["answer"]>["arrival"]>): Partial<Task> => ({
+  const answered = (
+    arrival: NonNullable<NonNullable<AgentQuestion["answer"]>["arrival"]>,
+  ): Partial<Task> => ({
     state: "asking",
     question: { ...question, answer: { ...answer, arrival } },
   });
@@ -124,15 +163,33 @@ describe("what a task does next", () => {
     ["is queued", { state: "queued", queuePosition: 2 }, "2 before it"],
     ["may have been sent", { state: "sent", call: sampleCall({ arrival: "in_doubt" }) }, "whether"],
     ["asks", { state: "asking", question }, "wait for a person"],
-    ["was answered", { state: "asking", question: { ...question, answer } }, "send the person's answer"],
-    ["was perhaps told the answer", answered({ type: "in_doubt", sinceMs: nowMs }), "may have arrived"],
+    [
+      "was answered",
+      { state: "asking", question: { ...question, answer } },
+      "send the person's answer",
+    ],
+    [
+      "was perhaps told the answer",
+      answered({ type: "in_doubt", sinceMs: nowMs }),
+      "may have arrived",
+    ],
     ["has the answer", answered({ type: "arrived" }), "wait for the agent"],
-    ["is canceled while it asks", { state: "asking", question, cancelReason: "unanswered" }, "cancel it"],
+    [
+      "is canceled while it asks",
+      { state: "asking", question, cancelReason: "unanswered" },
+      "cancel it",
+    ],
     ["was answered, and the answer has been erased", { state: "done" }, "answered"],
-    ["failed", { state: "done", outcome: { type: "failed", reason: "timeout", lost: true } }, "timeout, lost"],
+    [
+      "failed",
+      { state: "done", outcome: { type: "failed", reason: "timeout", lost: true } },
+      "timeout, lost",
+    ],
     ["was refused", { state: "done", outcome: { type: "refused" } }, "refused"],
   ])("is shown of one that %s", (_what, changes, text) => {
-    expect(describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs })).toContain(text);
+    expect(
+      describeNextStep({ task: sampleTask({ state: "waiting", ...changes }), nowMs }),
+    ).toContain(text);
   });
 
   it("is no outcome while it is under way", () => {

@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { shardCount } from "../../../lambdas/shared/engine/aws/table.ts";
-import { type AskMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import {
+  type AskMessage,
+  queueMessageSchema,
+} from "../../../lambdas/verification/task/messages.ts";
 import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { emptyThread, threadIdOf } from "../../../lambdas/verification/task/thread.ts";
@@ -44,9 +47,20 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   const store = () => taskStore;
 
   async function stored(changes: Partial<Task> = {}): Promise<Task> {
-    const task = sampleTask({ receivedAtMs: nowMs - 60_000, expiresAtMs: nowMs + 3600_000, id: idOf(1), ...changes });
-    const item = { ...task, message: { ...task.message, channel, text: secretText }, thread: `${channel}/1.1` };
-    await store().create({ item: { ...item, ...(changes.message && { message: changes.message }) } });
+    const task = sampleTask({
+      receivedAtMs: nowMs - 60_000,
+      expiresAtMs: nowMs + 3600_000,
+      id: idOf(1),
+      ...changes,
+    });
+    const item = {
+      ...task,
+      message: { ...task.message, channel, text: secretText },
+      thread: `${channel}/1.1`,
+    };
+    await store().create({
+      item: { ...item, ...(changes.message && { message: changes.message }) },
+    });
     return item;
   }
 
@@ -69,17 +83,33 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       .filter((id) => id.startsWith(idOf(0).slice(0, 4)));
 
   it("lists the tasks that are not over, of all states, oldest first, without texts and without what is no task", async () => {
-    const states = ["waiting", "queued", "received", "done", "delivering", "sent", "announced"] as const;
+    const states = [
+      "waiting",
+      "queued",
+      "received",
+      "done",
+      "delivering",
+      "sent",
+      "announced",
+    ] as const;
     for (const [age, state] of states.entries()) {
       await stored({ id: idOf(age), state, receivedAtMs: nowMs - (10 - age) * 1000 });
     }
     const thread = emptyThread({ id: threadIdOf({ thread: `${channel}/1.1` }) });
-    await place.engine.taskStore({ parse: () => thread }).create({ item: { ...thread, expiresAtMs: nowMs + 60_000 } });
+    await place.engine
+      .taskStore({ parse: () => thread })
+      .create({ item: { ...thread, expiresAtMs: nowMs + 60_000 } });
     const listed = await place.tasks("list", "--json");
     expect(listed.code).toBe(0);
     expect(idsOf(listed.stdout)).toEqual([0, 1, 2, 4, 5, 6].map(idOf));
     expect(rows(listed.stdout)).toContainEqual(
-      expect.objectContaining({ requestId: idOf(0), state: "waiting", channel, user: "U1", next: "poll" }),
+      expect.objectContaining({
+        requestId: idOf(0),
+        state: "waiting",
+        channel,
+        user: "U1",
+        next: "poll",
+      }),
     );
     const table = await place.tasks("list");
     expect(table.stdout).toContain(`${idOf(0).slice(0, 8)}  waiting `);
@@ -90,10 +120,19 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     await stored({ id: idOf(1), state: "waiting" });
     await stored({ id: idOf(2), state: "done" });
     await stored({ id: idOf(3), state: "sent" });
-    expect(idsOf((await place.tasks("list", "--state", "done", "--json")).stdout)).toEqual([idOf(2)]);
+    expect(idsOf((await place.tasks("list", "--state", "done", "--json")).stdout)).toEqual([
+      idOf(2),
+    ]);
     const ofThread = await place.tasks("list", "--thread", `${channel}/1.1`, "--json");
     expect(rows(ofThread.stdout).map(({ requestId }) => requestId)).toEqual([1, 2, 3].map(idOf));
-    const both = await place.tasks("list", "--thread", `${channel}/1.1`, "--state", "sent", "--json");
+    const both = await place.tasks(
+      "list",
+      "--thread",
+      `${channel}/1.1`,
+      "--state",
+      "sent",
+      "--json",
+    );
     expect(rows(both.stdout)).toHaveLength(1);
     const none = await place.tasks("list", "--thread", "C0/0.0");
     expect(none).toMatchObject(refusing(0, "There are no such tasks"));
@@ -114,7 +153,10 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   it("shows a task by the beginning of its id, with its history and without its texts", async () => {
     const task = await stored({
       state: "waiting",
-      call: sampleCall({ taskId: "t-1", params: { channel, text: secretText, correlation_id: sampleTask().id } }),
+      call: sampleCall({
+        taskId: "t-1",
+        params: { channel, text: secretText, correlation_id: sampleTask().id },
+      }),
       wait: { workStartedAtMs: nowMs, polls: 3 },
       history: [
         { atMs: nowMs - 60_000, event: "asked", state: "received" },
@@ -139,7 +181,10 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
   });
 
   it("exits with 1 for a task that is not there, and where a beginning fits several, which it names", async () => {
-    const [one, other] = [await stored({ id: idOf(1) }), await stored({ id: idOf(2), state: "done" })];
+    const [one, other] = [
+      await stored({ id: idOf(1) }),
+      await stored({ id: idOf(2), state: "done" }),
+    ];
     for (const command of ["show", "cancel", "retry"]) {
       const several = await place.tasks(command, one.id.slice(0, 7));
       expect(several).toMatchObject(refusing(1, `${one.id}\n${other.id}`));
@@ -155,13 +200,21 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const task = await stored({ state: "waiting" });
     const canceled = await place.tasks("cancel", task.id, "--json");
     expect(canceled.code).toBe(0);
-    expect(JSON.parse(canceled.stdout)).toEqual({ requestId: task.id, state: "waiting", asked: true });
+    expect(JSON.parse(canceled.stdout)).toEqual({
+      requestId: task.id,
+      state: "waiting",
+      asked: true,
+    });
     expect(await sent()).toEqual([{ type: "cancel", requestId: task.id }]);
   });
 
   it("does not cancel what has its outcome, and says which", async () => {
     await stored({ id: idOf(1), state: "done" });
-    await stored({ id: idOf(2), state: "delivering", outcome: { type: "failed", reason: "timeout", lost: false } });
+    await stored({
+      id: idOf(2),
+      state: "delivering",
+      outcome: { type: "failed", reason: "timeout", lost: false },
+    });
     const texts = [
       [idOf(1), "answered"],
       [idOf(2), "failed: timeout"],
@@ -175,7 +228,10 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
 
   it("retries what is over as a new task with the next id that has no record, and a retry as one of the first", async () => {
     const first = await stored({ state: "done" });
-    const [second, third] = [1, 2].map((at) => retryIdOf({ originalId: first.id, count: at })) as [string, string];
+    const [second, third] = [1, 2].map((at) => retryIdOf({ originalId: first.id, count: at })) as [
+      string,
+      string,
+    ];
     const retried = await place.tasks("retry", first.id);
     expect(retried).toMatchObject({ code: 0, stdout: `${second}: retries ${first.id}\n` });
     expect((await place.tasks("retry", first.id)).stdout).toContain(second);
@@ -197,15 +253,29 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     const task = await stored({ id: idOf(1), state: "delivering" });
     const refused = await place.tasks("retry", task.id);
     expect(refused).toMatchObject(refusing(1, "not ended yet (delivering)"));
-    const wish = await stored({ id: idOf(2), state: "done", outcome: { type: "canceling", count: 1 } });
+    const wish = await stored({
+      id: idOf(2),
+      state: "done",
+      outcome: { type: "canceling", count: 1 },
+    });
     const word = await place.tasks("retry", wish.id);
     expect(word).toMatchObject(refusing(1, "a request to cancel"));
     const { message } = sampleTask();
-    const command = await stored({ id: idOf(3), state: "done", message: { ...message, text: "", command: true } });
+    const command = await stored({
+      id: idOf(3),
+      state: "done",
+      message: { ...message, text: "", command: true },
+    });
     expect(await place.tasks("retry", command.id)).toMatchObject(refusing(1, "slash command"));
     const about = { ts: "1.1", instruction: "", hadInstruction: true } as const;
-    const shortcut = await stored({ id: idOf(4), state: "done", message: { ...message, text: "", about } });
-    expect(await place.tasks("retry", shortcut.id)).toMatchObject(refusing(1, "with an instruction"));
+    const shortcut = await stored({
+      id: idOf(4),
+      state: "done",
+      message: { ...message, text: "", about },
+    });
+    expect(await place.tasks("retry", shortcut.id)).toMatchObject(
+      refusing(1, "with an instruction"),
+    );
     expect(await sent()).toEqual([]);
   });
 
@@ -219,7 +289,11 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
       ["cancel", "no-id"],
       ["retry", "aaaaaaaa", "bbbbbbbb"],
     ]) {
-      expect({ args, ...(await place.tasks(...args)) }).toMatchObject({ args, code: 2, stdout: "" });
+      expect({ args, ...(await place.tasks(...args)) }).toMatchObject({
+        args,
+        code: 2,
+        stdout: "",
+      });
     }
   });
 });
@@ -235,8 +309,14 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
     if (opened.aws === undefined) throw new Error("It is on AWS.");
     place = opened;
     aws = opened.aws;
-    task = sampleTask({ receivedAtMs: Date.now(), expiresAtMs: Date.now() + 3600_000, state: "waiting" });
-    await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
+    task = sampleTask({
+      receivedAtMs: Date.now(),
+      expiresAtMs: Date.now() + 3600_000,
+      state: "waiting",
+    });
+    await place.engine
+      .taskStore({ parse: (json) => taskSchema.parse(json) })
+      .create({ item: task });
   });
   afterAll(() => place.close());
   afterEach(() => {
@@ -257,7 +337,9 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
 
   it("sends in the group of the task's workspace, and writes nothing into the table", async () => {
     expect((await place.tasks("cancel", task.id)).code).toBe(0);
-    const sends = aws.calls.filter(({ action }) => action === "sqs:SendMessage").map(({ body }) => JSON.parse(body));
+    const sends = aws.calls
+      .filter(({ action }) => action === "sqs:SendMessage")
+      .map(({ body }) => JSON.parse(body));
     expect(sends).toMatchObject([{ MessageGroupId: "T1" }]);
     expect([...actions()].filter((action) => /Put|Update|Delete/.test(action))).toEqual([]);
   });
@@ -282,7 +364,9 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
     process.emit("SIGINT");
     expect(await listing).toMatchObject({ code: 130, stdout: "" });
     // Its deadline would have let it try again.
-    const queries = aws.calls.filter(({ action }) => action === "dynamodb:Query").map(({ body }) => body);
+    const queries = aws.calls
+      .filter(({ action }) => action === "dynamodb:Query")
+      .map(({ body }) => body);
     expect(queries.length).toBeLessThanOrEqual(shardCount);
     expect(new Set(queries).size).toBe(queries.length);
   });
@@ -309,7 +393,11 @@ describe("sekisho tasks in a folder", () => {
   });
 
   it("finds the tasks of `sekisho start` there, and says so where a wish has to wait for the next start", async () => {
-    const task = sampleTask({ state: "waiting", receivedAtMs: Date.now(), expiresAtMs: Date.now() + 3600_000 });
+    const task = sampleTask({
+      state: "waiting",
+      receivedAtMs: Date.now(),
+      expiresAtMs: Date.now() + 3600_000,
+    });
     const lock = lockFolder({ folder: join(folder, ".sekisho") });
     const engine = openSqliteEngine({ file });
     await engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
@@ -324,7 +412,9 @@ describe("sekisho tasks in a folder", () => {
   it("exits with 2 for two places at once, and for a stage that the configuration does not name", async () => {
     const both = await commandHere(["tasks", "list", "--stage", "dev", "--store", file], {});
     expect(both).toMatchObject(failing(2, "not both"));
-    expect(await commandHere(["tasks", "list", "--stage", "nowhere"], {})).toMatchObject({ code: 2 });
+    expect(await commandHere(["tasks", "list", "--stage", "nowhere"], {})).toMatchObject({
+      code: 2,
+    });
   });
 
   it("says that a file is none of Sekisho's", async () => {
@@ -341,7 +431,8 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
     const execution = openSqliteEngine({ file: join(place.folder, "execution.db") });
     world = await startWorld({
       transport: "in-process",
-      openEngine: (zone) => (zone === "execution" ? execution : { ...place.engine, close: async () => {} }),
+      openEngine: (zone) =>
+        zone === "execution" ? execution : { ...place.engine, close: async () => {} },
     });
   });
   afterAll(async () => {
@@ -353,7 +444,8 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
 
   /** Resolves when the record is in that state, of which the observations of a worker tell a little earlier. */
   async function stored(id: string, state: string): Promise<void> {
-    while (!(await place.tasks("list", "--state", state, "--json")).stdout.includes(id)) await setTimeout(50);
+    while (!(await place.tasks("list", "--state", state, "--json")).stdout.includes(id))
+      await setTimeout(50);
   }
 
   it("cancel --wait ends a task whose agent is at work, and says that it was canceled, as its thread does", async () => {
@@ -375,8 +467,14 @@ describe.each(places)("sekisho tasks beside a zone at $name", ({ open }) => {
     const retried = await place.tasks("retry", requestId, "--json");
     const again = JSON.parse(retried.stdout).requestId;
     await stored(again, "done");
-    expect(await shown(again)).toMatchObject({ state: "done", retryOf: requestId, outcomeText: "answered" });
-    const answers = world.answersTo(message).filter(({ text }) => text.includes("a word to be repeated"));
+    expect(await shown(again)).toMatchObject({
+      state: "done",
+      retryOf: requestId,
+      outcomeText: "answered",
+    });
+    const answers = world
+      .answersTo(message)
+      .filter(({ text }) => text.includes("a word to be repeated"));
     expect(answers).toHaveLength(2);
   });
 });

@@ -1,6 +1,9 @@
 /** One task as both zones know it: their records, and the lines that they logged. */
 
-import { deriveTaskId, type ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import {
+  deriveTaskId,
+  type ExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createLog, type LogFields } from "../../../lambdas/shared/log.ts";
 import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -21,11 +24,24 @@ export function knownTask({ startMs, ...changes }: Partial<Task> & { startMs: nu
     { atMs: startMs + 2150, event: "answered", state: "delivering" },
     { atMs: startMs + 2300, event: "delivered", state: "done" },
   ] as const;
-  const task = sampleTask({ receivedAtMs: startMs, state: "done", call: sampleCall(), history: [...history] });
-  return { ...task, message: { ...task.message, text: secretText }, expiresAtMs: startMs + 3600_000, ...changes };
+  const task = sampleTask({
+    receivedAtMs: startMs,
+    state: "done",
+    call: sampleCall(),
+    history: [...history],
+  });
+  return {
+    ...task,
+    message: { ...task.message, text: secretText },
+    expiresAtMs: startMs + 3600_000,
+    ...changes,
+  };
 }
 
-export function knownExecution({ startMs, ...changes }: Partial<ExecutionTask> & { startMs: number }): ExecutionTask {
+export function knownExecution({
+  startMs,
+  ...changes
+}: Partial<ExecutionTask> & { startMs: number }): ExecutionTask {
   return {
     id: taskId,
     revision: 3,
@@ -50,7 +66,11 @@ export function knownLogs({ startMs }: { startMs: number }): string[] {
   const written: string[] = [];
   function logOf(service: "verification" | "execution") {
     return (afterMs: number, message: string, fields: LogFields) => {
-      const log = createLog({ service, write: (line) => written.push(line), now: () => startMs + afterMs });
+      const log = createLog({
+        service,
+        write: (line) => written.push(line),
+        now: () => startMs + afterMs,
+      });
       if (message.endsWith("_failed")) log.warn(message, fields);
       else log.info(message, fields);
     };
@@ -62,13 +82,32 @@ export function knownLogs({ startMs }: { startMs: number }): string[] {
   execution(2130, "task_ended", { ...ofHost, state: "completed", duration_ms: 1950 });
   const verification = logOf("verification");
   verification(1, "message_enqueued", { ...ids, event: "ask" });
-  verification(101, "task_step", { ...ids, event: "announced", state: "announced", effect: "wake" });
-  verification(102, "slack_call_failed", { ...ids, method: "reactions.add", reason: "rate_limited" });
+  verification(101, "task_step", {
+    ...ids,
+    event: "announced",
+    state: "announced",
+    effect: "wake",
+  });
+  verification(102, "slack_call_failed", {
+    ...ids,
+    method: "reactions.add",
+    reason: "rate_limited",
+  });
   verification(152, "task_step", { ...ids, event: "woken", state: "sent", effect: "send" });
   const call = { ...ids, operation: "execute_task", attempt: 1, destination: "host" };
   verification(2140, "call_answered", { ...call, duration_ms: 1985 });
-  verification(2151, "task_step", { ...ids, event: "answered", state: "delivering", effect: "wake" });
-  verification(2302, "task_step", { ...ids, event: "delivered", state: "done", effect: "leave_thread" });
+  verification(2151, "task_step", {
+    ...ids,
+    event: "answered",
+    state: "delivering",
+    effect: "wake",
+  });
+  verification(2302, "task_step", {
+    ...ids,
+    event: "delivered",
+    state: "done",
+    effect: "leave_thread",
+  });
   return written;
 }
 

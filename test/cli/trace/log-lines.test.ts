@@ -43,11 +43,16 @@ describe("a log line", () => {
     },
   );
 
-  it.each([1e308, -1, "soon", 31 * 24 * 3600_000])("has no duration where that says %j", (duration_ms) => {
-    const timestamp = new Date(startMs).toISOString();
-    const line = parseLogLine(JSON.stringify({ message: "call_answered", timestamp, duration_ms, attempt: 1 }));
-    expect(line?.fields).toEqual({ attempt: 1 });
-  });
+  it.each([1e308, -1, "soon", 31 * 24 * 3600_000])(
+    "has no duration where that says %j",
+    (duration_ms) => {
+      const timestamp = new Date(startMs).toISOString();
+      const line = parseLogLine(
+        JSON.stringify({ message: "call_answered", timestamp, duration_ms, attempt: 1 }),
+      );
+      expect(line?.fields).toEqual({ attempt: 1 });
+    },
+  );
 
   it("is none where its message is a sentence, its time no time, or it is no object", () => {
     const timestamp = new Date(startMs).toISOString();
@@ -75,9 +80,17 @@ describe("log lines from a pipe", () => {
 
   it("are read to the end, wherever the pipe cuts them, and lines of others are counted", async () => {
     const lines = knownLogs({ startMs }).map((line) => line.trim());
-    const text = ["# a comment 日本", "", ...lines.slice(0, 2), `${lines.slice(2).join("\t")}`, "{}"].join("\r\n");
+    const text = [
+      "# a comment 日本",
+      "",
+      ...lines.slice(0, 2),
+      `${lines.slice(2).join("\t")}`,
+      "{}",
+    ].join("\r\n");
     const bytes = Buffer.from(text);
-    const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, at) => bytes.subarray(at * 7, at * 7 + 7));
+    const pieces = Array.from({ length: Math.ceil(bytes.length / 7) }, (_, at) =>
+      bytes.subarray(at * 7, at * 7 + 7),
+    );
     const read = await readLogLines({ files: ["-"], stdin: Readable.from(pieces), signal });
     expect(read).toEqual({ lines: knownLines({ startMs }), skipped: 2, cut: false });
   });

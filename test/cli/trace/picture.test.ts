@@ -9,19 +9,34 @@ import { hideTexts } from "../../../lib/cli/trace/recorder-steps.ts";
 import { foldPolls, timelineLines } from "../../../lib/cli/trace/timeline.ts";
 import type { RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
 import { sampleCall } from "../../verification/task/sample.ts";
-import { knownExecution, knownLines, knownTask, requestId, secretText, taskId, traceId } from "./known.ts";
+import {
+  knownExecution,
+  knownLines,
+  knownTask,
+  requestId,
+  secretText,
+  taskId,
+  traceId,
+} from "./known.ts";
 
 const startMs = 1_760_000_000_000;
 const nowMs = startMs + 60_000;
 const task = knownTask({ startMs });
 const execution = knownExecution({ startMs });
 const lines = knownLines({ startMs });
-const titles = (picture: ReturnType<typeof createPicture>) => picture?.steps.map(({ title }) => title);
+const titles = (picture: ReturnType<typeof createPicture>) =>
+  picture?.steps.map(({ title }) => title);
 
 describe("the picture of a task", () => {
   it("is that of its record, as far as that goes", () => {
     const picture = createPicture({ requestId, task, nowMs });
-    expect(picture).toMatchObject({ requestId, traceId, state: "done", outcome: "answered", destination: "host" });
+    expect(picture).toMatchObject({
+      requestId,
+      traceId,
+      state: "done",
+      outcome: "answered",
+      destination: "host",
+    });
     expect([picture?.startedAtMs, picture?.endedAtMs]).toEqual([startMs, startMs + 2300]);
     expect(titles(picture)).toEqual([
       "message queued",
@@ -35,7 +50,10 @@ describe("the picture of a task", () => {
   it("has the Execution zone's part where its record is at hand, in order of time", () => {
     const picture = createPicture({ requestId, task, execution, nowMs });
     expect(picture?.taskId).toBe(taskId);
-    expect(titles(picture)?.slice(3, 5)).toEqual(["task stored → submitted", "agent finished → completed"]);
+    expect(titles(picture)?.slice(3, 5)).toEqual([
+      "task stored → submitted",
+      "agent finished → completed",
+    ]);
     const times = picture?.steps.map(({ atMs }) => atMs) ?? [];
     expect(times).toEqual([...times].sort((a, b) => a - b));
   });
@@ -54,13 +72,27 @@ describe("the picture of a task", () => {
       "Execution zone responded → delivering",
       "outcome posted → done",
     ]);
-    expect(picture?.steps[4]).toMatchObject({ zone: "transport", durationMs: 1985, detail: { attempt: 1 } });
-    expect(picture?.steps[2]).toMatchObject({ zone: "slack", failed: true, detail: { method: "reactions.add" } });
+    expect(picture?.steps[4]).toMatchObject({
+      zone: "transport",
+      durationMs: 1985,
+      detail: { attempt: 1 },
+    });
+    expect(picture?.steps[2]).toMatchObject({
+      zone: "slack",
+      failed: true,
+      detail: { method: "reactions.add" },
+    });
   });
 
   it("is there without any record: lines say the state, the ids and where it went", () => {
     const picture = createPicture({ requestId, lines, nowMs });
-    expect(picture).toMatchObject({ requestId, taskId, traceId, state: "done", destination: "host" });
+    expect(picture).toMatchObject({
+      requestId,
+      taskId,
+      traceId,
+      state: "done",
+      destination: "host",
+    });
     expect(titles(picture)).toEqual(
       expect.arrayContaining(["task ended → completed", "Execution zone responded → delivering"]),
     );
@@ -72,9 +104,17 @@ describe("the picture of a task", () => {
     if (line === undefined) throw new Error("no line");
     const bare = { ...line, message: "outcome_not_stored", fields: { task_id: taskId } };
     const traced = { ...line, message: "store_failed", fields: { trace_id: traceId } };
-    const foreign = { ...line, message: "task_lost", fields: { request_id: "another", trace_id: traceId } };
+    const foreign = {
+      ...line,
+      message: "task_lost",
+      fields: { request_id: "another", trace_id: traceId },
+    };
     const unrelated = { ...line, message: "circuit_opened", fields: { destination: "host" } };
-    const picture = createPicture({ requestId, lines: [...lines, bare, traced, foreign, unrelated], nowMs });
+    const picture = createPicture({
+      requestId,
+      lines: [...lines, bare, traced, foreign, unrelated],
+      nowMs,
+    });
     expect(titles(picture)).toEqual(expect.arrayContaining(["outcome not stored", "store failed"]));
     expect(picture?.steps).toHaveLength(lines.length + 2);
   });
@@ -113,7 +153,11 @@ describe("the picture of a task", () => {
     const picture = createPicture({ requestId, task: waiting, nowMs });
     expect(picture?.endedAtMs).toBeUndefined();
     expect(titles(picture)).toEqual(
-      expect.arrayContaining(["agent asked a question", "reply given, and the agent has it", "latest progress shown"]),
+      expect.arrayContaining([
+        "agent asked a question",
+        "reply given, and the agent has it",
+        "latest progress shown",
+      ]),
     );
     expect(picture?.steps.find(({ title }) => title.startsWith("reply given"))?.detail).toEqual({
       question: 1,
@@ -138,13 +182,37 @@ describe("the picture of a task", () => {
   });
 
   it("has the frames of the local run, with lengths in the place of texts, and of no other task", () => {
-    const body = { jsonrpc: "2.0", method: "execute_task", id: requestId, params: { channel: "C1", text: secretText } };
-    const answer = { jsonrpc: "2.0", id: requestId, result: { status: "success", response_text: secretText } };
-    const decision = { event: { type: "answered", result: answer.result }, next: ["wake in 0 ms at most"] };
+    const body = {
+      jsonrpc: "2.0",
+      method: "execute_task",
+      id: requestId,
+      params: { channel: "C1", text: secretText },
+    };
+    const answer = {
+      jsonrpc: "2.0",
+      id: requestId,
+      result: { status: "success", response_text: secretText },
+    };
+    const decision = {
+      event: { type: "answered", result: answer.result },
+      next: ["wake in 0 ms at most"],
+    };
     const stepRecorder: RecordedStep[] = [
       { requestId, atMs: startMs + 155, kind: "request", title: "execute_task", detail: body },
-      { requestId, atMs: startMs + 2140, kind: "response", title: `execute_task: ${secretText}`, detail: answer },
-      { requestId, atMs: startMs + 2150, kind: "decision", title: "it answered → delivering", detail: decision },
+      {
+        requestId,
+        atMs: startMs + 2140,
+        kind: "response",
+        title: `execute_task: ${secretText}`,
+        detail: answer,
+      },
+      {
+        requestId,
+        atMs: startMs + 2150,
+        kind: "decision",
+        title: "it answered → delivering",
+        detail: decision,
+      },
       { requestId: "another", atMs: startMs, kind: "event", title: "another's", detail: {} },
     ];
     const picture = createPicture({ requestId, task, stepRecorder, nowMs });
@@ -163,10 +231,17 @@ const controls = /[\p{Cc}\u202e]/u;
 
 describe("the picture on a terminal", () => {
   it("moves no cursor, sets no title and turns no line around, whatever an Execution zone named its task", () => {
-    const task = knownTask({ startMs, call: sampleCall({ taskId: hostile, destination: hostile }) });
+    const task = knownTask({
+      startMs,
+      call: sampleCall({ taskId: hostile, destination: hostile }),
+    });
     const picture = createPicture({ requestId, task, nowMs: startMs });
     if (picture === undefined) throw new Error("no picture");
-    const steps = picture.steps.map((step) => ({ ...step, title: hostile, detail: { [hostile]: hostile } }));
+    const steps = picture.steps.map((step) => ({
+      ...step,
+      title: hostile,
+      detail: { [hostile]: hostile },
+    }));
     const lines = timelineLines({ picture: { ...picture, steps }, color: false });
     expect(lines).toContain("  task id      [2J]0;owned31mid");
     expect(lines.filter((line) => controls.test(line))).toEqual([]);
@@ -185,8 +260,17 @@ describe("the picture on a terminal", () => {
 });
 
 describe("polls in a row", () => {
-  const step = (atMs: number, title: string): PictureStep => ({ atMs, zone: "verification", title, detail: {} });
-  const poll = (atMs: number): PictureStep => ({ ...step(atMs, "get_task"), zone: "transport", durationMs: 5 });
+  const step = (atMs: number, title: string): PictureStep => ({
+    atMs,
+    zone: "verification",
+    title,
+    detail: {},
+  });
+  const poll = (atMs: number): PictureStep => ({
+    ...step(atMs, "get_task"),
+    zone: "transport",
+    durationMs: 5,
+  });
 
   it("are one step that says how many there were and how long they took, until something else happens", () => {
     const before = step(0, "Execution zone responded → waiting");
@@ -205,7 +289,12 @@ describe("polls in a row", () => {
 
 describe("a frame", () => {
   it("keeps ids, kinds, numbers and its shape, and of texts their lengths", () => {
-    const params = { channel: "C1", text: "What is it?", timeout_ms: 5, history: [{ role: "user", text: "Hi" }] };
+    const params = {
+      channel: "C1",
+      text: "What is it?",
+      timeout_ms: 5,
+      history: [{ role: "user", text: "Hi" }],
+    };
     expect(hideTexts({ jsonrpc: "2.0", method: "execute_task", id: "a-1", params })).toEqual({
       jsonrpc: "2.0",
       method: "execute_task",
@@ -229,10 +318,16 @@ describe("a frame", () => {
   it("shows no text of a member that nobody thought of, at any depth", () => {
     const secret = "a-secret-text";
     fc.assert(
-      fc.property(fc.array(fc.string({ unit: "grapheme" }), { minLength: 1, maxLength: 5 }), (path) => {
-        const body = path.reduceRight<unknown>((inner, name) => ({ [`x${name}`]: inner, list: [secret] }), secret);
-        expect(JSON.stringify(hideTexts(body))).not.toContain(secret);
-      }),
+      fc.property(
+        fc.array(fc.string({ unit: "grapheme" }), { minLength: 1, maxLength: 5 }),
+        (path) => {
+          const body = path.reduceRight<unknown>(
+            (inner, name) => ({ [`x${name}`]: inner, list: [secret] }),
+            secret,
+          );
+          expect(JSON.stringify(hideTexts(body))).not.toContain(secret);
+        },
+      ),
     );
   });
 });

@@ -3,7 +3,10 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createHistoryEntry, parseHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import {
+  createHistoryEntry,
+  parseHistoryEntry,
+} from "../../../lambdas/verification/usage/entry.ts";
 import { csvLine } from "../../../lib/cli/usage/csv.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { places, type TestPlace } from "../tasks/places.ts";
@@ -21,7 +24,10 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
   beforeAll(async () => {
     place = await open();
     const store = place.engine.taskStore({ parse: parseHistoryEntry });
-    const keep = async (number: number, { user = "U1", text = "hello", failed = false, atMs = nowMs } = {}) => {
+    const keep = async (
+      number: number,
+      { user = "U1", text = "hello", failed = false, atMs = nowMs } = {},
+    ) => {
       const { message } = sampleTask();
       const task = sampleTask({
         id: idOf(number),
@@ -31,10 +37,19 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
         receivedAtMs: atMs - 1500,
         outcome: failed
           ? { type: "failed", reason: "timeout", lost: false }
-          : { type: "answer", text: 'She said "one,\r\ntwo"', tokens: { input: 10, output: 5, total: 15 } },
+          : {
+              type: "answer",
+              text: 'She said "one,\r\ntwo"',
+              tokens: { input: 10, output: 5, total: 15 },
+            },
       });
-      const item = createHistoryEntry({ task, settings: { retentionDays: 60, texts: true }, nowMs: atMs });
-      if (item !== undefined) await store.create({ item: number === 1 ? { ...item, votes } : item });
+      const item = createHistoryEntry({
+        task,
+        settings: { retentionDays: 60, texts: true },
+        nowMs: atMs,
+      });
+      if (item !== undefined)
+        await store.create({ item: number === 1 ? { ...item, votes } : item });
     };
     await keep(1);
     await keep(2, { user: "U2", text: '=HYPERLINK("http://evil.example")' });
@@ -69,19 +84,33 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
   it("writes a file that only its owner reads, and says how many tasks are in it", async () => {
     const file = join(place.folder, "usage.csv");
     const { code, stdout, stderr } = await usage("--csv", "--out", file);
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: "", stderr: `3 tasks written to ${file}.\n` });
+    expect({ code, stdout, stderr }).toEqual({
+      code: 0,
+      stdout: "",
+      stderr: `3 tasks written to ${file}.\n`,
+    });
     expect(readFileSync(file, "utf8").split("\r\n").length).toBeGreaterThan(4);
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   it("gives one JSON object a line, of the days and the person that are asked for", async () => {
     const rows = async (...args: string[]) =>
-      (await usage("--json", ...args)).stdout.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
-    expect((await rows("--user", "U1")).map(({ request_id }) => request_id)).toEqual([idOf(1), idOf(3)]);
+      (await usage("--json", ...args)).stdout
+        .split("\n")
+        .flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+    expect((await rows("--user", "U1")).map(({ request_id }) => request_id)).toEqual([
+      idOf(1),
+      idOf(3),
+    ]);
     expect((await rows("--user", "U1"))[0]).toMatchObject({ votes_up: 2, votes_down: 1 });
     expect(await rows("--from", "2020-01-01", "--to", "2020-01-02")).toEqual([]);
-    expect(await rows("--from", new Date(nowMs - 45 * 24 * hourMs).toISOString().slice(0, 10))).toHaveLength(4);
-    expect((await rows("--from", today, "--user", "U2"))[0]).toMatchObject({ total_tokens: 15, outcome: "answered" });
+    expect(
+      await rows("--from", new Date(nowMs - 45 * 24 * hourMs).toISOString().slice(0, 10)),
+    ).toHaveLength(4);
+    expect((await rows("--from", today, "--user", "U2"))[0]).toMatchObject({
+      total_tokens: 15,
+      outcome: "answered",
+    });
     expect(await rows("--team", "T9")).toEqual([]);
   });
 

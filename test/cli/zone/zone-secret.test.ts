@@ -12,7 +12,8 @@ describe.each(places)("sekisho zone-secret at $name", ({ open }) => {
   afterAll(() => place.close());
   const secret = (...args: string[]) => place.command("zone-secret", ...args);
   /** A new process each time, without a cached value. */
-  const readByWorker = () => createZoneSecret({ store: place.engine.taskStore({ parse: parseZoneSecret }) })();
+  const readByWorker = () =>
+    createZoneSecret({ store: place.engine.taskStore({ parse: parseZoneSecret }) })();
 
   it("replaces the secret, keeps the former value until it is dropped, and prints neither", async () => {
     expect(await secret("replace")).toMatchObject(refusing(1, "There is no secret"));

@@ -23,7 +23,21 @@ export function issuesOf(read: z.ZodSafeParseResult<unknown>): { path: string; m
 }
 
 const nonsense: fc.Arbitrary<unknown> = fc.oneof(
-  fc.constantFrom<unknown>(null, "", "x", 0, -1, 1.5, true, [], {}, [null], { kind: "text" }, "__proto__", undefined),
+  fc.constantFrom<unknown>(
+    null,
+    "",
+    "x",
+    0,
+    -1,
+    1.5,
+    true,
+    [],
+    {},
+    [null],
+    { kind: "text" },
+    "__proto__",
+    undefined,
+  ),
   fc.jsonValue({ maxDepth: 1 }),
 );
 
@@ -106,11 +120,16 @@ export const task: fc.Arbitrary<A2aTask> = withOptional(
   },
 );
 
-export const sendResult: fc.Arbitrary<SendResult> = fc.oneof(fc.record({ task }), fc.record({ message }));
+export const sendResult: fc.Arbitrary<SendResult> = fc.oneof(
+  fc.record({ task }),
+  fc.record({ message }),
+);
 
 export const streamEvent: fc.Arbitrary<StreamEvent> = fc.oneof(
   sendResult,
-  fc.record({ statusUpdate: withOptional({ taskId: id, contextId: id, status }, { metadata: struct }) }),
+  fc.record({
+    statusUpdate: withOptional({ taskId: id, contextId: id, status }, { metadata: struct }),
+  }),
   fc.record({
     artifactUpdate: withOptional(
       { taskId: id, contextId: id, artifact },
@@ -124,7 +143,10 @@ const pushTarget: fc.Arbitrary<PushConfig> = withOptional(
   {
     id,
     token: name,
-    authentication: withOptional({ scheme: fc.constantFrom("Bearer", "Basic") }, { credentials: name }),
+    authentication: withOptional(
+      { scheme: fc.constantFrom("Bearer", "Basic") },
+      { credentials: name },
+    ),
   },
 );
 

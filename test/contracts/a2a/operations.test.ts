@@ -15,18 +15,23 @@ const operationNames = Object.keys(operations) as OperationName[];
 const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
 
 describe("a method", () => {
-  it.each(operationNames)("of either version is the operation that it is named for: %s", (operation) => {
-    for (const version of ["1.0", "0.3"] as const) {
-      const method = toA2aMethod({ operation, version });
-      if (method !== undefined) expect(toA2aOperation(method)).toEqual({ operation, version });
-    }
-  });
+  it.each(operationNames)(
+    "of either version is the operation that it is named for: %s",
+    (operation) => {
+      for (const version of ["1.0", "0.3"] as const) {
+        const method = toA2aMethod({ operation, version });
+        if (method !== undefined) expect(toA2aOperation(method)).toEqual({ operation, version });
+      }
+    },
+  );
 
   it("lists tasks in 1.0 only", () => {
     expect(toA2aMethod({ operation: "ListTasks", version: "0.3" })).toBeUndefined();
-    expect(operationNames.filter((operation) => toA2aMethod({ operation, version: "0.3" }) === undefined)).toHaveLength(
-      1,
-    );
+    expect(
+      operationNames.filter(
+        (operation) => toA2aMethod({ operation, version: "0.3" }) === undefined,
+      ),
+    ).toHaveLength(1);
   });
 
   it.each(["execute_task", "tasks/list", "sendmessage", "toString", "__proto__", ""])(
@@ -42,18 +47,29 @@ describe("params", () => {
     ["SendMessage", { tenant: "", message, configuration: null, metadata: null }, { message }],
     [
       "SendMessage",
-      { message, configuration: { acceptedOutputModes: [], historyLength: 0, returnImmediately: false } },
+      {
+        message,
+        configuration: { acceptedOutputModes: [], historyLength: 0, returnImmediately: false },
+      },
       { message, configuration: { historyLength: 0, returnImmediately: false } },
     ],
     ["GetTask", { id: "t", historyLength: null, urgent: true }, { id: "t" }],
     ["ListTasks", {}, { pageSize: 50 }],
-    ["ListTasks", { status: "TASK_STATE_UNSPECIFIED", pageToken: "", pageSize: null }, { pageSize: 50 }],
+    [
+      "ListTasks",
+      { status: "TASK_STATE_UNSPECIFIED", pageToken: "", pageSize: null },
+      { pageSize: 50 },
+    ],
     [
       "ListTasks",
       { statusTimestampAfter: "2026-01-01T00:00:00+01:00", pageSize: 100 },
       { statusTimestampAfter: "2026-01-01T00:00:00+01:00", pageSize: 100 },
     ],
-    ["CreateTaskPushNotificationConfig", { taskId: "t", url: "u", id: "" }, { taskId: "t", url: "u" }],
+    [
+      "CreateTaskPushNotificationConfig",
+      { taskId: "t", url: "u", id: "" },
+      { taskId: "t", url: "u" },
+    ],
     ["GetExtendedAgentCard", {}, {}],
   ])("of %s may be %p", (operation, sent, expected) => {
     expect(wire(operations[operation].parse(sent))).toEqual(expected);
@@ -68,8 +84,16 @@ describe("params", () => {
     ["SendMessage", [], ""],
     ["SendMessage", {}, "message"],
     ["SendMessage", { message: { ...message, role: "ROLE_AGENT" } }, "message.role"],
-    ["SendMessage", { message, configuration: { returnImmediately: "true" } }, "configuration.returnImmediately"],
-    ["SendMessage", { message, configuration: { historyLength: -1 } }, "configuration.historyLength"],
+    [
+      "SendMessage",
+      { message, configuration: { returnImmediately: "true" } },
+      "configuration.returnImmediately",
+    ],
+    [
+      "SendMessage",
+      { message, configuration: { historyLength: -1 } },
+      "configuration.historyLength",
+    ],
     ["SendMessage", { message, tenant: "x".repeat(257) }, "tenant"],
     ["GetTask", { id: "" }, "id"],
     ["GetTask", { id: "t", historyLength: 1.5 }, "historyLength"],
@@ -86,16 +110,20 @@ describe("params", () => {
     ],
     ["DeleteTaskPushNotificationConfig", { taskId: "t" }, "id"],
   ])("of %s are refused: %j", (operation, sent, path) => {
-    expect(issuesOf(operations[operation].safeParse(sent)).map((issue) => issue.path)).toEqual([path]);
+    expect(issuesOf(operations[operation].safeParse(sent)).map((issue) => issue.path)).toEqual([
+      path,
+    ]);
   });
 
   it("are read or refused, whatever they are, and once read are read again as they are", () => {
-    const sent = fc.constantFrom(...(Object.keys(params) as V03OperationName[])).chain((operation) =>
-      fc.record({
-        operation: fc.constant(operation),
-        value: spoilt(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>),
-      }),
-    );
+    const sent = fc
+      .constantFrom(...(Object.keys(params) as V03OperationName[]))
+      .chain((operation) =>
+        fc.record({
+          operation: fc.constant(operation),
+          value: spoilt(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>),
+        }),
+      );
     fc.assert(
       fc.property(sent, ({ operation, value }) => {
         const { data, success } = operations[operation].safeParse(value);

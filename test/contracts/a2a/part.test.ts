@@ -2,7 +2,12 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { joinTextParts, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
-import { a2aStateSchema, a2aTaskSchema, fromA2aState, toA2aState } from "../../../contracts/a2a/task.ts";
+import {
+  a2aStateSchema,
+  a2aTaskSchema,
+  fromA2aState,
+  toA2aState,
+} from "../../../contracts/a2a/task.ts";
 import { issuesOf, spoilt, task, wire } from "./arbitraries.ts";
 
 /** A list in a list, `depth` times. */
@@ -18,7 +23,11 @@ describe("a part", () => {
     ["no bytes", { raw: "" }, { raw: "" }],
     ["bytes without padding, in the alphabet of addresses", { raw: "_-8" }, { raw: "/+8=" }],
     ["a text beside contents that are unset", { text: "a", raw: null, url: null }, { text: "a" }],
-    ["empty names, which are unset", { url: "u", mediaType: "", filename: null, metadata: null }, { url: "u" }],
+    [
+      "empty names, which are unset",
+      { url: "u", mediaType: "", filename: null, metadata: null },
+      { url: "u" },
+    ],
     ["members that nobody knows", { text: "a", kind: "text" }, { text: "a" }],
   ])("may have %s", (_name, part, expected) => {
     expect(wire(partSchema.parse(part))).toEqual(expected);
@@ -46,7 +55,9 @@ describe("a part", () => {
   });
 
   it("that is a text gives its text, one a line", () => {
-    expect(joinTextParts([{ text: "a" }, { url: "u" }, { text: "" }, { text: "b" }])).toBe("a\n\nb");
+    expect(joinTextParts([{ text: "a" }, { url: "u" }, { text: "" }, { text: "b" }])).toBe(
+      "a\n\nb",
+    );
   });
 });
 
@@ -54,7 +65,13 @@ describe("a message", () => {
   const message = { messageId: "m", role: "ROLE_USER", parts: [{ text: "a" }] };
 
   it("has ids and lists that are unset where they are empty", () => {
-    const sent = { ...message, contextId: "", taskId: null, extensions: [], referenceTaskIds: null };
+    const sent = {
+      ...message,
+      contextId: "",
+      taskId: null,
+      extensions: [],
+      referenceTaskIds: null,
+    };
     expect(wire(messageSchema.parse(sent))).toEqual(message);
   });
 
@@ -70,7 +87,9 @@ describe("a message", () => {
     ["51 extensions", { extensions: Array.from({ length: 51 }, () => "urn:a") }, "extensions"],
     ["an empty id among those that it refers to", { referenceTaskIds: [""] }, "referenceTaskIds.0"],
   ])("is refused with %s", (_name, change, path) => {
-    expect(issuesOf(messageSchema.safeParse({ ...message, ...change })).map((issue) => issue.path)).toEqual([path]);
+    expect(
+      issuesOf(messageSchema.safeParse({ ...message, ...change })).map((issue) => issue.path),
+    ).toEqual([path]);
   });
 });
 
@@ -80,7 +99,10 @@ describe("a task", () => {
   it("may be without a context, and with members that are set to nothing", () => {
     const unset = { contextId: null, artifacts: null, history: null, metadata: null };
     const status = { ...bare.status, message: null, timestamp: "" };
-    expect(wire(a2aTaskSchema.parse({ ...bare, ...unset, status }))).toEqual({ ...bare, contextId: "" });
+    expect(wire(a2aTaskSchema.parse({ ...bare, ...unset, status }))).toEqual({
+      ...bare,
+      contextId: "",
+    });
   });
 
   it.each(["TASK_STATE_UNSPECIFIED", "TASK_STATE_NEW", "working", "toString", 2, null])(
@@ -102,6 +124,9 @@ describe("a task", () => {
   });
 });
 
-it.each(a2aStateSchema.options)("a task's state is the same after it went through the zone contract: %s", (state) => {
-  expect(toA2aState(fromA2aState(state))).toBe(state);
-});
+it.each(a2aStateSchema.options)(
+  "a task's state is the same after it went through the zone contract: %s",
+  (state) => {
+    expect(toA2aState(fromA2aState(state))).toBe(state);
+  },
+);

@@ -8,7 +8,11 @@ const nested: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));
 const bare = { id: "t1", status: { state: "TASK_STATE_COMPLETED" } };
 const says = (...parts: unknown[]) => ({ messageId: "m1", role: "ROLE_AGENT", parts });
 const answer = { artifactId: "a1", name: "report", parts: [{ text: "the answer" }] };
-const read = { ...bare, artifacts: [{ name: "report", parts: [{ text: "the answer" }] }], history: [] };
+const read = {
+  ...bare,
+  artifacts: [{ name: "report", parts: [{ text: "the answer" }] }],
+  history: [],
+};
 
 function taskOf(members: object): unknown {
   return wire(readAnswerSchema.parse({ task: { ...bare, artifacts: [answer], ...members } }));
@@ -16,11 +20,17 @@ function taskOf(members: object): unknown {
 
 describe("an answer is read", () => {
   it.each<[string, object]>([
-    ["a message of its history without parts", { history: [{ messageId: "m1", role: "ROLE_GUEST" }] }],
+    [
+      "a message of its history without parts",
+      { history: [{ messageId: "m1", role: "ROLE_GUEST" }] },
+    ],
     ["a history that is none", { history: "long" }],
     ["a message of its history that is none", { history: [null, 7, []] }],
     ["a status message that is none", { status: { ...bare.status, message: "done" } }],
-    ["a status message of broken parts", { status: { ...bare.status, message: says({ text: 7 }) } }],
+    [
+      "a status message of broken parts",
+      { status: { ...bare.status, message: says({ text: 7 }) } },
+    ],
     ["a time that is none", { status: { ...bare.status, timestamp: 7 } }],
     ["a context that is none", { contextId: 7 }],
     ["metadata that is a list", { metadata: [1] }],
@@ -28,7 +38,9 @@ describe("an answer is read", () => {
     ["lists that are set to nothing", { history: null, metadata: null }],
   ])("beside %s", (_name, members) => {
     const { task } = taskOf(members) as { task: typeof read };
-    const history = task.history.filter((message: { parts: unknown[] }) => message.parts.length > 0);
+    const history = task.history.filter(
+      (message: { parts: unknown[] }) => message.parts.length > 0,
+    );
     expect({ ...task, history }).toEqual(read);
   });
 
@@ -62,7 +74,12 @@ describe("an answer is read", () => {
   });
 
   it("with the words of its status, whatever else the message lacks", () => {
-    const message = { role: "ROLE_GUEST", parts: [{ text: "Which?" }, {}], messageId: "", metadata: 7 };
+    const message = {
+      role: "ROLE_GUEST",
+      parts: [{ text: "Which?" }, {}],
+      messageId: "",
+      metadata: 7,
+    };
     expect(taskOf({ status: { state: "TASK_STATE_INPUT_REQUIRED", message } })).toMatchObject({
       task: { status: { message: { parts: [{ text: "Which?" }] } } },
     });
@@ -77,7 +94,11 @@ describe("an answer is read", () => {
       { kind: "text", text: "the answer", metadata: 7 },
     ];
     const task = {
-      ...{ kind: "task", id: "t1", status: { state: "completed", message: { role: "agent", parts: [] } } },
+      ...{
+        kind: "task",
+        id: "t1",
+        status: { state: "completed", message: { role: "agent", parts: [] } },
+      },
       ...{
         artifacts: [{ parts }],
         history: [{ role: "tool" }, 7, { role: "agent", parts: [{ kind: "text", text: "a" }] }],
@@ -85,7 +106,10 @@ describe("an answer is read", () => {
     };
     expect(wire(readAnswerSchema.parse(task))).toEqual({
       task: {
-        ...{ id: "t1", status: { state: "TASK_STATE_COMPLETED", message: { role: "ROLE_AGENT", parts: [] } } },
+        ...{
+          id: "t1",
+          status: { state: "TASK_STATE_COMPLETED", message: { role: "ROLE_AGENT", parts: [] } },
+        },
         artifacts: [{ parts: [{ url: "u" }, { raw: "a b" }, { text: "the answer" }] }],
         history: [{ parts: [] }, { role: "ROLE_AGENT", parts: [{ text: "a" }] }],
       },
@@ -111,7 +135,9 @@ describe("an answer is refused", () => {
     ["with artifacts that are none", { artifacts: "a" }],
     ["with an artifact that is none", { artifacts: ["a"] }],
   ])("as a task %s", (_name, members) => {
-    expect(issuesOf(readAnswerSchema.safeParse({ task: { ...bare, ...(members as object) } }))).not.toEqual([]);
+    expect(
+      issuesOf(readAnswerSchema.safeParse({ task: { ...bare, ...(members as object) } })),
+    ).not.toEqual([]);
   });
 
   it.each([{ parts: [] }, { parts: [{}] }, { parts: [{ text: 7 }] }, {}, null])(
@@ -125,20 +151,31 @@ describe("an answer is refused", () => {
   it.each([{ kind: "text", text: 7 }, { root: { text: 7 } }, { file: { uri: "u" }, text: "a" }])(
     "of 0.3 with a text that cannot be read: %j",
     (part) => {
-      const task = { kind: "task", id: "t1", status: { state: "completed" }, artifacts: [{ parts: [part] }] };
+      const task = {
+        kind: "task",
+        id: "t1",
+        status: { state: "completed" },
+        artifacts: [{ parts: [part] }],
+      };
       expect(readAnswerSchema.safeParse(task).success).toBe(false);
     },
   );
 
   it.each<[string, unknown, string]>([
-    ["a bare task", { ...bare, artifacts: [{ parts: [{}, { text: 7 }] }] }, "artifacts.0.parts.1.text"],
+    [
+      "a bare task",
+      { ...bare, artifacts: [{ parts: [{}, { text: 7 }] }] },
+      "artifacts.0.parts.1.text",
+    ],
     ["a task", { task: { ...bare, status: { state: "paused" } } }, "task.status.state"],
     ["a task without an id", { kind: "task", status: { state: "completed" } }, "id"],
     ["a message", { message: says({}) }, "message.parts"],
     ["an update", { kind: "status-update", status: { state: "completed" } }, "taskId"],
     ["something else", { status: "success" }, ""],
   ])("with the member that is wrong: %s", (_name, answered, path) => {
-    expect(issuesOf(readAnswerSchema.safeParse(answered)).map((issue) => issue.path)).toEqual([path]);
+    expect(issuesOf(readAnswerSchema.safeParse(answered)).map((issue) => issue.path)).toEqual([
+      path,
+    ]);
   });
 
   it("or read, whatever it is, and once read is read again as it is", () => {

@@ -8,9 +8,18 @@ import { LegacyJsonRpcTransportHandler } from "@a2a-js/sdk/compat/v0_3/server";
 import { type A2ARequestHandler, ServerCallContext } from "@a2a-js/sdk/server";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { type OperationParams, operations, toA2aMethod, toA2aOperation } from "../../../contracts/a2a/operations.ts";
+import {
+  type OperationParams,
+  operations,
+  toA2aMethod,
+  toA2aOperation,
+} from "../../../contracts/a2a/operations.ts";
 import { a2aTaskSchema, type SendResult } from "../../../contracts/a2a/task.ts";
-import { paramsToV03, v03Operations, v03PushConfigSchema } from "../../../contracts/a2a/v03/params.ts";
+import {
+  paramsToV03,
+  v03Operations,
+  v03PushConfigSchema,
+} from "../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../contracts/a2a/v03/results.ts";
 import { eventToV03, v03TaskSchema } from "../../../contracts/a2a/v03/task.ts";
 import { params, pushConfig, sendResult, streamEvent, task, wire } from "./arbitraries.ts";
@@ -44,16 +53,22 @@ function whatSdkKeeps<T>(values: fc.Arbitrary<T>): fc.Arbitrary<T> {
 function withoutDefaults(value: unknown): unknown {
   const flags = ["append", "lastChunk", "returnImmediately"];
   return JSON.parse(
-    JSON.stringify(value, (name, member) => (flags.includes(name) && member === false ? undefined : member)),
+    JSON.stringify(value, (name, member) =>
+      flags.includes(name) && member === false ? undefined : member,
+    ),
   );
 }
 
 function sentResult(result: sdk.Message | sdk.Task): unknown {
-  return "messageId" in result ? { message: sdk.Message.toJSON(result) } : { task: sdk.Task.toJSON(result) };
+  return "messageId" in result
+    ? { message: sdk.Message.toJSON(result) }
+    : { task: sdk.Task.toJSON(result) };
 }
 
 function toSdkResult(result: SendResult): sdk.Message | sdk.Task {
-  return "message" in result ? sdk.Message.fromJSON(result.message) : sdk.Task.fromJSON(result.task);
+  return "message" in result
+    ? sdk.Message.fromJSON(result.message)
+    : sdk.Task.fromJSON(result.task);
 }
 
 const numRuns = 25;
@@ -79,15 +94,23 @@ describe("the official SDK reads what we write, and we what it writes", () => {
     );
   });
 
-  it.each(Object.keys(paramsCodecs) as (keyof typeof paramsCodecs)[])("in the params of %s", (operation) => {
-    fc.assert(
-      fc.property(whatSdkKeeps(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>), (value) => {
-        const written = wire(throughSdk({ codec: paramsCodecs[operation], value }));
-        expect(withoutDefaults(operations[operation].parse(written))).toEqual(withoutDefaults(value));
-      }),
-      { numRuns },
-    );
-  });
+  it.each(Object.keys(paramsCodecs) as (keyof typeof paramsCodecs)[])(
+    "in the params of %s",
+    (operation) => {
+      fc.assert(
+        fc.property(
+          whatSdkKeeps(params[operation] as fc.Arbitrary<OperationParams<typeof operation>>),
+          (value) => {
+            const written = wire(throughSdk({ codec: paramsCodecs[operation], value }));
+            expect(withoutDefaults(operations[operation].parse(written))).toEqual(
+              withoutDefaults(value),
+            );
+          },
+        ),
+        { numRuns },
+      );
+    },
+  );
 });
 
 it("a card that we publish is read whole", () => {
@@ -95,7 +118,9 @@ it("a card that we publish is read whole", () => {
     name: "Echo",
     description: "Says it again",
     version: "1.0.0",
-    supportedInterfaces: [{ url: "https://agent.test", protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+    supportedInterfaces: [
+      { url: "https://agent.test", protocolBinding: "JSONRPC", protocolVersion: "1.0" },
+    ],
     capabilities: { streaming: true, pushNotifications: false, extensions: [{ uri: "urn:a" }] },
     securitySchemes: { token: { httpAuthSecurityScheme: { scheme: "bearer" } } },
     securityRequirements: [{ schemes: { token: { list: ["read"] } } }],
@@ -118,12 +143,17 @@ const results: Record<Operation, fc.Arbitrary<unknown>> = {
   SubscribeToTask: streamEvent,
   CreateTaskPushNotificationConfig: pushConfig,
   GetTaskPushNotificationConfig: pushConfig,
-  ListTaskPushNotificationConfigs: fc.record({ configs: fc.array(pushConfig, { minLength: 1, maxLength: 2 }) }),
+  ListTaskPushNotificationConfigs: fc.record({
+    configs: fc.array(pushConfig, { minLength: 1, maxLength: 2 }),
+  }),
   DeleteTaskPushNotificationConfig: fc.constant(undefined),
 };
 
 describe("the official client of 0.3", () => {
-  const calls: Record<Operation, (client: LegacyJsonRpcTransport, params: never) => Promise<unknown>> = {
+  const calls: Record<
+    Operation,
+    (client: LegacyJsonRpcTransport, params: never) => Promise<unknown>
+  > = {
     SendMessage: async (client, request) => sentResult(await client.sendMessage(request)),
     SendStreamingMessage: (client, request) => firstOf(client.sendMessageStream(request)),
     GetTask: async (client, request) => sdk.Task.toJSON(await client.getTask(request)),
@@ -134,8 +164,11 @@ describe("the official client of 0.3", () => {
     GetTaskPushNotificationConfig: async (client, request) =>
       sdk.TaskPushNotificationConfig.toJSON(await client.getTaskPushNotificationConfig(request)),
     ListTaskPushNotificationConfigs: async (client, request) =>
-      sdk.ListTaskPushNotificationConfigsResponse.toJSON(await client.listTaskPushNotificationConfig(request)),
-    DeleteTaskPushNotificationConfig: (client, request) => client.deleteTaskPushNotificationConfig(request),
+      sdk.ListTaskPushNotificationConfigsResponse.toJSON(
+        await client.listTaskPushNotificationConfig(request),
+      ),
+    DeleteTaskPushNotificationConfig: (client, request) =>
+      client.deleteTaskPushNotificationConfig(request),
   };
 
   it.each(operationNames)("is understood, and understands us, in %s", async (operation) => {
@@ -145,15 +178,25 @@ describe("the official client of 0.3", () => {
         const client = new LegacyJsonRpcTransport({
           endpoint: "http://agent.test",
           fetchImpl: async (_url, init) => {
-            const request = JSON.parse(String(init?.body)) as { id: number; method: string; params: unknown };
+            const request = JSON.parse(String(init?.body)) as {
+              id: number;
+              method: string;
+              params: unknown;
+            };
             expect(toA2aOperation(request.method)).toEqual({ operation, version: "0.3" });
             received = v03Operations[operation].parse(request.params);
-            return answer({ id: request.id, result: resultToV03({ operation, result: result as never }), init });
+            return answer({
+              id: request.id,
+              result: resultToV03({ operation, result: result as never }),
+              init,
+            });
           },
         });
         const got = await calls[operation](client, paramsCodecs[operation].fromJSON(sent) as never);
         expect(withoutDefaults(received)).toEqual(withoutDefaults(sent));
-        expect(got === undefined ? undefined : withoutDefaults(got)).toEqual(result && withoutDefaults(result));
+        expect(got === undefined ? undefined : withoutDefaults(got)).toEqual(
+          result && withoutDefaults(result),
+        );
       }),
       { numRuns },
     );
@@ -186,10 +229,13 @@ describe("the official server of 0.3", () => {
           params: wire(paramsToV03({ operation, params: sent as never })),
         };
         const answered = await handler.handle(body, new ServerCallContext());
-        const response = Symbol.asyncIterator in answered ? (await answered.next()).value : answered;
+        const response =
+          Symbol.asyncIterator in answered ? (await answered.next()).value : answered;
         if (response === undefined || !("result" in response)) throw new Error("no result");
         const request = wire(paramsCodecs[operation].toJSON(received() as never));
-        expect(withoutDefaults(operations[operation].parse(request))).toEqual(withoutDefaults(sent));
+        expect(withoutDefaults(operations[operation].parse(request))).toEqual(
+          withoutDefaults(sent),
+        );
         const read = readers[operation].parse(wire(response.result));
         expect(read && withoutDefaults(read)).toEqual(result && withoutDefaults(result));
       }),
@@ -211,12 +257,22 @@ it("the official receiver of 0.3's push notifications reads every event of ours"
 function exchangeOf(operation: Operation) {
   return fc.record({
     sent: whatSdkKeeps(params[operation] as fc.Arbitrary<object>),
-    result: results[operation].filter((value) => !JSON.stringify(value ?? "").includes('"data":null')),
+    result: results[operation].filter(
+      (value) => !JSON.stringify(value ?? "").includes('"data":null'),
+    ),
   });
 }
 
 /** One response, as a body or as the only event of a stream. */
-function answer({ id, result, init }: { id: number; result: unknown; init: RequestInit | undefined }): Response {
+function answer({
+  id,
+  result,
+  init,
+}: {
+  id: number;
+  result: unknown;
+  init: RequestInit | undefined;
+}): Response {
   const body = JSON.stringify({ jsonrpc: "2.0", id, result });
   const accept = new Headers(init?.headers).get("accept") ?? "";
   return accept === "text/event-stream"

@@ -14,7 +14,12 @@ const example = "examples/two-accounts.config.json";
 
 function cdk(args: string[]) {
   const { PATH = "", HOME = "" } = process.env;
-  const given = { cwd: root, env: { PATH, HOME, CI: "true" }, encoding: "utf8", timeout: hangMs } as const;
+  const given = {
+    cwd: root,
+    env: { PATH, HOME, CI: "true" },
+    encoding: "utf8",
+    timeout: hangMs,
+  } as const;
   return spawnSync(process.execPath, [join(root, "node_modules/aws-cdk/bin/cdk"), ...args], given);
 }
 

@@ -26,13 +26,17 @@ export function documentedCommands(): Documented[] {
 
 /** Code within a sentence that begins with a program that readers type. */
 export function inlineCommands(): Documented[] {
-  return pages.flatMap((page) => inlineCommandsIn(textOf(page)).map((command) => ({ page, command })));
+  return pages.flatMap((page) =>
+    inlineCommandsIn(textOf(page)).map((command) => ({ page, command })),
+  );
 }
 
 export function inlineCommandsIn(text: string): string[] {
   const typed =
     /^(?:(?:npx (?:--no-install )?)?sekisho [a-z<…]|npx cdk |node [a-z]+\/|(?:npm|docker|aws|ssh|git|gcloud|curl) \S)/;
-  const spans = [...proseOf(text).matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code.replaceAll(/\s+/g, " "));
+  const spans = [...proseOf(text).matchAll(/`([^`]+)`/g)].map(([, code = ""]) =>
+    code.replaceAll(/\s+/g, " "),
+  );
   return spans.filter((code) => typed.test(code)).map((code) => code.replaceAll("\\|", "|"));
 }
 

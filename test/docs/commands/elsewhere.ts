@@ -16,7 +16,9 @@ const lookAtAll = (parts: ShellCommand[]) => parts.forEach(lookAtProgram);
 function lookAtBuild(parts: ShellCommand[]): void {
   lookAtAll(parts);
   const args = parts[0]?.args ?? [];
-  const given = args.flatMap((word, at) => (args[at - 1] === "--build-arg" ? [word.replace(/=.*/, "")] : []));
+  const given = args.flatMap((word, at) =>
+    args[at - 1] === "--build-arg" ? [word.replace(/=.*/, "")] : [],
+  );
   const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
   expect(given.filter((name) => !new RegExp(`^ARG ${name}\\b`, "m").test(dockerfile))).toEqual([]);
   expect(args.at(-1)).toBe(".");
@@ -39,7 +41,11 @@ function lookAtRelease([part]: ShellCommand[]): void {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const [node, file = ""] = String(scripts.release).split(" ");
   expect([node, part?.args.slice(0, 4)]).toEqual(["node", ["npm", "run", "release", "--"]]);
-  const { stdout } = spawnSync(process.execPath, [file, "--help"], { cwd: root, encoding: "utf8", timeout: hangMs });
+  const { stdout } = spawnSync(process.execPath, [file, "--help"], {
+    cwd: root,
+    encoding: "utf8",
+    timeout: hangMs,
+  });
   for (const option of part?.args.slice(4).filter((word) => word.startsWith("--")) ?? [])
     expect(stdout).toContain(option);
 }
@@ -49,8 +55,12 @@ export function lookAtHelp([part]: ShellCommand[]): void {
   const [program, name = "", ...args] = part?.args ?? [];
   expect(program).toBe("sekisho");
   const entry = join(root, "bin/sekisho.mjs");
-  const { stdout } = spawnSync(process.execPath, [entry, name, "--help"], { encoding: "utf8", timeout: hangMs });
-  for (const option of args.filter((word) => word.startsWith("--"))) expect(stdout).toContain(option);
+  const { stdout } = spawnSync(process.execPath, [entry, name, "--help"], {
+    encoding: "utf8",
+    timeout: hangMs,
+  });
+  for (const option of args.filter((word) => word.startsWith("--")))
+    expect(stdout).toContain(option);
 }
 
 const builds = [
@@ -67,8 +77,8 @@ ofOneTask.push("npx --no-install sekisho trace 4c2f4fea --stage dev");
 const releases = ["--check", "--out dist", "--out mine"];
 
 /** Every command that consists of calls of the AWS CLI alone. */
-const awsCommands = [...new Set(documentedCommands().map(({ command }) => command))].filter((command) =>
-  parseCommand(command).every(({ args: [program] }) => program === "aws"),
+const awsCommands = [...new Set(documentedCommands().map(({ command }) => command))].filter(
+  (command) => parseCommand(command).every(({ args: [program] }) => program === "aws"),
 );
 
 export const elsewhere: LookEntry[] = [
@@ -95,24 +105,33 @@ export const elsewhere: LookEntry[] = [
     look: lookAtAll,
   },
   {
-    command: "gcloud artifacts repositories create agents --repository-format docker --location europe-west1",
+    command:
+      "gcloud artifacts repositories create agents --repository-format docker --location europe-west1",
     because: noGoogle,
     look: lookAtAll,
   },
-  { command: "gcloud auth configure-docker europe-west1-docker.pkg.dev", because: noGoogle, look: lookAtAll },
+  {
+    command: "gcloud auth configure-docker europe-west1-docker.pkg.dev",
+    because: noGoogle,
+    look: lookAtAll,
+  },
   {
     command: "IMAGE=europe-west1-docker.pkg.dev/PROJECT_ID/agents/sekisho-execution",
     because: "it only names what the following commands use",
-    look: ([part]) => expect(part).toEqual({ env: { IMAGE: expect.stringMatching(/^[\w./-]+$/) }, args: [] }),
+    look: ([part]) =>
+      expect(part).toEqual({ env: { IMAGE: expect.stringMatching(/^[\w./-]+$/) }, args: [] }),
   },
   ...builds.map((command) => ({
     command,
-    because: "an image needs a daemon and a registry; what the image holds is run by test/examples/cloud-run.test.ts",
+    because:
+      "an image needs a daemon and a registry; what the image holds is run by test/examples/cloud-run.test.ts",
     look: lookAtBuild,
   })),
   {
-    command: "docker run --read-only -e AGENT_TOKEN -v tasks:/data -p 127.0.0.1:8080:8080 sekisho-execution",
-    because: "an image needs a daemon; what it holds is started by test/cli/release/image/image.test.ts",
+    command:
+      "docker run --read-only -e AGENT_TOKEN -v tasks:/data -p 127.0.0.1:8080:8080 sekisho-execution",
+    because:
+      "an image needs a daemon; what it holds is started by test/cli/release/image/image.test.ts",
     look: lookAtRun,
   },
   {
@@ -122,7 +141,8 @@ export const elsewhere: LookEntry[] = [
   },
   ...ofOneTask.map((command) => ({
     command,
-    because: "it needs a task of the reader's stage; test/cli/tasks/ and test/cli/trace/ run such commands",
+    because:
+      "it needs a task of the reader's stage; test/cli/tasks/ and test/cli/trace/ run such commands",
     look: () => lookAtInline(command.replace("npx --no-install ", "")),
   })),
   {
@@ -140,7 +160,8 @@ export const elsewhere: LookEntry[] = [
   {
     command:
       "aws logs filter-log-events --log-group-name GROUP --filter-pattern '{ $.request_id = \"4c2f4fea*\" }' --query 'events[].message' --output text | npx --no-install sekisho trace 4c2f4fea --stage prod --logs -",
-    because: "there is no CloudWatch here; sekisho trace is run with a file, and by its own tests with a pipe",
+    because:
+      "there is no CloudWatch here; sekisho trace is run with a file, and by its own tests with a pipe",
     look([logs, trace]) {
       if (logs !== undefined) lookAtProgram(logs);
       expect(trace?.args.slice(0, 2)).toEqual(["sekisho", "trace"]);
@@ -151,9 +172,11 @@ export const elsewhere: LookEntry[] = [
     because: "a release wants a tree without changes, which a tree under test is not",
     look: lookAtRelease,
   })),
-  ...["sha256sum -c SHA256SUMS", "git checkout v0.1.0", "cmp mine/SHA256SUMS SHA256SUMS"].map((command) => ({
-    command,
-    because: "it needs the files, or the tag, of a release",
-    look: lookAtAll,
-  })),
+  ...["sha256sum -c SHA256SUMS", "git checkout v0.1.0", "cmp mine/SHA256SUMS SHA256SUMS"].map(
+    (command) => ({
+      command,
+      because: "it needs the files, or the tag, of a release",
+      look: lookAtAll,
+    }),
+  ),
 ];

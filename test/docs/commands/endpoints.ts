@@ -24,7 +24,11 @@ const keepsTheContract = expect.stringContaining("passes every required case");
 type Execution = { env: Record<string, string>; url: string };
 
 /** Starts `sekisho execution …` on a free port, and resolves to what commands need to find it. */
-async function startExecution(world: Machine, command: ShellCommand, { stays = false } = {}): Promise<Execution> {
+async function startExecution(
+  world: Machine,
+  command: ShellCommand,
+  { stays = false } = {},
+): Promise<Execution> {
   const port = String(await freePort());
   const execution = world.start(command, { env: { SEKISHO_EXECUTION_PORT: port }, stays });
   await execution.prints("Execution zone:");
@@ -35,7 +39,9 @@ let shared: Promise<Execution> | undefined;
 
 /** One server for all commands that only read. */
 function startedEcho(world: Machine): Promise<Execution> {
-  shared ??= startExecution(world, onlyPart(parseCommand("npx --no-install sekisho execution")), { stays: true });
+  shared ??= startExecution(world, onlyPart(parseCommand("npx --no-install sekisho execution")), {
+    stays: true,
+  });
   return shared;
 }
 
@@ -46,10 +52,20 @@ async function startFar(world: Machine): Promise<string> {
   return `${server.url}/`;
 }
 
-async function configureFar(world: Machine): Promise<{ AGENT_TOKEN: string; AGENTS_TOKEN: string }> {
+async function configureFar(
+  world: Machine,
+): Promise<{ AGENT_TOKEN: string; AGENTS_TOKEN: string }> {
   const url = await startFar(world);
-  const to = (env: string) => ({ transport: "https", url, authorizer: { type: "bearer", token: { env } } });
-  const destinations = { local: { transport: "https" }, far: to("AGENTS_TOKEN"), python: to("AGENT_TOKEN") };
+  const to = (env: string) => ({
+    transport: "https",
+    url,
+    authorizer: { type: "bearer", token: { env } },
+  });
+  const destinations = {
+    local: { transport: "https" },
+    far: to("AGENTS_TOKEN"),
+    python: to("AGENT_TOKEN"),
+  };
   world.configure({ destinations, routes: [{ destination: "local" }] });
   world.after(() => world.configure({}));
   return { AGENT_TOKEN: token, AGENTS_TOKEN: token };
@@ -66,13 +82,20 @@ async function configureReports(world: Machine): Promise<Record<string, string>>
   world.after(() => peer.close());
   const authorizer = { type: "bearer", token: { env: "REPORTS_TOKEN" } };
   const reports = { transport: "a2a", card: peer.cardUrl, authorizer };
-  world.configure({ destinations: { reports }, routes: [{ word: "report", destination: "reports" }] });
+  world.configure({
+    destinations: { reports },
+    routes: [{ word: "report", destination: "reports" }],
+  });
   world.after(() => world.configure({}));
   return { REPORTS_TOKEN: token };
 }
 
 /** Runs another program, such as curl, in the reader's folder. */
-function runProgram(world: Machine, { args, env }: ShellCommand, replace: Record<string, string> = {}) {
+function runProgram(
+  world: Machine,
+  { args, env }: ShellCommand,
+  replace: Record<string, string> = {},
+) {
   const [program = "", ...rest] = args.map((word) =>
     Object.entries(replace).reduce((sum, [from, to]) => sum.replaceAll(from, to), word),
   );
@@ -124,7 +147,10 @@ export const endpoints: RunEntry<Machine>[] = [
     async run({ parts, world }) {
       const { url } = await startedEcho(world);
       const { status, stdout } = runProgram(world, onlyPart(parts), { [documentedAddress]: url });
-      expect({ status, card: JSON.parse(stdout) }).toMatchObject({ status: 0, card: { name: expect.any(String) } });
+      expect({ status, card: JSON.parse(stdout) }).toMatchObject({
+        status: 0,
+        card: { name: expect.any(String) },
+      });
     },
   },
   {
@@ -133,7 +159,10 @@ export const endpoints: RunEntry<Machine>[] = [
     async run({ parts, world }) {
       const { url } = await startedEcho(world);
       const { status, stdout } = runProgram(world, onlyPart(parts), { [documentedAddress]: url });
-      expect({ status, answer: JSON.parse(stdout) }).toMatchObject({ status: 0, answer: { id: 1, result: {} } });
+      expect({ status, answer: JSON.parse(stdout) }).toMatchObject({
+        status: 0,
+        answer: { id: 1, result: {} },
+      });
     },
   },
   {
@@ -145,7 +174,8 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx --no-install sekisho conformance https://agents.example.com/ --auth bearer:AGENTS_TOKEN",
+    command:
+      "npx --no-install sekisho conformance https://agents.example.com/ --auth bearer:AGENTS_TOKEN",
     async run({ parts, world }) {
       const replace = { "https://agents.example.com/": await startFar(world) };
       const ended = await world.run(onlyPart(parts), { replace, env: { AGENTS_TOKEN: token } });

@@ -8,7 +8,11 @@ export type RunEntry<World> = {
 };
 
 /** `because` says why the command is not run. `look` throws where the line names something that does not exist. */
-export type LookEntry = { command: string; because: string; look: (parts: ShellCommand[]) => void | Promise<void> };
+export type LookEntry = {
+  command: string;
+  because: string;
+  look: (parts: ShellCommand[]) => void | Promise<void>;
+};
 
 export function onlyPart(parts: ShellCommand[]): ShellCommand {
   const [part, ...others] = parts;

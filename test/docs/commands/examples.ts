@@ -39,10 +39,15 @@ export const exampleRuns: RunEntry<Machine>[] = [
       "MODEL_BASE_URL=http://127.0.0.1:11434/v1 MODEL_NAME=llama3.2 npx --no-install sekisho execution --agent ./examples/llm-agent/agent.ts",
     async run(given) {
       const apiKey = "key-of-a-reader";
-      const model = await startChatCompletions({ apiKey, rounds: () => ({ text: ["Good morning, ", "Kim."] }) });
+      const model = await startChatCompletions({
+        apiKey,
+        rounds: () => ({ text: ["Good morning, ", "Kim."] }),
+      });
       given.world.after(model.close);
       const replace = { "http://127.0.0.1:11434/v1": model.baseUrl };
-      expect(await sendTo(given, { replace, env: { MODEL_API_KEY: apiKey } })).toMatchObject(greeting);
+      expect(await sendTo(given, { replace, env: { MODEL_API_KEY: apiKey } })).toMatchObject(
+        greeting,
+      );
     },
   },
   {
@@ -51,45 +56,77 @@ export const exampleRuns: RunEntry<Machine>[] = [
     async run(given) {
       const modelId = onlyPart(given.parts).env.BEDROCK_MODEL_ID ?? "";
       const accessKeyId = "AKIDEXAMPLE";
-      const model = await startConverse({ modelId, accessKeyId, rounds: () => ({ texts: ["Good morning, Kim."] }) });
+      const model = await startConverse({
+        modelId,
+        accessKeyId,
+        rounds: () => ({ texts: ["Good morning, Kim."] }),
+      });
       given.world.after(model.close);
-      const credentials = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: "secret-of-a-reader" };
+      const credentials = {
+        AWS_ACCESS_KEY_ID: accessKeyId,
+        AWS_SECRET_ACCESS_KEY: "secret-of-a-reader",
+      };
       const env = { ...credentials, AWS_ENDPOINT_URL_BEDROCK_RUNTIME: model.endpoint };
       expect(await sendTo(given, { env })).toMatchObject(greeting);
     },
   },
-  ...[python, `${token} node examples/express-app/server.ts`, `${token} node examples/hono-app/server.ts`].map(
-    (command) => ({
-      command,
-      async run({ parts, world }: Given) {
-        const url = new URL(command === python ? "/" : "/agents/sekisho", await startHere(world, onlyPart(parts)));
-        expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
-      },
-    }),
-  ),
+  ...[
+    python,
+    `${token} node examples/express-app/server.ts`,
+    `${token} node examples/hono-app/server.ts`,
+  ].map((command) => ({
+    command,
+    async run({ parts, world }: Given) {
+      const url = new URL(
+        command === python ? "/" : "/agents/sekisho",
+        await startHere(world, onlyPart(parts)),
+      );
+      expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
+    },
+  })),
   {
     command: conformance(""),
     async run({ parts, world }) {
       const url = await startHere(world, onlyPart(parseCommand(python)));
-      const ended = await world.run(onlyPart(parts), { replace: { "http://127.0.0.1:8080/": url } });
-      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("passes every required case") });
+      const ended = await world.run(onlyPart(parts), {
+        replace: { "http://127.0.0.1:8080/": url },
+      });
+      expect(ended).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining("passes every required case"),
+      });
     },
   },
 ];
 
 /** With the Node that runs this test, since that of the machine may be too old. */
-function startHere(world: Machine, { env, args: [program = "", ...args] }: ShellCommand): Promise<string> {
-  return startAgent(world, { env, args: [program === "node" ? process.execPath : program, ...args] }, ".");
+function startHere(
+  world: Machine,
+  { env, args: [program = "", ...args] }: ShellCommand,
+): Promise<string> {
+  return startAgent(
+    world,
+    { env, args: [program === "node" ? process.execPath : program, ...args] },
+    ".",
+  );
 }
 
 function lookAtInstall([part]: ShellCommand[]): void {
-  const { devDependencies, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const { devDependencies, dependencies } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
   const [npm, install, ...names] = part?.args ?? [];
   expect([npm, install]).toEqual(["npm", "install"]);
-  expect(Object.keys({ ...dependencies, ...devDependencies })).toEqual(expect.arrayContaining(names));
+  expect(Object.keys({ ...dependencies, ...devDependencies })).toEqual(
+    expect.arrayContaining(names),
+  );
 }
 
-const installs = ["express", "hono @hono/node-server", "@aws-sdk/client-bedrock-runtime @smithy/node-http-handler"];
+const installs = [
+  "express",
+  "hono @hono/node-server",
+  "@aws-sdk/client-bedrock-runtime @smithy/node-http-handler",
+];
 
 export const exampleLooks: LookEntry[] = [
   ...installs.map((names) => ({
@@ -99,7 +136,8 @@ export const exampleLooks: LookEntry[] = [
   })),
   {
     command: `cd examples/go-zone && ${token} go run .`,
-    because: "there may be no Go here; test/examples/endpoints.test.ts builds and runs it where there is",
+    because:
+      "there may be no Go here; test/examples/endpoints.test.ts builds and runs it where there is",
     look([cd, go]) {
       expect([cd?.args[0], ...(go?.args ?? [])]).toEqual(["cd", "go", "run", "."]);
       expect(existsSync(join(root, cd?.args[1] ?? "", "go.mod"))).toBe(true);

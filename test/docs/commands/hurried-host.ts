@@ -16,7 +16,8 @@ export async function startHurriedHost({
   authenticator: Authenticator;
 }): Promise<string> {
   const patient = createEchoAgent();
-  const agent: Agent = (task, context) => patient({ ...task, text: task.text.replace("slow 22s", "slow 2s") }, context);
+  const agent: Agent = (task, context) =>
+    patient({ ...task, text: task.text.replace("slow 22s", "slow 2s") }, context);
   const timing = { syncBudgetMs: 50, pollAfterMs: 50 };
   const host = createHost({ agent, store: memoryStore(), authenticator, ...timing });
   const server = await startExecutionServer({ host, port: 0 });

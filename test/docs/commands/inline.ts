@@ -18,7 +18,8 @@ export async function lookAtInline(command: string): Promise<void> {
     if (first === "sekisho") await lookAtOurs(part.args.slice(1));
     else if (first === "npx" && second === "cdk") lookAtOptions([part]);
     else if (first === "npm") lookAtNpm(part.args.slice(1));
-    else if (first === "node") expect({ file: second, isThere: existsSync(join(root, second)) }).toMatchObject(isThere);
+    else if (first === "node")
+      expect({ file: second, isThere: existsSync(join(root, second)) }).toMatchObject(isThere);
     else lookAtProgram(part);
   }
 }
@@ -40,7 +41,9 @@ async function helpOf(args: string[]): Promise<string> {
 }
 
 async function lookAtOurs(args: string[]): Promise<void> {
-  const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(([, name = ""]) => name);
+  const commands = [...(await helpOf([])).matchAll(/^ {2}(\S+(?: \S+)?) {2}/gm)].map(
+    ([, name = ""]) => name,
+  );
   const [first = "", second = "-"] = args;
   if (/^[<…]/.test(first)) return;
   if (second.startsWith("-") && commands.some((name) => name.startsWith(`${first} `))) return;
@@ -49,8 +52,12 @@ async function lookAtOurs(args: string[]): Promise<void> {
   expect(names.filter((name) => !commands.includes(name))).toEqual([]);
   for (const name of names) {
     const help = `${await helpOf(name.split(" "))} --help`;
-    const options = args.filter((word) => /^--?[a-z]/.test(word)).map((word) => word.replace(/=.*/, ""));
-    expect(options.filter((option) => !new RegExp(`(?<![\\w-])${option}\\b`).test(help))).toEqual([]);
+    const options = args
+      .filter((word) => /^--?[a-z]/.test(word))
+      .map((word) => word.replace(/=.*/, ""));
+    expect(options.filter((option) => !new RegExp(`(?<![\\w-])${option}\\b`).test(help))).toEqual(
+      [],
+    );
   }
 }
 
@@ -67,7 +74,9 @@ function lookAtNpm(args: string[]): void {
   const own = npmOwn[verb];
   const end = rest.includes("--") ? rest.indexOf("--") : rest.length;
   if (own !== undefined) {
-    expect(rest.filter((word) => word.startsWith("-") && !own.includes(word.replace(/=.*/, "")))).toEqual([]);
+    expect(
+      rest.filter((word) => word.startsWith("-") && !own.includes(word.replace(/=.*/, ""))),
+    ).toEqual([]);
     return;
   }
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -76,7 +85,9 @@ function lookAtNpm(args: string[]): void {
   const options = rest.slice(end + 1).filter((word) => word.startsWith("--"));
   const [, file = ""] = String(scripts[name ?? ""]).split(" ");
   const text = options.length === 0 ? "" : sourceOf(file);
-  expect(options.filter((option) => !new RegExp(`["' -]${option.slice(2)}\\b`).test(text))).toEqual([]);
+  expect(options.filter((option) => !new RegExp(`["' -]${option.slice(2)}\\b`).test(text))).toEqual(
+    [],
+  );
 }
 
 /** The source of a script, with the file that reads its options. */

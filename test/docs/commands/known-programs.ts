@@ -40,10 +40,25 @@ const known: Record<string, string[]> = {
   "aws dynamodb delete-table": ["--table-name"],
   "aws dynamodb describe-continuous-backups": ["--table-name"],
   "aws dynamodb list-backups": ["--backup-type", "--table-name"],
-  "aws dynamodb restore-table-from-backup": ["--target-table-name", "--backup-arn", "--sse-specification-override"],
-  "aws dynamodb restore-table-to-point-in-time": ["--source-table-name", "--target-table-name", "--restore-date-time"],
-  "aws dynamodb update-continuous-backups": ["--table-name", "--point-in-time-recovery-specification"],
-  "aws dynamodb update-table": ["--table-name", "--deletion-protection-enabled", "--no-deletion-protection-enabled"],
+  "aws dynamodb restore-table-from-backup": [
+    "--target-table-name",
+    "--backup-arn",
+    "--sse-specification-override",
+  ],
+  "aws dynamodb restore-table-to-point-in-time": [
+    "--source-table-name",
+    "--target-table-name",
+    "--restore-date-time",
+  ],
+  "aws dynamodb update-continuous-backups": [
+    "--table-name",
+    "--point-in-time-recovery-specification",
+  ],
+  "aws dynamodb update-table": [
+    "--table-name",
+    "--deletion-protection-enabled",
+    "--no-deletion-protection-enabled",
+  ],
   "aws dynamodb update-time-to-live": ["--table-name", "--time-to-live-specification"],
   "aws dynamodb wait table-exists": ["--table-name"],
   "aws iam create-open-id-connect-provider": ["--url", "--client-id-list"],
@@ -51,7 +66,11 @@ const known: Record<string, string[]> = {
   "aws lambda get-account-settings": ["--query"],
   "aws lambda update-event-source-mapping": ["--uuid", "--enabled", "--no-enabled"],
   "aws service-quotas list-service-quotas": ["--service-code", "--query", "--output"],
-  "aws service-quotas request-service-quota-increase": ["--service-code", "--quota-code", "--desired-value"],
+  "aws service-quotas request-service-quota-increase": [
+    "--service-code",
+    "--quota-code",
+    "--desired-value",
+  ],
   "aws sns list-subscriptions-by-topic": ["--topic-arn"],
   "aws sns list-subscriptions": ["--query", "--output"],
   "aws sns subscribe": ["--topic-arn", "--protocol", "--notification-endpoint"],
@@ -78,10 +97,14 @@ const known: Record<string, string[]> = {
 
 /** Throws for an unknown program, subcommand or option, and for a file of this project that does not exist. */
 export function lookAtProgram({ args }: ShellCommand): void {
-  const name = Object.keys(known).find((prefix) => args.slice(0, prefix.split(" ").length).join(" ") === prefix);
+  const name = Object.keys(known).find(
+    (prefix) => args.slice(0, prefix.split(" ").length).join(" ") === prefix,
+  );
   expect({ args, known: name !== undefined }).toEqual({ args, known: true });
   const rest = args.slice(name?.split(" ").length);
-  const options = rest.flatMap((word) => (/^--?[A-Za-z]/.test(word) ? [word.replace(/=.*/, "")] : []));
+  const options = rest.flatMap((word) =>
+    /^--?[A-Za-z]/.test(word) ? [word.replace(/=.*/, "")] : [],
+  );
   expect(options.filter((option) => !known[name ?? ""]?.includes(option))).toEqual([]);
   const files = rest.flatMap((word) => /^(?:\w+=)?(examples\/.+)$/.exec(word)?.[1] ?? []);
   expect(files.filter((file) => !existsSync(join(root, file)))).toEqual([]);

@@ -66,7 +66,10 @@ export function openMachine(): Machine {
 
 function given({ env, args }: ShellCommand, options: Options): [string[], Record<string, string>] {
   const replaced = (text: string) =>
-    Object.entries(options.replace ?? {}).reduce((sum, [from, to]) => sum.replaceAll(from, to), text);
+    Object.entries(options.replace ?? {}).reduce(
+      (sum, [from, to]) => sum.replaceAll(from, to),
+      text,
+    );
   const own = Object.entries(env).map(([name, value]) => [name, replaced(value)]);
   const words = sekishoText(args).map(replaced);
   // A busy machine may need longer than the two minutes of a run.
@@ -80,6 +83,7 @@ function sekishoText([first = "", second = "", ...rest]: string[]): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const name = second === "run" ? rest.shift() : second;
   const [node, entry, ...args] = String(scripts[name ?? ""]).split(" ");
-  if (first !== "npm" || node !== "node" || entry !== "bin/sekisho.mjs") throw new Error(`${second} is not ours.`);
+  if (first !== "npm" || node !== "node" || entry !== "bin/sekisho.mjs")
+    throw new Error(`${second} is not ours.`);
   return [...args, ...rest.filter((word) => word !== "--")];
 }

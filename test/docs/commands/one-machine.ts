@@ -13,7 +13,11 @@ import type { ShellCommand } from "./shell-line.ts";
 
 const anyPort = { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" };
 
-async function startsAndEnds(world: Machine, start: ShellCommand, env: Record<string, string> = {}): Promise<string> {
+async function startsAndEnds(
+  world: Machine,
+  start: ShellCommand,
+  env: Record<string, string> = {},
+): Promise<string> {
   const zones = world.start(start, { env: { ...anyPort, ...env } });
   await zones.prints("Ctrl-C stops everything");
   expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
@@ -22,14 +26,17 @@ async function startsAndEnds(world: Machine, start: ShellCommand, env: Record<st
 
 /** The text without its ports and tokens. */
 function withoutChance(text: string): string {
-  return text.replaceAll(/(?<=127\.0\.0\.1:)\d+/g, "PORT").replaceAll(/(?<=token=)[\w…-]+/g, "TOKEN");
+  return text
+    .replaceAll(/(?<=127\.0\.0\.1:)\d+/g, "PORT")
+    .replaceAll(/(?<=token=)[\w…-]+/g, "TOKEN");
 }
 
 export const oneMachine: RunEntry<Machine>[] = [
   {
     command: "npm ci && npm start",
     async run({ parts: [install, start], world }) {
-      if (install === undefined || start === undefined) throw new Error("Two commands were expected.");
+      if (install === undefined || start === undefined)
+        throw new Error("Two commands were expected.");
       lookAtInstall([install]);
       const printed = withoutChance(await startsAndEnds(world, start));
       const [lines = ""] = blocksIn(sectionOf(textOf("README.md"), "## Try it"), "text");
@@ -71,7 +78,10 @@ export const oneMachine: RunEntry<Machine>[] = [
       world.after(() => Promise.all([slack.close(), fakeSlack.close()]));
       world.configure({ slack: { apiUrl: slack.apiUrl } });
       world.after(() => world.configure({}));
-      const zones = world.start(onlyPart(parts), { env: anyPort, replace: { "xapp-…": appToken, "xoxb-…": botToken } });
+      const zones = world.start(onlyPart(parts), {
+        env: anyPort,
+        replace: { "xapp-…": appToken, "xoxb-…": botToken },
+      });
       await zones.prints("Connected to Slack over Socket Mode");
       expect(zones.output()).toContain("npx --no-install sekisho allow add --team");
       expect(await zones.kill("SIGINT")).toMatchObject({ code: 0 });
@@ -89,7 +99,10 @@ export const oneMachine: RunEntry<Machine>[] = [
     command: "npx --no-install sekisho manifest --url https://example.com",
     async run({ parts, world }) {
       const { code, stdout } = await world.run(onlyPart(parts));
-      expect({ code, address: JSON.parse(stdout).settings.event_subscriptions.request_url }).toEqual({
+      expect({
+        code,
+        address: JSON.parse(stdout).settings.event_subscriptions.request_url,
+      }).toEqual({
         code: 0,
         address: expect.stringMatching(/^https:\/\/example\.com\//),
       });
@@ -113,9 +126,15 @@ export const oneMachine: RunEntry<Machine>[] = [
   {
     command: "npx --no-install sekisho doctor",
     async run({ parts, world }) {
-      const ports = { SEKISHO_PORT: String(await freePort()), SEKISHO_EXECUTION_PORT: String(await freePort()) };
+      const ports = {
+        SEKISHO_PORT: String(await freePort()),
+        SEKISHO_EXECUTION_PORT: String(await freePort()),
+      };
       const said = expect.stringContaining("0 failed");
-      expect(await world.run(onlyPart(parts), { env: ports })).toMatchObject({ code: 0, stdout: said });
+      expect(await world.run(onlyPart(parts), { env: ports })).toMatchObject({
+        code: 0,
+        stdout: said,
+      });
     },
   },
   {

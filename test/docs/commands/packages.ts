@@ -23,7 +23,13 @@ function lookAtNames([install]: ShellCommand[]): void {
   expect([npm, verb]).toEqual(["npm", "install"]);
   const { devDependencies } = readJson("package.json");
   const pinned = Object.entries(devDependencies).map(([name, version]) => `${name}@${version}`);
-  const known = ["--save-exact", "--save-dev", packageName, ...Object.keys(devDependencies), ...pinned];
+  const known = [
+    "--save-exact",
+    "--save-dev",
+    packageName,
+    ...Object.keys(devDependencies),
+    ...pinned,
+  ];
   expect(args.filter((word) => !known.includes(word))).toEqual([]);
 }
 
@@ -48,7 +54,8 @@ function lookAtPackage([write]: ShellCommand[]): void {
 export const packages: LookEntry[] = [
   {
     command: "npm run package -- ../package",
-    because: "npm run package:check writes the package, packs it and installs it, which needs the registry",
+    because:
+      "npm run package:check writes the package, packs it and installs it, which needs the registry",
     look: lookAtPackage,
   },
   {
@@ -66,7 +73,11 @@ export const packages: LookEntry[] = [
     because: "npm run package:check packs and installs it, which needs the registry",
     look: lookAtPackedFile,
   },
-  { command: "npm ci", because: "it would replace the packages that this test runs with", look: lookAtInstall },
+  {
+    command: "npm ci",
+    because: "it would replace the packages that this test runs with",
+    look: lookAtInstall,
+  },
   {
     command: "npm ci && npm test",
     because: "it is what runs this test",

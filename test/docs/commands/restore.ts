@@ -49,7 +49,10 @@ const records: Stored[] = [
   { ...common, id: "open", state: "waiting", message },
   { ...common, id: "still-there", state: "done", message },
 ];
-const items = records.map((item) => ({ id: { S: item.id }, ...toRecordAttributes({ item, writer: "w" }) }));
+const items = records.map((item) => ({
+  id: { S: item.id },
+  ...toRecordAttributes({ item, writer: "w" }),
+}));
 
 /** The ids that are put into the table, in any order. */
 function idsThatAreCopied(copy: string): string[] {
@@ -84,15 +87,27 @@ function copyOfSettings({ command, settings }: { command: string; settings: stri
   try {
     writeFileSync(join(directory, "aws"), double);
     chmodSync(join(directory, "aws"), 0o755);
-    const record: StoredSettings = { ...common, id: "live-settings", state: "live_settings", settings };
+    const record: StoredSettings = {
+      ...common,
+      id: "live-settings",
+      state: "live_settings",
+      settings,
+    };
     writeFileSync(
       join(directory, "scan.json"),
       JSON.stringify({ Items: [toRecordAttributes({ item: record, writer: "w" })] }),
     );
-    const Parameters = ["{}", "older", settings, ...Array<string>(60).fill("{}")].map((Value) => ({ Value }));
+    const Parameters = ["{}", "older", settings, ...Array<string>(60).fill("{}")].map((Value) => ({
+      Value,
+    }));
     writeFileSync(join(directory, "history.json"), JSON.stringify({ Parameters }));
     const env = { PATH: `${directory}:${process.env.PATH}` };
-    const run = spawnSync("sh", ["-c", command], { cwd: directory, env, encoding: "utf8", timeout: 60_000 });
+    const run = spawnSync("sh", ["-c", command], {
+      cwd: directory,
+      env,
+      encoding: "utf8",
+      timeout: 60_000,
+    });
     expect(run).toMatchObject({ status: 0 });
     return readFileSync(join(directory, "live-settings.json"), "utf8");
   } finally {

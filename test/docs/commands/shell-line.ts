@@ -80,5 +80,7 @@ function partsOf(line: string): string[] {
 
 function splitWords(part: string): string[] {
   const args = part.match(/(?:'[^']*'|"[^"]*"|\$\([^)]*\)|\S)+/g) ?? [];
-  return args.map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_all, one = "", two = "") => one + two));
+  return args.map((word) =>
+    word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_all, one = "", two = "") => one + two),
+  );
 }

@@ -23,7 +23,11 @@ import { pushedSettings } from "../../doubles/aws/pushed-settings.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { type Machine, openMachine } from "./machine.ts";
 
-export type StageWorld = Machine & { aws: AwsServices; env: Record<string, string>; secrets: Record<string, string> };
+export type StageWorld = Machine & {
+  aws: AwsServices;
+  env: Record<string, string>;
+  secrets: Record<string, string>;
+};
 
 export async function openStageWorld(): Promise<StageWorld> {
   const machine = openMachine();
@@ -36,21 +40,34 @@ export async function openStageWorld(): Promise<StageWorld> {
   const [dynamoUrl, sqsUrl] = [emulators.dynamo.endpoint, emulators.queues.endpoint];
   const aws = await startAwsServices({ account: verificationAccount, sqsUrl, dynamoUrl });
   const dynamo = openDynamoDb(emulatedAws(dynamoUrl));
-  const peer = await startWebServer({ handle: async ({ body }) => failure(JSON.parse(`${body}`), "method_not_found") });
+  const peer = await startWebServer({
+    handle: async ({ body }) => failure(JSON.parse(`${body}`), "method_not_found"),
+  });
   const slack = await startFakeSlack({
     signingSecret: secrets.SLACK_SIGNING_SECRET,
     botToken: secrets.SLACK_BOT_TOKEN,
     scopes: [...botScopes(parseConfig({ json: {} }))],
   });
   const signing = createCachedSecret({ readSecret: async () => secrets.SLACK_SIGNING_SECRET });
-  const ingress = createIngress({ signingSecret: signing, queue: { send: () => Promise.reject(new Error("none")) } });
+  const ingress = createIngress({
+    signingSecret: signing,
+    queue: { send: () => Promise.reject(new Error("none")) },
+  });
   const entry = await startVerificationServer({ ingress, port: 0 });
   const json = configuration({ peer: peer.url, slack: slack.apiUrl });
   machine.configure(json);
   const functionArn = `arn:aws:lambda:${region}:222222222222:function:url`;
   for (const stageName of ["dev", "prod"]) {
-    const { queueUrl, deadLettersUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 5 });
-    const executionAddress = JSON.stringify({ transport: "https", url: peer.url, region, functionArn });
+    const { queueUrl, deadLettersUrl } = await createQueuePair({
+      client: clients.queues,
+      maxReceiveCount: 5,
+    });
+    const executionAddress = JSON.stringify({
+      transport: "https",
+      url: peer.url,
+      region,
+      functionArn,
+    });
     const tableName = await createTaskTable({ client: clients.dynamo });
     const former = `CFN-LiveSettings-${stageName}`;
     aws.parameters.put({ name: former, value: "{}", user: cloudFormation });
@@ -96,7 +113,10 @@ function configuration({ peer, slack }: { peer: string; slack: string }) {
   };
   return {
     slack: { apiUrl: slack },
-    destinations: { home: { transport: "https" }, python: { transport: "https", url: peer, authorizer: token } },
+    destinations: {
+      home: { transport: "https" },
+      python: { transport: "https", url: peer, authorizer: token },
+    },
     routes: [{ destination: "home" }],
     execution: {
       agent: {
@@ -113,6 +133,9 @@ function configuration({ peer, slack }: { peer: string; slack: string }) {
 /** The credentials of the second account, as `aws configure --profile second` writes them. */
 function profileOf(folder: string): Record<string, string> {
   const file = join(folder, "credentials");
-  writeFileSync(file, "[second]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret-of-the-person\n");
+  writeFileSync(
+    file,
+    "[second]\naws_access_key_id = AKIDEXAMPLE\naws_secret_access_key = secret-of-the-person\n",
+  );
   return { AWS_SHARED_CREDENTIALS_FILE: file, AWS_CONFIG_FILE: join(folder, "config") };
 }

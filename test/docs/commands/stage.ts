@@ -10,7 +10,10 @@ function says(command: string, text: string): RunEntry<StageWorld> {
     command,
     async run({ parts, world }) {
       const { code, stdout, stderr } = await world.run(onlyPart(parts), { env: world.env });
-      expect({ code, said: stdout + stderr }).toEqual({ code: 0, said: expect.stringContaining(text) });
+      expect({ code, said: stdout + stderr }).toEqual({
+        code: 0,
+        said: expect.stringContaining(text),
+      });
     },
   };
 }
@@ -81,7 +84,10 @@ export const stage: RunEntry<StageWorld>[] = [
   says("npx --no-install sekisho destinations check --stage dev", "healthy"),
   says("npx --no-install sekisho destinations list --stage dev", "python"),
   says("npx --no-install sekisho tasks list --stage dev", "no such tasks in stage dev"),
-  says("npx --no-install sekisho destinations set python --channel C012AB3CD --stage dev", "python"),
+  says(
+    "npx --no-install sekisho destinations set python --channel C012AB3CD --stage dev",
+    "python",
+  ),
   says("npx --no-install sekisho federation enable --stage dev", "https://"),
   says("npx --no-install sekisho federation show --stage dev", "https://"),
   says("npx --no-install sekisho usage --stage dev", "no finished tasks in stage dev"),

@@ -33,7 +33,11 @@ export async function startAgent(
   return new Promise((resolve, reject) => listening(child, resolve, reject));
 }
 
-function listening(child: ChildProcess, resolve: (url: string) => void, reject: (error: Error) => void): void {
+function listening(
+  child: ChildProcess,
+  resolve: (url: string) => void,
+  reject: (error: Error) => void,
+): void {
   let said = "";
   child.stdout?.on("data", (data) => {
     said += data;
@@ -56,7 +60,9 @@ export const vouched: RunEntry<Machine>[] = [
       "AGENT_TOKEN=change-me-to-a-long-one npx --no-install sekisho conformance http://127.0.0.1:8080/ --auth bearer:AGENT_TOKEN",
     async run({ parts, world }) {
       const url = await startAgent(world, onlyPart(parseCommand(python)), pythonFolder);
-      const ended = await world.run(onlyPart(parts), { replace: { "http://127.0.0.1:8080/": url } });
+      const ended = await world.run(onlyPart(parts), {
+        replace: { "http://127.0.0.1:8080/": url },
+      });
       expect(ended).toMatchObject({ code: 0, stdout: keepsTheContract });
     },
   },
@@ -68,7 +74,10 @@ export const vouched: RunEntry<Machine>[] = [
       const sts = await startAwsSts({ credentials, region: "eu-central-1" });
       world.after(() => sts.close());
       const known = { issuer: sts.tokens.url, audience: "sekisho-execution", roles: [roleArn] };
-      const url = await startHurriedHost({ world, authenticator: createWebIdentityAuthenticator(known) });
+      const url = await startHurriedHost({
+        world,
+        authenticator: createWebIdentityAuthenticator(known),
+      });
       const env = {
         AWS_ENDPOINT_URL: sts.url.href,
         AWS_ACCESS_KEY_ID: credentials.accessKeyId,

@@ -15,12 +15,22 @@ import type {
 import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
-import { applyUpdate, type Item, invalid, isTrue, readValue, requireAllUsed } from "./dynamodb-expressions.ts";
+import {
+  applyUpdate,
+  type Item,
+  invalid,
+  isTrue,
+  readValue,
+  requireAllUsed,
+} from "./dynamodb-expressions.ts";
 
 /** `place` is `table` or the name of an index. Units are those of the pricing: 1 KB of a write, 4 KB of a consistent read. */
 export type CapacityUse = { place: string; key: string; writes: number; reads: number };
 
-type Write = Pick<PutItemInput, "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"> & {
+type Write = Pick<
+  PutItemInput,
+  "ConditionExpression" | "ExpressionAttributeNames" | "ExpressionAttributeValues"
+> & {
   id: string;
   expressions: (string | undefined)[];
   /** Undefined removes the item. */
@@ -46,7 +56,9 @@ export function openCountingDynamoDb({
   database.exec("CREATE TABLE items (id TEXT PRIMARY KEY, json TEXT NOT NULL) WITHOUT ROWID");
   const select = database.prepare("SELECT json FROM items WHERE id = ?");
   const selectAll = database.prepare("SELECT json FROM items");
-  const upsert = database.prepare("INSERT INTO items VALUES (?, ?) ON CONFLICT DO UPDATE SET json = excluded.json");
+  const upsert = database.prepare(
+    "INSERT INTO items VALUES (?, ?) ON CONFLICT DO UPDATE SET json = excluded.json",
+  );
   const remove = database.prepare("DELETE FROM items WHERE id = ?");
 
   function find(id: string): Item | undefined {
@@ -60,7 +72,10 @@ export function openCountingDynamoDb({
   }
 
   /** A write of a transaction uses twice the units of its item. */
-  function apply({ id, next }: Write, { times = 1, held }: { times?: number; held: boolean }): void {
+  function apply(
+    { id, next }: Write,
+    { times = 1, held }: { times?: number; held: boolean },
+  ): void {
     const before = find(id);
     const after = held ? next(before) : before;
     if (after !== undefined) requireValid(after, indexes);
@@ -77,7 +92,8 @@ export function openCountingDynamoDb({
     const [left, entered] = [entryOf(index, before), entryOf(index, after)];
     if (left?.key === entered?.key && left?.sort === entered?.sort) return;
     for (const entry of [left, entered])
-      if (entry !== undefined) onUse({ place: index.indexName, key: entry.key, writes: 1, reads: 0 });
+      if (entry !== undefined)
+        onUse({ place: index.indexName, key: entry.key, writes: 1, reads: 0 });
   }
 
   function write(request: Write, returnsOld: boolean): object {
@@ -85,7 +101,11 @@ export function openCountingDynamoDb({
     apply(request, { held });
     if (held) return {};
     const item = returnsOld ? find(request.id) : undefined;
-    throw new AwsCallError({ name: "ConditionalCheckFailedException", status: 400, ...(item && { item }) });
+    throw new AwsCallError({
+      name: "ConditionalCheckFailedException",
+      status: 400,
+      ...(item && { item }),
+    });
   }
 
   function transact({ TransactItems = [] }: TransactWriteItemsInput): object {
@@ -94,7 +114,8 @@ export function openCountingDynamoDb({
       if (Update !== undefined) return updateOf(Update as UpdateItemInput);
       throw invalid("the double does not know this write");
     });
-    if (new Set(writes.map(({ id }) => id)).size < writes.length) throw invalid("two writes of one item");
+    if (new Set(writes.map(({ id }) => id)).size < writes.length)
+      throw invalid("two writes of one item");
     const held = writes.map(isHeld);
     const isDone = held.every(Boolean);
     for (const request of writes) apply(request, { times: 2, held: isDone });
@@ -107,7 +128,12 @@ export function openCountingDynamoDb({
     if (ConsistentRead !== true) throw invalid("the read may be stale");
     const id = idOf(Key);
     const item = find(id);
-    onUse({ place: "table", key: id, writes: 0, reads: Math.max(1, Math.ceil(sizeOf(item) / 4096)) });
+    onUse({
+      place: "table",
+      key: id,
+      writes: 0,
+      reads: Math.max(1, Math.ceil(sizeOf(item) / 4096)),
+    });
     return item === undefined ? {} : { Item: item };
   }
 
@@ -118,7 +144,13 @@ export function openCountingDynamoDb({
       .filter(isMatch);
   }
 
-  function query({ IndexName, KeyConditionExpression = "", Limit, ScanIndexForward, ...input }: QueryInput): object {
+  function query({
+    IndexName,
+    KeyConditionExpression = "",
+    Limit,
+    ScanIndexForward,
+    ...input
+  }: QueryInput): object {
     requireAllUsed(input, [KeyConditionExpression]);
     const index = indexes.find(({ indexName }) => indexName === IndexName);
     if (index === undefined) throw invalid("there is no such index");
@@ -138,10 +170,17 @@ export function openCountingDynamoDb({
   }
 
   /** A page ends after 1 MB that is read, whatever the filter leaves of it. */
-  function scan({ FilterExpression, ProjectionExpression, ExclusiveStartKey, ...input }: ScanInput): object {
+  function scan({
+    FilterExpression,
+    ProjectionExpression,
+    ExclusiveStartKey,
+    ...input
+  }: ScanInput): object {
     requireAllUsed(input, [FilterExpression, ProjectionExpression]);
     const start = ExclusiveStartKey?.id?.S ?? "";
-    const rest = matching(({ id }) => (id?.S ?? "") > start).sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
+    const rest = matching(({ id }) => (id?.S ?? "") > start).sort((one, other) =>
+      idOf(one) < idOf(other) ? -1 : 1,
+    );
     let bytes = 0;
     const page = rest.filter((item) => {
       const isRead = bytes <= maxPageBytes;
@@ -149,14 +188,20 @@ export function openCountingDynamoDb({
       return isRead;
     });
     onUse({ place: "table", key: "scan", writes: 0, reads: Math.max(1, Math.ceil(bytes / 4096)) });
-    const Items = page.filter((item) => FilterExpression === undefined || isTrue(FilterExpression, item, input));
+    const Items = page.filter(
+      (item) => FilterExpression === undefined || isTrue(FilterExpression, item, input),
+    );
     const last = page.at(-1);
-    return { Items, ...(page.length < rest.length && last && { LastEvaluatedKey: { id: last.id } }) };
+    return {
+      Items,
+      ...(page.length < rest.length && last && { LastEvaluatedKey: { id: last.id } }),
+    };
   }
 
   const operations = {
     GetItem: get,
-    PutItem: (input: PutItemInput) => write(putOf(input), input.ReturnValuesOnConditionCheckFailure === "ALL_OLD"),
+    PutItem: (input: PutItemInput) =>
+      write(putOf(input), input.ReturnValuesOnConditionCheckFailure === "ALL_OLD"),
     UpdateItem: (input: UpdateItemInput) =>
       write(updateOf(input), input.ReturnValuesOnConditionCheckFailure === "ALL_OLD"),
     DeleteItem: (input: DeleteItemInput) =>
@@ -176,13 +221,15 @@ function putOf({ Item: item = {}, ...rest }: PutItemInput): Write {
 }
 
 function updateOf({ Key, UpdateExpression = "", ...rest }: UpdateItemInput): Write {
-  const next = (before: Item | undefined) => applyUpdate(UpdateExpression, before ?? { ...Key }, rest);
+  const next = (before: Item | undefined) =>
+    applyUpdate(UpdateExpression, before ?? { ...Key }, rest);
   return { ...rest, id: idOf(Key), expressions: [UpdateExpression], next };
 }
 
 function idOf(key: Item | undefined): string {
   const id = key?.[taskTable.partitionKey]?.S;
-  if (!id || Buffer.byteLength(id) > maxKeyBytes.partition) throw invalid("the key is missing, empty or too long");
+  if (!id || Buffer.byteLength(id) > maxKeyBytes.partition)
+    throw invalid("the key is missing, empty or too long");
   return id;
 }
 
@@ -207,9 +254,12 @@ function requireValid(item: Item, indexes: readonly Index[]): void {
 /** https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html */
 function sizeOf(item: Item | undefined): number {
   return Object.entries(item ?? {}).reduce((bytes, [name, { S, N }]) => {
-    if (S === undefined && N === undefined) throw invalid("the double stores texts and numbers only");
+    if (S === undefined && N === undefined)
+      throw invalid("the double stores texts and numbers only");
     return (
-      bytes + Buffer.byteLength(name) + (S === undefined ? Math.ceil((N ?? "").length / 2) + 1 : Buffer.byteLength(S))
+      bytes +
+      Buffer.byteLength(name) +
+      (S === undefined ? Math.ceil((N ?? "").length / 2) + 1 : Buffer.byteLength(S))
     );
   }, 0);
 }

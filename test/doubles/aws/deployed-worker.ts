@@ -3,7 +3,10 @@ import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
 import { operatorAlias } from "../../../lambdas/shared/config/aws-environment.ts";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createStageConfig, withExecutionAddress } from "../../../lambdas/shared/config/stage-config.ts";
+import {
+  createStageConfig,
+  withExecutionAddress,
+} from "../../../lambdas/shared/config/stage-config.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import {
   createOperatorHandler,
@@ -41,14 +44,20 @@ export function deployWorker({
   };
   const deployed = createStageConfig({ config: parseConfig({ json }), stageName });
   const address = executionAddressSchema.parse(JSON.parse(executionAddress));
-  const refuse = async () => Promise.reject(new AwsCallError({ name: "AccessDeniedException", status: 400 }));
+  const refuse = async () =>
+    Promise.reject(new AwsCallError({ name: "AccessDeniedException", status: 400 }));
 
   const readEffectiveConfig: OperatorDependencies["readEffectiveConfig"] = async () => {
-    const joined = (settings: typeof deployed) => withExecutionAddress({ config: settings, address });
-    if (!worker.canReach.liveSettings) return { config: joined(deployed), liveSettings: "unreadable" };
+    const joined = (settings: typeof deployed) =>
+      withExecutionAddress({ config: settings, address });
+    if (!worker.canReach.liveSettings)
+      return { config: joined(deployed), liveSettings: "unreadable" };
     try {
       const value = (await readSettings()) ?? "{}";
-      return { config: joined(withLiveSettings({ config: deployed, json: JSON.parse(value) })), liveSettings: "read" };
+      return {
+        config: joined(withLiveSettings({ config: deployed, json: JSON.parse(value) })),
+        liveSettings: "read",
+      };
     } catch {
       return { config: joined(deployed), liveSettings: "refused" };
     }
@@ -58,18 +67,23 @@ export function deployWorker({
     async readSecret(reference) {
       const id = "secretsManager" in reference ? reference.secretsManager : "";
       const value = aws.secrets.all.get(id)?.value;
-      if (value === undefined) throw new AwsCallError({ name: "ResourceNotFoundException", status: 400 });
+      if (value === undefined)
+        throw new AwsCallError({ name: "ResourceNotFoundException", status: 400 });
       return value;
     },
     slackApiUrl: deployed.slack.apiUrl,
-    aws: { region: "eu-central-1", credentials: async () => ({ accessKeyId: "AKIDWORKER", secretAccessKey: "none" }) },
+    aws: {
+      region: "eu-central-1",
+      credentials: async () => ({ accessKeyId: "AKIDWORKER", secretAccessKey: "none" }),
+    },
     probeStore: async () => (worker.canReach.store ? undefined : refuse()),
     probeQueue: async () => (worker.canReach.queue ? undefined : refuse()),
     log: silentLog,
   });
   aws.functions.set(worker.arn, async (event) => {
     const request = readOperatorRequest(event);
-    if (request === undefined) throw Object.assign(new Error("no request"), { name: "UnknownEventError" });
+    if (request === undefined)
+      throw Object.assign(new Error("no request"), { name: "UnknownEventError" });
     return answer({ request, remainingMs: 60_000, signal: hangSignal() });
   });
   return worker;

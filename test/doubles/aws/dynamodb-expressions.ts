@@ -11,7 +11,9 @@ export type Placeholders = {
 };
 
 export function invalid(message: string): AwsCallError {
-  return Object.assign(new AwsCallError({ name: "ValidationException", status: 400 }), { cause: message });
+  return Object.assign(new AwsCallError({ name: "ValidationException", status: 400 }), {
+    cause: message,
+  });
 }
 
 /** DynamoDB refuses a call with a name or a value that no expression uses. */
@@ -20,13 +22,20 @@ export function requireAllUsed(
   expressions: readonly (string | undefined)[],
 ): void {
   const used = new Set(expressions.join(" ").match(/[#:]\w+/g));
-  const given = [...Object.keys(ExpressionAttributeNames), ...Object.keys(ExpressionAttributeValues)];
+  const given = [
+    ...Object.keys(ExpressionAttributeNames),
+    ...Object.keys(ExpressionAttributeValues),
+  ];
   const unused = given.find((name) => !used.has(name));
   if (unused !== undefined) throw invalid(`${unused} is not used`);
 }
 
 /** Terms are joined by AND and OR, without parentheses. */
-export function isTrue(expression: string, item: Item | undefined, placeholders: Placeholders): boolean {
+export function isTrue(
+  expression: string,
+  item: Item | undefined,
+  placeholders: Placeholders,
+): boolean {
   return expression
     .split(" OR ")
     .some((all) => all.split(" AND ").every((term) => isTermTrue(term.trim(), item, placeholders)));
@@ -36,7 +45,8 @@ function isTermTrue(term: string, item: Item | undefined, placeholders: Placehol
   const [, absent] = /^attribute_not_exists\(([#\w]+)\)$/.exec(term) ?? [];
   if (absent !== undefined) return item?.[nameOf(absent, placeholders)] === undefined;
   const [, name, operator, value] = /^([#\w]+) (=|<=|<|>) (:\w+)$/.exec(term) ?? [];
-  if (name === undefined || value === undefined) throw invalid(`the double does not know the term ${term}`);
+  if (name === undefined || value === undefined)
+    throw invalid(`the double does not know the term ${term}`);
   const stored = item?.[nameOf(name, placeholders)];
   const given = readValue(value, placeholders);
   const order = stored === undefined ? undefined : compare(stored, given);
@@ -48,8 +58,10 @@ function isTermTrue(term: string, item: Item | undefined, placeholders: Placehol
 
 /** Undefined for values of different types, of which no comparison is true. */
 function compare(one: AttributeValue, other: AttributeValue): number | undefined {
-  if (one.N !== undefined && other.N !== undefined) return Math.sign(Number(one.N) - Number(other.N));
-  if (one.S !== undefined && other.S !== undefined) return Buffer.compare(Buffer.from(one.S), Buffer.from(other.S));
+  if (one.N !== undefined && other.N !== undefined)
+    return Math.sign(Number(one.N) - Number(other.N));
+  if (one.S !== undefined && other.S !== undefined)
+    return Buffer.compare(Buffer.from(one.S), Buffer.from(other.S));
   return undefined;
 }
 
@@ -74,7 +86,10 @@ function nameOf(name: string, { ExpressionAttributeNames = {} }: Placeholders): 
   return attribute;
 }
 
-export function readValue(name: string, { ExpressionAttributeValues = {} }: Placeholders): AttributeValue {
+export function readValue(
+  name: string,
+  { ExpressionAttributeValues = {} }: Placeholders,
+): AttributeValue {
   const value = ExpressionAttributeValues[name];
   if (value === undefined) throw invalid(`${name} has no value`);
   return value;

@@ -44,7 +44,10 @@ export async function createQueuePair({
   const { Attributes } = await client.send(
     new GetQueueAttributesCommand({ QueueUrl: deadLettersUrl, AttributeNames: ["QueueArn"] }),
   );
-  const RedrivePolicy = JSON.stringify({ deadLetterTargetArn: Attributes?.QueueArn, maxReceiveCount });
+  const RedrivePolicy = JSON.stringify({
+    deadLetterTargetArn: Attributes?.QueueArn,
+    maxReceiveCount,
+  });
   const { QueueUrl: queueUrl = "" } = await client.send(
     new CreateQueueCommand({ QueueName, Attributes: { RedrivePolicy } }),
   );

@@ -28,23 +28,33 @@ export const whyNoDynamoDb = reasonWithoutDynamoDb();
 
 /** Starts empty, in memory. */
 export async function startSqsEmulator(): Promise<Emulator> {
-  const child = spawn(process.execPath, [join(__dirname, "children/sqs.ts")], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn(process.execPath, [join(__dirname, "children/sqs.ts")], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const line = await readFirstLine(child);
   if (line === undefined) throw new Error("SQS's emulator did not start.");
   return { endpoint: line, close: () => endEmulator(child) };
 }
 
 /** Starts empty, in memory. Rejects if the platform has no binary. */
-export async function startDynamoDbEmulator({ triesLeft = 4 }: { triesLeft?: number } = {}): Promise<Emulator> {
+export async function startDynamoDbEmulator({
+  triesLeft = 4,
+}: {
+  triesLeft?: number;
+} = {}): Promise<Emulator> {
   const binary = dynamoDbBinary();
-  if (binary === undefined) throw new Error(`DynamoDB's emulator cannot be started: ${whyNoDynamoDb}.`);
+  if (binary === undefined)
+    throw new Error(`DynamoDB's emulator cannot be started: ${whyNoDynamoDb}.`);
   // The binary cannot report a port that it chose itself.
   const port = await freePort();
   // The shell ends the binary when its input ends, even if this process was killed.
   const script = '"$0" --host 127.0.0.1 --port "$1" 2>&1 & read -r _; kill $!; wait';
-  const child = spawn("/bin/sh", ["-c", script, binary, String(port)], { stdio: ["pipe", "pipe", "inherit"] });
+  const child = spawn("/bin/sh", ["-c", script, binary, String(port)], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   const line = await readFirstLine(child);
-  if (line?.includes("listening")) return { endpoint: `http://127.0.0.1:${port}`, close: () => endEmulator(child) };
+  if (line?.includes("listening"))
+    return { endpoint: `http://127.0.0.1:${port}`, close: () => endEmulator(child) };
   await endEmulator(child);
   // Another process may have taken the port meanwhile.
   if (triesLeft === 0) throw new Error(`DynamoDB's emulator did not start: ${line}`);

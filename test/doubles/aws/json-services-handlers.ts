@@ -2,17 +2,32 @@
 import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
 import { escapeXml, json, jsonError, xml, xmlError } from "./json-services-wire.ts";
 
-export type StoredSecret = { value?: string; deleted?: boolean; description?: string; tags?: unknown };
+export type StoredSecret = {
+  value?: string;
+  deleted?: boolean;
+  description?: string;
+  tags?: unknown;
+};
 
 /** Secrets Manager. A secret may have no value yet, or be scheduled for deletion. */
 export function createSecrets() {
   const all = new Map<string, StoredSecret>();
   const absent = () =>
-    jsonError({ status: 400, name: "ResourceNotFoundException", message: "Secrets Manager can't find it." });
+    jsonError({
+      status: 400,
+      name: "ResourceNotFoundException",
+      message: "Secrets Manager can't find it.",
+    });
   return {
     all,
     handle(action: string, input: Record<string, unknown>): Response {
-      const { SecretId = "", Name = "", SecretString, Description, Tags } = input as Record<string, string | undefined>;
+      const {
+        SecretId = "",
+        Name = "",
+        SecretString,
+        Description,
+        Tags,
+      } = input as Record<string, string | undefined>;
       const known = all.get(SecretId);
       switch (action) {
         case "DescribeSecret":
@@ -23,9 +38,12 @@ export function createSecrets() {
             ...(known.deleted ? { DeletedDate: 1_790_000_000 } : {}),
           });
         case "GetSecretValue":
-          return known?.value === undefined ? absent() : json({ Name: SecretId, SecretString: known.value });
+          return known?.value === undefined
+            ? absent()
+            : json({ Name: SecretId, SecretString: known.value });
         case "CreateSecret":
-          if (all.has(Name)) return jsonError({ status: 400, name: "ResourceExistsException", message: Name });
+          if (all.has(Name))
+            return jsonError({ status: 400, name: "ResourceExistsException", message: Name });
           all.set(Name, { value: SecretString ?? "", description: Description ?? "", tags: Tags });
           return json({ Name });
         case "PutSecretValue":
@@ -52,7 +70,8 @@ export function createFederation() {
         const enabled = `<JwtVendingEnabled>${federation.state === "on"}</JwtVendingEnabled>`;
         return xml({ action, result: `${issuer}${enabled}` });
       }
-      if (federation.state === "on") return xmlError({ status: 409, name: "FeatureEnabled", message: "enabled" });
+      if (federation.state === "on")
+        return xmlError({ status: 409, name: "FeatureEnabled", message: "enabled" });
       federation.state = "on";
       return xml({ action, result: issuer });
     },
@@ -65,13 +84,15 @@ export type Functions = Map<string, (event: unknown) => Promise<unknown>>;
 
 /** The ARN of an invocation (https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html). Undefined for other requests. */
 export function invokedFunction(method: string, target: string): string | undefined {
-  const [, name] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(target.split("?")[0] ?? "") ?? [];
+  const [, name] =
+    /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(target.split("?")[0] ?? "") ?? [];
   return method === "POST" && name !== undefined ? decodeURIComponent(name) : undefined;
 }
 
 export async function invoke(functions: Functions, arn: string, body: string): Promise<Response> {
   const run = functions.get(arn);
-  if (run === undefined) return lambdaError({ status: 404, name: "ResourceNotFoundException", message: arn });
+  if (run === undefined)
+    return lambdaError({ status: 404, name: "ResourceNotFoundException", message: arn });
   try {
     return Response.json(await run(JSON.parse(body)));
   } catch (thrown) {
@@ -81,8 +102,19 @@ export async function invoke(functions: Functions, arn: string, body: string): P
   }
 }
 
-export function lambdaError({ status, name, message }: { status: number; name: string; message: string }): Response {
-  return Response.json({ Type: "User", Message: message }, { status, headers: { "x-amzn-errortype": name } });
+export function lambdaError({
+  status,
+  name,
+  message,
+}: {
+  status: number;
+  name: string;
+  message: string;
+}): Response {
+  return Response.json(
+    { Type: "User", Message: message },
+    { status, headers: { "x-amzn-errortype": name } },
+  );
 }
 
 /** By stack name: its outputs. */
@@ -96,23 +128,40 @@ export function describeStacks(stacks: Stacks, stack: string): Response {
     return xmlError({ status: 400, name: "ValidationError", message });
   }
   const members = Object.entries(outputs).map(
-    ([key, value]) => `<member><OutputKey>${key}</OutputKey><OutputValue>${escapeXml(value)}</OutputValue></member>`,
+    ([key, value]) =>
+      `<member><OutputKey>${key}</OutputKey><OutputValue>${escapeXml(value)}</OutputValue></member>`,
   );
-  const status = "<StackStatus>CREATE_COMPLETE</StackStatus><CreationTime>2026-11-01T00:00:00Z</CreationTime>";
+  const status =
+    "<StackStatus>CREATE_COMPLETE</StackStatus><CreationTime>2026-11-01T00:00:00Z</CreationTime>";
   const result = `<Stacks><member><StackName>${stack}</StackName>${status}<Outputs>${members.join("")}</Outputs></member></Stacks>`;
   return xml({ action: "DescribeStacks", result });
 }
 
 /** One operation of DynamoDB on the table `tasks`. */
-export async function callTable(table: DynamoDb, action: string, input: { TableName?: string }): Promise<Response> {
+export async function callTable(
+  table: DynamoDb,
+  action: string,
+  input: { TableName?: string },
+): Promise<Response> {
   if (input.TableName !== "tasks") {
-    return jsonError({ status: 400, name: "ResourceNotFoundException", message: String(input.TableName) });
+    return jsonError({
+      status: 400,
+      name: "ResourceNotFoundException",
+      message: String(input.TableName),
+    });
   }
   try {
     return json(await table.call(action as "GetItem", input as never));
   } catch (thrown) {
     const { name, Item } = Object(thrown);
-    const body = { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: name, ...(Item && { Item }) };
-    return Response.json(body, { status: 400, headers: { "content-type": "application/x-amz-json-1.0" } });
+    const body = {
+      __type: `com.amazonaws.dynamodb.v20120810#${name}`,
+      message: name,
+      ...(Item && { Item }),
+    };
+    return Response.json(body, {
+      status: 400,
+      headers: { "content-type": "application/x-amz-json-1.0" },
+    });
   }
 }

@@ -25,7 +25,10 @@ export type ServiceCall = { action: string; region: string; body: string };
 
 export type AwsServices = Awaited<ReturnType<typeof startAwsServices>>;
 
-const credentials: KnownCredentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret-of-the-person" };
+const credentials: KnownCredentials = {
+  accessKeyId: "AKIDEXAMPLE",
+  secretAccessKey: "secret-of-the-person",
+};
 
 const servicesByTarget: Record<string, string> = {
   secretsmanager: "secretsmanager",
@@ -55,7 +58,8 @@ export async function startAwsServices({
   const parameters = createParameters();
   const stacks: Stacks = new Map();
   const federation = createFederation();
-  const { client: table, close: closeTable }: { client: DynamoDb; close(): void } = openCountingDynamoDb();
+  const { client: table, close: closeTable }: { client: DynamoDb; close(): void } =
+    openCountingDynamoDb();
   const functions: Functions = new Map();
   const calls: ServiceCall[] = [];
   const refusals = new Map<string, { status: number; name: string }>();
@@ -63,16 +67,19 @@ export async function startAwsServices({
 
   async function handle(received: Received): Promise<Response> {
     const { service, action, isJson, body, functionArn } = readCall(received);
-    const [, region = ""] = /\/\d{8}\/([^/]+)\//.exec(received.request.headers.get("authorization") ?? "") ?? [];
+    const [, region = ""] =
+      /\/\d{8}\/([^/]+)\//.exec(received.request.headers.get("authorization") ?? "") ?? [];
     const refuse = service === "lambda" ? lambdaError : isJson ? jsonError : xmlError;
     const problem = sigv4Problem({ received, credentials, service, region });
-    if (problem !== undefined) return refuse({ status: 403, name: "SignatureDoesNotMatch", message: problem });
+    if (problem !== undefined)
+      return refuse({ status: 403, name: "SignatureDoesNotMatch", message: problem });
     calls.push({ action: `${service}:${action}`, region, body });
     const refusal = refusals.get(`${service}:${action}`);
     if (refusal !== undefined) return refuse({ ...refusal, message: `refused: ${body}` });
     if (unanswered.has(`${service}:${action}`)) return new Promise(() => {});
     if (service === "sqs" && sqsUrl !== undefined) return forward({ received, url: sqsUrl });
-    if (service === "dynamodb" && dynamoUrl !== undefined) return forward({ received, url: dynamoUrl });
+    if (service === "dynamodb" && dynamoUrl !== undefined)
+      return forward({ received, url: dynamoUrl });
     switch (service) {
       case "secretsmanager":
         return secrets.handle(action, JSON.parse(body));
@@ -135,13 +142,26 @@ function readCall({ request, target, body }: Received) {
   const [prefix = "", action = ""] = (request.headers.get("x-amz-target") ?? "").split(".");
   const service = servicesByTarget[prefix];
   if (service !== undefined) return { service, action, isJson: true, body: text, functionArn };
-  if (functionArn !== "") return { service: "lambda", action: "Invoke", isJson: true, body: text, functionArn };
+  if (functionArn !== "")
+    return { service: "lambda", action: "Invoke", isJson: true, body: text, functionArn };
   const form = new URLSearchParams(text);
   const name = form.get("Action") ?? "";
-  return { service: queryServices[name] ?? "sts", action: name, isJson: false, body: text, functionArn };
+  return {
+    service: queryServices[name] ?? "sts",
+    action: name,
+    isJson: false,
+    body: text,
+    functionArn,
+  };
 }
 
-async function forward({ received: { request, body }, url }: { received: Received; url: string }): Promise<Response> {
+async function forward({
+  received: { request, body },
+  url,
+}: {
+  received: Received;
+  url: string;
+}): Promise<Response> {
   const headers = new Headers(request.headers);
   for (const name of ["host", "connection", "content-length"]) headers.delete(name);
   const answer = await fetch(url, { method: "POST", headers, body, signal: request.signal });

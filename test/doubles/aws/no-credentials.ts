@@ -1,4 +1,5 @@
 /** Credentials for destinations that sign nothing. */
 import type { AwsCredentialsProvider } from "../../../lambdas/shared/aws/credentials.ts";
 
-export const noCredentials: AwsCredentialsProvider = () => Promise.reject(new Error("No destination signs."));
+export const noCredentials: AwsCredentialsProvider = () =>
+  Promise.reject(new Error("No destination signs."));

@@ -13,7 +13,8 @@ export function openParameters(parameters: Pick<Parameters, "handle">): Ssm {
     async call(operation, input) {
       const response = parameters.handle(operation, { ...input });
       const body = (await response.json()) as object;
-      if (!response.ok) throw new AwsCallError({ name: String(Object(body).__type), status: response.status });
+      if (!response.ok)
+        throw new AwsCallError({ name: String(Object(body).__type), status: response.status });
       return body;
     },
   };

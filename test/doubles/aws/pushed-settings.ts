@@ -18,8 +18,12 @@ export async function pushedSettings(of: Table): Promise<string | undefined> {
   return (await openSettings(of).get({ id: liveSettingsId }))?.settings;
 }
 
-export async function pushSettings({ settings, ...of }: Table & { settings: string }): Promise<void> {
+export async function pushSettings({
+  settings,
+  ...of
+}: Table & { settings: string }): Promise<void> {
   const store = openSettings(of);
   const stored = await store.get({ id: liveSettingsId });
-  if (!(await saveSettings({ store, stored, settings, formerVersion: undefined }))) throw new Error("not stored");
+  if (!(await saveSettings({ store, stored, settings, formerVersion: undefined })))
+    throw new Error("not stored");
 }

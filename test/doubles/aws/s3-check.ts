@@ -28,7 +28,8 @@ export function presignedProblem({
   const expiresSeconds = Number(of("X-Amz-Expires"));
   if (of("X-Amz-Algorithm") !== "AWS4-HMAC-SHA256") return "no signature";
   if (of("X-Amz-Credential") !== `${credentials.accessKeyId}/${scope}`) return "wrong scope";
-  if ((given.get("X-Amz-Security-Token") ?? undefined) !== credentials.sessionToken) return "wrong session token";
+  if ((given.get("X-Amz-Security-Token") ?? undefined) !== credentials.sessionToken)
+    return "wrong session token";
   if (!(expiresSeconds >= 1 && expiresSeconds <= maxExpiresSeconds)) return "no time";
   if (!(nowMs < msOf(at) + expiresSeconds * 1000)) return "expired";
 

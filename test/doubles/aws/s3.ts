@@ -5,7 +5,11 @@ import type { Received } from "../web-server.ts";
 import { presignedProblem } from "./s3-check.ts";
 
 /** `checksum`: the request's own, which was right. */
-export type S3Object = { bytes: Uint8Array<ArrayBuffer>; headers: Record<string, string>; checksum: string | null };
+export type S3Object = {
+  bytes: Uint8Array<ArrayBuffer>;
+  headers: Record<string, string>;
+  checksum: string | null;
+};
 export type S3Double = {
   /** By `bucket/key`. */
   objects: Map<string, S3Object>;
@@ -42,10 +46,12 @@ export function createS3Double({
     const { request, target } = received;
     const query = new URL(target, "http://s3").searchParams;
     const presigned = query.get("X-Amz-Credential");
-    const [, fromHeader = ""] = /Credential=([^/]+)\//.exec(request.headers.get("authorization") ?? "") ?? [];
+    const [, fromHeader = ""] =
+      /Credential=([^/]+)\//.exec(request.headers.get("authorization") ?? "") ?? [];
     const credentials = credentialsOf(presigned?.split("/")[0] ?? fromHeader);
     if (credentials === undefined) return "unknown access key";
-    if (presigned !== null) return presignedProblem({ received, credentials, region, nowMs: now() });
+    if (presigned !== null)
+      return presignedProblem({ received, credentials, region, nowMs: now() });
     return sigv4Problem({ received, credentials, service: "s3", region, nowMs: now() });
   }
 
@@ -58,7 +64,8 @@ export function createS3Double({
       if (problem === "expired") return refuse(403, "AccessDenied", problem);
       if (problem !== undefined) return refuse(403, "SignatureDoesNotMatch", problem);
       const name = decodeURIComponent((target.split("?")[0] ?? "").slice(1));
-      if (!buckets.includes(name.split("/")[0] ?? "")) return refuse(404, "NoSuchBucket", "no such bucket");
+      if (!buckets.includes(name.split("/")[0] ?? ""))
+        return refuse(404, "NoSuchBucket", "no such bucket");
       if (request.method === "PUT") {
         const wrong = wrongChecksum(received);
         if (wrong !== undefined) return refuse(400, wrong, "wrong checksum");
@@ -75,12 +82,15 @@ export function createS3Double({
         return new Response(null, { status: 204 });
       }
       const query = new URL(target, "http://s3").searchParams;
-      if (query.get("list-type") === "2") return listed({ objects, bucket: name.split("/")[0] ?? "", query });
+      if (query.get("list-type") === "2")
+        return listed({ objects, bucket: name.split("/")[0] ?? "", query });
       const found = objects.get(name);
       if (request.method !== "GET") return refuse(405, "MethodNotAllowed", request.method);
       return found === undefined
         ? refuse(404, "NoSuchKey", "no such key")
-        : new Response(found.bytes, { headers: { ...found.headers, "content-length": `${found.bytes.byteLength}` } });
+        : new Response(found.bytes, {
+            headers: { ...found.headers, "content-length": `${found.bytes.byteLength}` },
+          });
     },
   };
 }
@@ -103,8 +113,13 @@ function listed({
     .filter((key) => key.startsWith(query.get("prefix") ?? "") && key > after)
     .sort();
   const page = keys.slice(0, keysPerPage);
-  const contents = page.map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`).join("");
-  const next = keys.length > page.length ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : "";
+  const contents = page
+    .map((key) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`)
+    .join("");
+  const next =
+    keys.length > page.length
+      ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>`
+      : "";
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult>${contents}${next}</ListBucketResult>`;
   return new Response(body, { headers: { "content-type": "application/xml" } });
 }
@@ -114,5 +129,7 @@ function wrongChecksum({ request: { headers }, body }: Received): string | undef
   const hash = createHash("sha256").update(body);
   const checksum = headers.get("x-amz-checksum-sha256");
   if (checksum !== null && checksum !== hash.copy().digest("base64")) return "BadDigest";
-  return headers.get("x-amz-content-sha256") === hash.digest("hex") ? undefined : "XAmzContentSHA256Mismatch";
+  return headers.get("x-amz-content-sha256") === hash.digest("hex")
+    ? undefined
+    : "XAmzContentSHA256Mismatch";
 }

@@ -14,9 +14,19 @@ type Options = {
 
 /** https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html, "Example standard queue message event". */
 export function createSqsRecord(body: string, options: Options = {}) {
-  const { messageId = randomUUID(), receiptHandle = `receipt of ${messageId}`, group, dueAtMs } = options;
+  const {
+    messageId = randomUUID(),
+    receiptHandle = `receipt of ${messageId}`,
+    group,
+    dueAtMs,
+  } = options;
   const { arn = "arn:aws:sqs:eu-central-1:123456789012:tasks", receiveCount = 1 } = options;
-  const dueAt = { stringValue: String(dueAtMs), stringListValues: [], binaryListValues: [], dataType: "Number" };
+  const dueAt = {
+    stringValue: String(dueAtMs),
+    stringListValues: [],
+    binaryListValues: [],
+    dataType: "Number",
+  };
   return {
     messageId,
     receiptHandle,
@@ -38,5 +48,7 @@ export function createSqsRecord(body: string, options: Options = {}) {
 
 /** A batch of these bodies. The ids of its messages are "m0", "m1" and so on. */
 export function createSqsEvent(bodies: readonly string[]) {
-  return { Records: bodies.map((body, index) => createSqsRecord(body, { messageId: `m${index}` })) };
+  return {
+    Records: bodies.map((body, index) => createSqsRecord(body, { messageId: `m${index}` })),
+  };
 }

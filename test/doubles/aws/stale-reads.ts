@@ -22,9 +22,13 @@ export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">):
   /** By table and id. Null if there was no item. */
   const before = new Map<string, Attributes | null>();
 
-  async function forward({ request, body }: Pick<Received, "request" | "body">, target?: string): Promise<Response> {
+  async function forward(
+    { request, body }: Pick<Received, "request" | "body">,
+    target?: string,
+  ): Promise<Response> {
     const headers = Object.fromEntries(request.headers);
-    for (const name of ["host", "connection", "content-length", "transfer-encoding"]) delete headers[name];
+    for (const name of ["host", "connection", "content-length", "transfer-encoding"])
+      delete headers[name];
     if (target !== undefined) headers["x-amz-target"] = target;
     return fetch(endpoint, { method: "POST", headers, body });
   }
@@ -33,12 +37,16 @@ export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">):
     const [version = "", operation = ""] = request.headers.get("x-amz-target")?.split(".") ?? [];
     const input = JSON.parse(Buffer.from(body).toString()) as Input;
     if (writes.includes(operation)) {
-      const written = input.TransactItems?.flatMap(({ Put, Update, Delete }) => Put ?? Update ?? Delete ?? []) ?? [
-        input,
-      ];
+      const written = input.TransactItems?.flatMap(
+        ({ Put, Update, Delete }) => Put ?? Update ?? Delete ?? [],
+      ) ?? [input];
       const items = await Promise.all(
         written.map(async (write) => {
-          const look = { TableName: write.TableName, Key: { id: idOf(write) }, ConsistentRead: true };
+          const look = {
+            TableName: write.TableName,
+            Key: { id: idOf(write) },
+            ConsistentRead: true,
+          };
           const lookedUp = { request, body: Buffer.from(JSON.stringify(look)) };
           const response = await forward(lookedUp, `${version}.GetItem`);
           const { Item = null } = (await response.json()) as { Item?: Attributes };
@@ -53,8 +61,13 @@ export async function startStaleReads({ endpoint }: Pick<Emulator, "endpoint">):
       const stale = before.get(keyOf(input)) ?? null;
       return Response.json(stale === null ? {} : { Item: stale });
     }
-    const isRefused = reads.includes(operation) && input.ConsistentRead !== true && input.IndexName === undefined;
-    if (isRefused) return Response.json({ __type: "ValidationException", message: "may be stale" }, { status: 400 });
+    const isRefused =
+      reads.includes(operation) && input.ConsistentRead !== true && input.IndexName === undefined;
+    if (isRefused)
+      return Response.json(
+        { __type: "ValidationException", message: "may be stale" },
+        { status: 400 },
+      );
     return forward({ request, body });
   }
 

@@ -21,10 +21,13 @@ export async function startAnsweringPeer({
       calls.set(target, (calls.get(target) ?? 0) + 1);
       const { status, headers = {}, response } = answers[Number(target.slice(1))] ?? missing;
       const { id } = JSON.parse(Buffer.from(body).toString());
-      return json(response.id === null || response.id === undefined ? response : { ...response, id }, {
-        status,
-        headers,
-      });
+      return json(
+        response.id === null || response.id === undefined ? response : { ...response, id },
+        {
+          status,
+          headers,
+        },
+      );
     },
   });
   return { ...server, calls };

@@ -23,14 +23,22 @@ const failures: Readonly<Record<string, { code: number; message: string }>> = {
  * Its only method is `execute_task`. `codes: "names"` is a defect seen in such servers: `code` holds the name, not the
  * number.
  */
-export function startCleverAgents({ codes = "numbers" }: { codes?: "numbers" | "names" } = {}): Promise<WebServer> {
+export function startCleverAgents({
+  codes = "numbers",
+}: {
+  codes?: "numbers" | "names";
+} = {}): Promise<WebServer> {
   return startWebServer({
     async handle({ body }) {
       const { id, method, params } = JSON.parse(Buffer.from(body).toString());
       const name = failureOf({ method, params });
       const failure = name === undefined ? undefined : failures[name];
       if (failure === undefined) {
-        return json({ jsonrpc: "2.0", id, result: { status: "success", response_text: `done: ${params.text}` } });
+        return json({
+          jsonrpc: "2.0",
+          id,
+          result: { status: "success", response_text: `done: ${params.text}` },
+        });
       }
       const code = codes === "names" ? name : failure.code;
       return json({ jsonrpc: "2.0", id, error: { ...failure, code } });
@@ -38,7 +46,13 @@ export function startCleverAgents({ codes = "numbers" }: { codes?: "numbers" | "
   });
 }
 
-function failureOf({ method, params }: { method: string; params: Record<string, unknown> }): string | undefined {
+function failureOf({
+  method,
+  params,
+}: {
+  method: string;
+  params: Record<string, unknown>;
+}): string | undefined {
   if (method !== "execute_task") return "METHOD_NOT_FOUND";
   if (typeof params.text !== "string" || params.text === "") return "INVALID_PARAMS";
   return Object.hasOwn(failures, params.text) ? params.text : undefined;

@@ -47,7 +47,8 @@ export async function startAwsSts({
   }
 
   function lend(input: Record<string, unknown>): Response {
-    if (input.RoleArn !== assumableRoleArn || input.ExternalId !== externalId) return refuse("AccessDenied", "no");
+    if (input.RoleArn !== assumableRoleArn || input.ExternalId !== externalId)
+      return refuse("AccessDenied", "no");
     const count = lent.length + 1;
     const role = {
       accessKeyId: `ASIALENT${count}`,
@@ -74,6 +75,10 @@ export async function startAwsSts({
 }
 
 /** An error in STS's form. */
-export function refuse(name: string, message = "words that nobody should repeat", status = 403): Response {
+export function refuse(
+  name: string,
+  message = "words that nobody should repeat",
+  status = 403,
+): Response {
   return awsFailure({ service: "sts", name, message, status });
 }

@@ -1,6 +1,10 @@
 /** A certificate authority, made at run time. Import "reflect-metadata" before this file. */
 import "reflect-metadata";
-import { BasicConstraintsExtension, SubjectAlternativeNameExtension, X509CertificateGenerator } from "@peculiar/x509";
+import {
+  BasicConstraintsExtension,
+  SubjectAlternativeNameExtension,
+  X509CertificateGenerator,
+} from "@peculiar/x509";
 
 const ecdsa = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
 const hourMs = 3600_000;
@@ -42,7 +46,9 @@ export async function createAuthority(name: string): Promise<Authority> {
         signingKey: keys.privateKey,
         extensions: [new SubjectAlternativeNameExtension([altName])],
       });
-      const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", privateKey)).toString("base64");
+      const pkcs8 = Buffer.from(await crypto.subtle.exportKey("pkcs8", privateKey)).toString(
+        "base64",
+      );
       return {
         cert: certificate.toString("pem"),
         key: `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`,

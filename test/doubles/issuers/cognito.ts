@@ -8,7 +8,10 @@ export type Cognito = Issuer & {
   issuer: string;
   tokenUrl: string;
   /** The tokens of a person who signed in with an app client. Each kind has a key of its own. */
-  signIn(request: { clientId: string; user: string }): Promise<{ accessToken: string; idToken: string }>;
+  signIn(request: {
+    clientId: string;
+    user: string;
+  }): Promise<{ accessToken: string; idToken: string }>;
   /** Signs claims that Cognito itself would not issue with the key of its access tokens. `undefined` leaves a claim out. */
   forge(claims: Record<string, unknown>): Promise<string>;
 };
@@ -29,14 +32,19 @@ export async function startCognito(client: {
   const issuer = await startIssuer({
     async answer({ target, headers, form }) {
       if (target === `/${pool}/.well-known/openid-configuration`)
-        return Response.json({ issuer: iss(), jwks_uri: `${iss()}/.well-known/jwks.json`, token_endpoint: tokenUrl() });
+        return Response.json({
+          issuer: iss(),
+          jwks_uri: `${iss()}/.well-known/jwks.json`,
+          token_endpoint: tokenUrl(),
+        });
       if (target === `/${pool}/.well-known/jwks.json`)
         return Response.json({ keys: await Promise.all([publicJwk(idKey), publicJwk(accessKey)]) });
       if (target !== "/oauth2/token") return new Response(null, { status: 404 });
       const { grant_type, scope, ...rest } = form;
       const basic = headers.get("authorization");
       if (basic !== null && rest.client_secret !== undefined) return oauthError("invalid_request");
-      const [id, secret] = basic === null ? [rest.client_id, rest.client_secret] : decodeBasic(basic);
+      const [id, secret] =
+        basic === null ? [rest.client_id, rest.client_secret] : decodeBasic(basic);
       if (id !== client.id || secret !== client.secret) return oauthError("invalid_client");
       if (grant_type !== "client_credentials") return oauthError("unsupported_grant_type");
       const scopes = scope === undefined ? client.scopes : scope.split(" ");
@@ -56,7 +64,13 @@ export async function startCognito(client: {
   }
 
   /** An access token has no `aud` unless its client asked for a resource (RFC 8707). The token of a machine has the client as its subject. */
-  function accessClaims({ sub, clientId }: { sub: string; clientId: string }): Record<string, unknown> {
+  function accessClaims({
+    sub,
+    clientId,
+  }: {
+    sub: string;
+    clientId: string;
+  }): Record<string, unknown> {
     return { ...times(), sub, token_use: "access", version: 2, client_id: clientId };
   }
 
@@ -64,13 +78,32 @@ export async function startCognito(client: {
     issuer: iss(),
     tokenUrl: tokenUrl(),
     async signIn({ clientId, user }: { clientId: string; user: string }) {
-      const common = { "cognito:groups": ["agents"], origin_jti: randomUUID(), event_id: randomUUID() };
-      const access = { ...accessClaims({ sub: user, clientId }), ...common, scope: "openid", username: "kim" };
-      const identity = { ...times(), ...common, sub: user, aud: clientId, token_use: "id", "cognito:username": "kim" };
+      const common = {
+        "cognito:groups": ["agents"],
+        origin_jti: randomUUID(),
+        event_id: randomUUID(),
+      };
+      const access = {
+        ...accessClaims({ sub: user, clientId }),
+        ...common,
+        scope: "openid",
+        username: "kim",
+      };
+      const identity = {
+        ...times(),
+        ...common,
+        sub: user,
+        aud: clientId,
+        token_use: "id",
+        "cognito:username": "kim",
+      };
       const accessToken = await signWith({ key: accessKey, payload: access });
       return { accessToken, idToken: await signWith({ key: idKey, payload: identity }) };
     },
     forge: (claims: Record<string, unknown>) =>
-      signWith({ key: accessKey, payload: { ...accessClaims({ sub: client.id, clientId: client.id }), ...claims } }),
+      signWith({
+        key: accessKey,
+        payload: { ...accessClaims({ sub: client.id, clientId: client.id }), ...claims },
+      }),
   });
 }

@@ -9,7 +9,11 @@ export const serviceAccount = "caller@a-project.iam.gserviceaccount.com";
 const federatedToken = "federated-token-of-nobody";
 
 /** https://cloud.google.com/iam/docs/reference/sts/rest/v1/TopLevel/token and …/credentials/rest/v1/projects.serviceAccounts/generateIdToken */
-export async function startGoogle({ isSubject }: { isSubject: (token: string) => boolean }): Promise<Issuer> {
+export async function startGoogle({
+  isSubject,
+}: {
+  isSubject: (token: string) => boolean;
+}): Promise<Issuer> {
   const key = crypto.getRandomValues(new Uint8Array(32));
 
   function exchange({ form }: Asked): Response {
@@ -24,17 +28,31 @@ export async function startGoogle({ isSubject }: { isSubject: (token: string) =>
     if (JSON.stringify(rest) !== JSON.stringify(expected)) return oauthError("invalid_request");
     if (!isSubject(subject_token)) return oauthError("invalid_grant");
     const issued_token_type = "urn:ietf:params:oauth:token-type:access_token";
-    return Response.json({ access_token: federatedToken, issued_token_type, token_type: "Bearer", expires_in: 300 });
+    return Response.json({
+      access_token: federatedToken,
+      issued_token_type,
+      token_type: "Bearer",
+      expires_in: 300,
+    });
   }
 
   async function identify({ headers, text }: Asked): Promise<Response> {
-    if (headers.get("authorization") !== `Bearer ${federatedToken}`) return apiError(401, "UNAUTHENTICATED");
+    if (headers.get("authorization") !== `Bearer ${federatedToken}`)
+      return apiError(401, "UNAUTHENTICATED");
     const { audience, includeEmail } = JSON.parse(text) as Record<string, unknown>;
     const email = includeEmail === true ? { email: serviceAccount, email_verified: true } : {};
     // The issuer's clock is an hour off.
     const iat = Math.floor(Date.now() / 1000) - 3600;
-    const claims = { iss: "https://accounts.google.com", aud: String(audience), iat, exp: iat + 3600, ...email };
-    return Response.json({ token: await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(key) });
+    const claims = {
+      iss: "https://accounts.google.com",
+      aud: String(audience),
+      iat,
+      exp: iat + 3600,
+      ...email,
+    };
+    return Response.json({
+      token: await new SignJWT(claims).setProtectedHeader({ alg: "HS256" }).sign(key),
+    });
   }
 
   return startIssuer({
@@ -48,5 +66,8 @@ export async function startGoogle({ isSubject }: { isSubject: (token: string) =>
 
 /** https://cloud.google.com/apis/design/errors */
 export function apiError(code: number, status: string): Response {
-  return Response.json({ error: { code, status, message: "words that nobody should repeat" } }, { status: code });
+  return Response.json(
+    { error: { code, status, message: "words that nobody should repeat" } },
+    { status: code },
+  );
 }

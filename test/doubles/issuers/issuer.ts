@@ -1,7 +1,12 @@
 /** An issuer's server. It keeps all requests, and a test can replace its answers. */
 import { type Received, startWebServer } from "../web-server.ts";
 
-export type Asked = { target: string; headers: Headers; form: Record<string, string>; text: string };
+export type Asked = {
+  target: string;
+  headers: Headers;
+  form: Record<string, string>;
+  text: string;
+};
 export type Answer = (asked: Asked) => Response | Promise<Response>;
 export type Issuer = {
   url: URL;
@@ -20,14 +25,21 @@ export async function startIssuer({
   const server = await startWebServer({
     async handle(received) {
       const text = Buffer.from(received.body).toString();
-      const isForm = received.request.headers.get("content-type")?.startsWith("application/x-www-form-urlencoded");
+      const isForm = received.request.headers
+        .get("content-type")
+        ?.startsWith("application/x-www-form-urlencoded");
       const form = isForm ? Object.fromEntries(new URLSearchParams(text)) : {};
       const asked = { target: received.target, headers: received.request.headers, form, text };
       issuer.asked.push(asked);
       return issuer.instead?.(asked) ?? answer(asked, received);
     },
   });
-  const issuer: Issuer = { url: new URL(server.url), asked: [], instead: undefined, close: server.close };
+  const issuer: Issuer = {
+    url: new URL(server.url),
+    asked: [],
+    instead: undefined,
+    close: server.close,
+  };
   return issuer;
 }
 

@@ -1,5 +1,11 @@
 /** A token issuer on loopback with a discovery document, key rotation, and bad answers on request. */
-import { exportJWK, type GenerateKeyPairResult, generateKeyPair, type JWTPayload, SignJWT } from "jose";
+import {
+  exportJWK,
+  type GenerateKeyPairResult,
+  generateKeyPair,
+  type JWTPayload,
+  SignJWT,
+} from "jose";
 import { startWebServer } from "../web-server.ts";
 
 export type SigningKey = GenerateKeyPairResult & { kid: string; alg: string };
@@ -24,7 +30,8 @@ export async function startJwksIssuer({ alg = "ES256" } = {}) {
       const own = await answer(target);
       if (own !== undefined) return own;
       if (target === jwksPath) return Response.json({ keys: [await publicJwk(current)] });
-      if (target !== "/.well-known/openid-configuration") return new Response(null, { status: 404 });
+      if (target !== "/.well-known/openid-configuration")
+        return new Response(null, { status: 404 });
       return Response.json({ issuer: server.url, jwks_uri: server.url + jwksPath });
     },
   });
@@ -46,7 +53,10 @@ export async function startJwksIssuer({ alg = "ES256" } = {}) {
       answer = next;
     },
     /** Signs with the current key. By default the issuer is this one, and the token lives for five minutes. */
-    async sign(claims: Record<string, unknown>, header: Record<string, unknown> = {}): Promise<string> {
+    async sign(
+      claims: Record<string, unknown>,
+      header: Record<string, unknown> = {},
+    ): Promise<string> {
       const nowSeconds = Math.floor(Date.now() / 1000);
       const payload = { iss: server.url, iat: nowSeconds, exp: nowSeconds + 300, ...claims };
       return signWith({ key: current, payload, header });
@@ -66,9 +76,15 @@ export function signWith({
   header?: Record<string, unknown>;
 }): Promise<string> {
   const whole = JSON.parse(JSON.stringify(payload)) as JWTPayload;
-  return new SignJWT(whole).setProtectedHeader({ alg: key.alg, kid: key.kid, ...header }).sign(key.privateKey);
+  return new SignJWT(whole)
+    .setProtectedHeader({ alg: key.alg, kid: key.kid, ...header })
+    .sign(key.privateKey);
 }
 
-export async function publicJwk({ publicKey, kid, alg }: SigningKey): Promise<Record<string, unknown>> {
+export async function publicJwk({
+  publicKey,
+  kid,
+  alg,
+}: SigningKey): Promise<Record<string, unknown>> {
   return { ...(await exportJWK(publicKey)), kid, alg, use: "sig" };
 }

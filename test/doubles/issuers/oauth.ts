@@ -8,7 +8,11 @@ export const scope = "api://an-application/.default";
 export type TokenEndpoint = Issuer & { issued: string[] };
 
 /** https://learn.microsoft.com/entra/identity-platform/v2-oauth2-client-creds-grant-flow, with a federated credential. */
-export function startEntra({ isAssertion }: { isAssertion: (token: string) => boolean }): Promise<TokenEndpoint> {
+export function startEntra({
+  isAssertion,
+}: {
+  isAssertion: (token: string) => boolean;
+}): Promise<TokenEndpoint> {
   return startTokenEndpoint({
     path: `/${tenantId}/oauth2/v2.0/token`,
     lifetime: { expires_in: 3599, ext_expires_in: 3599 },
@@ -44,7 +48,9 @@ export async function startOAuth({
       if (basic !== null && form.client_secret !== undefined) return oauthError("invalid_request");
       const shown = basic === null ? [form.client_id, form.client_secret] : decodeBasic(basic);
       if (shown[0] !== id || shown[1] !== secrets.current) return oauthError("invalid_client", 401);
-      return form.grant_type === "client_credentials" ? undefined : oauthError("unsupported_grant_type");
+      return form.grant_type === "client_credentials"
+        ? undefined
+        : oauthError("unsupported_grant_type");
     },
   });
 }

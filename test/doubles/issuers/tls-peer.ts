@@ -59,7 +59,9 @@ export async function startTlsPeer({
     const socket = request.socket as TLSSocket;
     peer.clients.push(socket.getPeerCertificate().subject?.CN as string | undefined);
     request.resume();
-    response.writeHead(socket.authorized ? peer.status : 403, { "content-type": "application/json" }).end("{}");
+    response
+      .writeHead(socket.authorized ? peer.status : 403, { "content-type": "application/json" })
+      .end("{}");
   });
   const listening = Promise.withResolvers<void>();
   server.listen(0, "127.0.0.1", listening.resolve);

@@ -8,7 +8,10 @@ import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-t
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { recordOf } from "../tasks/records.ts";
@@ -16,7 +19,13 @@ import { answering, eventually } from "../test-host.ts";
 import { configOf, startReceiver, statesOf } from "./push-zone.ts";
 
 /** A process whose file has a task with a push configuration. `start` begins to deliver. */
-async function setUp({ url, ...task }: { url: string; lease?: { owner: string; untilMs: number } }) {
+async function setUp({
+  url,
+  ...task
+}: {
+  url: string;
+  lease?: { owner: string; untilMs: number };
+}) {
   const database = openDatabase({ file: join(folderOfTest(), "execution.db") });
   afterTest(database.close);
   const store = createSqliteTaskStore({ database, parse: parseExecutionTask });
@@ -30,12 +39,20 @@ async function setUp({ url, ...task }: { url: string; lease?: { owner: string; u
     queue,
     start() {
       const agent = createA2aAgent({
-        config: { a2a: a2aSchema.parse({ push: { allowLoopback: true } }), authenticator: { type: "none" } },
+        config: {
+          a2a: a2aSchema.parse({ push: { allowLoopback: true } }),
+          authenticator: { type: "none" },
+        },
         notifications: queue,
         readSecret: () => Promise.reject(new Error("no secrets here")),
       });
       const authenticator = createNoneAuthenticator();
-      const host = createHost({ agent: answering("done"), store, authenticator, a2a: agent.settings });
+      const host = createHost({
+        agent: answering("done"),
+        store,
+        authenticator,
+        a2a: agent.settings,
+      });
       const pushLoop = startPushLoop({ host, queue, store, allowLoopback: true, log: silentLog });
       afterTest(() => host.stop({ graceMs: 0 }));
       return pushLoop;
@@ -46,7 +63,10 @@ async function setUp({ url, ...task }: { url: string; lease?: { owner: string; u
 describe("the push loop", () => {
   it("takes care of a task whose process died, over the file that they share", async () => {
     const { url, received } = await startReceiver();
-    const { item, queue, start } = await setUp({ url, lease: { owner: "dead", untilMs: Date.now() - 60_000 } });
+    const { item, queue, start } = await setUp({
+      url,
+      lease: { owner: "dead", untilMs: Date.now() - 60_000 },
+    });
     const { id: taskId, state, changedAtMs } = item;
     const look = { taskId, state, changedAtMs, configId: "c1", registrationId: "r1" };
     await queue.send({ body: encodeExecutionMessage({ look }) });
@@ -57,7 +77,9 @@ describe("the push loop", () => {
 
   it("finishes the notification that it delivers before it closes", async () => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { url, received } = await startReceiver({ answers: [() => released.then(() => new Response())] });
+    const { url, received } = await startReceiver({
+      answers: [() => released.then(() => new Response())],
+    });
     const { item, queue, start } = await setUp({ url });
     const { id: taskId, state, changedAtMs } = item;
     const push = { taskId, configId: "c1", state, changedAtMs, attempt: 0 };

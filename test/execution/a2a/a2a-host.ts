@@ -10,7 +10,11 @@ import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
 import { createTestHost, type TestHost } from "../test-host.ts";
 
-export type A2aError = { code: number; message: string; data: Record<string, unknown> & Record<string, unknown>[] };
+export type A2aError = {
+  code: number;
+  message: string;
+  data: Record<string, unknown> & Record<string, unknown>[];
+};
 export type A2aAnswer<T> = { jsonrpc: string; id: unknown; result?: T; error?: A2aError };
 export type Called<T> = A2aAnswer<T> & { status: number; headers: Headers };
 
@@ -30,7 +34,11 @@ export type A2aHost = TestHost & {
   /** The same, of which a result is expected. */
   result<T = A2aTask>(method: string, params?: unknown, options?: CallOptions): Promise<T>;
   /** The results of a stream as they come. */
-  stream<E = StreamEvent>(method: string, params: unknown, options?: CallOptions): AsyncGenerator<E>;
+  stream<E = StreamEvent>(
+    method: string,
+    params: unknown,
+    options?: CallOptions,
+  ): AsyncGenerator<E>;
   post(body: string | Uint8Array<ArrayBuffer>, options?: CallOptions): Promise<Response>;
   close(): Promise<void>;
 };
@@ -46,7 +54,12 @@ type Options = Partial<WithoutA2a<HostOptions>> & {
   stallMs?: number;
 };
 
-export async function startA2aHost({ a2a, config = {}, stallMs, ...options }: Options = {}): Promise<A2aHost> {
+export async function startA2aHost({
+  a2a,
+  config = {},
+  stallMs,
+  ...options
+}: Options = {}): Promise<A2aHost> {
   let made: Cards | undefined;
   const cards: Cards = {
     endpoint: (request) => made?.endpoint(request) ?? { status: 404, headers: {}, body: "" },
@@ -54,8 +67,17 @@ export async function startA2aHost({ a2a, config = {}, stallMs, ...options }: Op
   };
   const { tenant } = config as { tenant?: string };
   const settings = { firstSignMs: 30, ...a2a, cards, tenant };
-  const test = createTestHost({ progressMs: 1, syncBudgetMs, ...options, a2a: settings } as Partial<HostOptions>);
-  const server = await startExecutionServer({ host: test.host, port: 0, ...(stallMs !== undefined && { stallMs }) });
+  const test = createTestHost({
+    progressMs: 1,
+    syncBudgetMs,
+    ...options,
+    a2a: settings,
+  } as Partial<HostOptions>);
+  const server = await startExecutionServer({
+    host: test.host,
+    port: 0,
+    ...(stallMs !== undefined && { stallMs }),
+  });
   const push = a2a?.notifications !== undefined;
   made = await createCards({
     a2a: a2aSchema.parse(config),
@@ -66,10 +88,18 @@ export async function startA2aHost({ a2a, config = {}, stallMs, ...options }: Op
     readSecret: () => Promise.reject(new Error("no secrets here")),
   });
 
-  function post(body: string | Uint8Array<ArrayBuffer>, { version, path = "/a2a", headers, signal }: CallOptions = {}) {
+  function post(
+    body: string | Uint8Array<ArrayBuffer>,
+    { version, path = "/a2a", headers, signal }: CallOptions = {},
+  ) {
     const said = version === undefined ? {} : { "a2a-version": version };
     const all = { "content-type": "application/json", ...said, ...headers };
-    return fetch(`${server.url}${path}`, { method: "POST", body, headers: all, signal: signal ?? null });
+    return fetch(`${server.url}${path}`, {
+      method: "POST",
+      body,
+      headers: all,
+      signal: signal ?? null,
+    });
   }
 
   function request(method: string, params: unknown, options: CallOptions) {

@@ -1,6 +1,10 @@
 /** The agent card: what it says, who signed it, and how clients of each version and caches get it. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { canonicalizeAgentCard, AgentCard as SdkAgentCard, verifyAgentCardSignature } from "@a2a-js/sdk";
+import {
+  canonicalizeAgentCard,
+  AgentCard as SdkAgentCard,
+  verifyAgentCardSignature,
+} from "@a2a-js/sdk";
 import {
   AgentCardResolver,
   ClientFactory,
@@ -11,7 +15,12 @@ import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
 import { decodeProtectedHeader, flattenedVerify } from "jose";
 import { type AgentCard, agentCardSchema } from "../../../contracts/a2a/card.ts";
-import { type Cards, createCard, createCardEndpoint, createCards } from "../../../lambdas/execution/a2a/cards.ts";
+import {
+  type Cards,
+  createCard,
+  createCardEndpoint,
+  createCards,
+} from "../../../lambdas/execution/a2a/cards.ts";
 import { cardPaths } from "../../../lambdas/execution/http/routes.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
@@ -31,25 +40,56 @@ function settingsOf({
 }: {
   a2a?: object;
   authenticator?: object;
-} = {}): Pick<Config["execution"], "a2a" | "authenticator"> & { url: string; streaming: boolean; push: boolean } {
-  const { execution } = parseConfig({ json: { execution: { a2a, authenticator }, destinations: {}, routes: [] } });
-  return { a2a: execution.a2a, authenticator: execution.authenticator, url, streaming: true, push: true };
+} = {}): Pick<Config["execution"], "a2a" | "authenticator"> & {
+  url: string;
+  streaming: boolean;
+  push: boolean;
+} {
+  const { execution } = parseConfig({
+    json: { execution: { a2a, authenticator }, destinations: {}, routes: [] },
+  });
+  return {
+    a2a: execution.a2a,
+    authenticator: execution.authenticator,
+    url,
+    streaming: true,
+    push: true,
+  };
 }
 
-const issuer = { issuer: "https://issuer.example/", audience: "sekisho", subjects: ["secret-subject"] };
+const issuer = {
+  issuer: "https://issuer.example/",
+  audience: "sekisho",
+  subjects: ["secret-subject"],
+};
 
 /** By the authenticator's type, what the card asks for. */
 function securityOf(authenticator: object) {
   const card = createCard({ ...settingsOf({ authenticator }), extended: false });
   const { securitySchemes = {}, securityRequirements = [] } = card;
-  return { card, securitySchemes, wanted: securityRequirements.map(({ schemes }) => Object.keys(schemes)) };
+  return {
+    card,
+    securitySchemes,
+    wanted: securityRequirements.map(({ schemes }) => Object.keys(schemes)),
+  };
 }
 
 describe("the agent card", () => {
   it("names the agent, its skills and one address for both versions of the protocol", () => {
-    const a2a = { name: "Clerk", description: "Writes.", version: "2.1.0", tenant: "acme", skills: [skill] };
+    const a2a = {
+      name: "Clerk",
+      description: "Writes.",
+      version: "2.1.0",
+      tenant: "acme",
+      skills: [skill],
+    };
     const card = createCard({ ...settingsOf({ a2a }), extended: false });
-    expect(card).toMatchObject({ name: "Clerk", description: "Writes.", version: "2.1.0", skills: [skill] });
+    expect(card).toMatchObject({
+      name: "Clerk",
+      description: "Writes.",
+      version: "2.1.0",
+      skills: [skill],
+    });
     const common = { url, protocolBinding: "JSONRPC", tenant: "acme" };
     expect(card.supportedInterfaces).toEqual([
       { ...common, protocolVersion: "1.0" },
@@ -59,7 +99,11 @@ describe("the agent card", () => {
 
   it("says what the host can do, as it is told", () => {
     const { capabilities } = createCard({ ...settingsOf(), streaming: false, extended: false });
-    expect(capabilities).toMatchObject({ streaming: false, pushNotifications: true, extendedAgentCard: false });
+    expect(capabilities).toMatchObject({
+      streaming: false,
+      pushNotifications: true,
+      extendedAgentCard: false,
+    });
     expect(capabilities.extensions?.map(({ uri, required }) => [uri, required])).toEqual([
       ["urn:sekisho:slack-message:v1", undefined],
       ["urn:sekisho:question:v1", undefined],
@@ -69,7 +113,9 @@ describe("the agent card", () => {
 
   it("keeps the extended skills to the extended card, and says that there is one", () => {
     const settings = settingsOf({ a2a: { skills: [skill], extendedSkills: [extendedSkill] } });
-    const [open, extended] = [false, true].map((each) => createCard({ ...settings, extended: each }));
+    const [open, extended] = [false, true].map((each) =>
+      createCard({ ...settings, extended: each }),
+    );
     expect(open?.skills).toEqual([skill]);
     expect(extended?.skills).toEqual([skill, extendedSkill]);
     expect(open?.capabilities.extendedAgentCard).toBe(true);
@@ -77,11 +123,21 @@ describe("the agent card", () => {
   });
 
   it("never names where secrets are, who is let in, or what only the host has to know", () => {
-    const clients = { ...issuer, issuer: "https://pool.example", audience: undefined, clients: ["secret-client"] };
+    const clients = {
+      ...issuer,
+      issuer: "https://pool.example",
+      audience: undefined,
+      clients: ["secret-client"],
+    };
     const { card } = securityOf({ type: "jwt", issuers: [issuer, clients] });
-    const a2a = { signature: { key: { env: "SIGNING_KEY" }, keyId: "k" }, push: { allowLoopback: true } };
+    const a2a = {
+      signature: { key: { env: "SIGNING_KEY" }, keyId: "k" },
+      push: { allowLoopback: true },
+    };
     const all = JSON.stringify([card, createCard({ ...settingsOf({ a2a }), extended: true })]);
-    expect(all).not.toMatch(/secret-subject|secret-client|undefined|SIGNING_KEY|TOKEN|allowLoopback/);
+    expect(all).not.toMatch(
+      /secret-subject|secret-client|undefined|SIGNING_KEY|TOKEN|allowLoopback/,
+    );
   });
 });
 
@@ -131,20 +187,32 @@ describe("the security of the card", () => {
 
   it("is a token of the account's issuer for the authenticator web-identity, without the roles", () => {
     const arn = "arn:aws:iam::111111111111:role/verification";
-    const authenticator = { type: "web-identity", issuer: "https://sts.example", audience: "sekisho", roles: [arn] };
+    const authenticator = {
+      type: "web-identity",
+      issuer: "https://sts.example",
+      audience: "sekisho",
+      roles: [arn],
+    };
     const { card, wanted } = securityOf(authenticator);
     expect(wanted).toEqual([["openid"], ["bearer"]]);
     expect(JSON.stringify(card)).not.toContain("111111111111");
   });
 });
 
-const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 12 }).filter((each) => each.trim() !== "");
+const text = fc
+  .string({ unit: "grapheme", minLength: 1, maxLength: 12 })
+  .filter((each) => each.trim() !== "");
 const address = fc.webUrl({ validSchemes: ["https"] });
 
 const skillOf = (id: string) =>
   fc.record(
     {
-      ...{ id: fc.constant(id), name: text, description: text, tags: fc.array(text, { minLength: 1, maxLength: 3 }) },
+      ...{
+        id: fc.constant(id),
+        name: text,
+        description: text,
+        tags: fc.array(text, { minLength: 1, maxLength: 3 }),
+      },
       examples: fc.array(text, { minLength: 1, maxLength: 3 }),
     },
     { requiredKeys: ["id", "name", "description", "tags"] },
@@ -152,7 +220,14 @@ const skillOf = (id: string) =>
 
 const a2aConfig = fc.record(
   {
-    ...{ name: text, description: text, version: text, tenant: text, documentationUrl: address, iconUrl: address },
+    ...{
+      name: text,
+      description: text,
+      version: text,
+      tenant: text,
+      documentationUrl: address,
+      iconUrl: address,
+    },
     provider: fc.record({ organization: text, url: address }),
     skills: fc.tuple(skillOf("a"), skillOf("b")),
     extendedSkills: fc.tuple(skillOf("c")),
@@ -163,17 +238,26 @@ const a2aConfig = fc.record(
 const authenticatorConfig = fc.oneof(
   fc.constant({ type: "bearer", tokens: [{ env: "TOKEN" }] }),
   fc.constant({ type: "platform" }),
-  fc.record({ ...issuer, issuer: address, audience: text, subjects: fc.constant(["s"]) }).map((each) => ({
-    type: "jwt",
-    issuers: [each],
-  })),
+  fc
+    .record({ ...issuer, issuer: address, audience: text, subjects: fc.constant(["s"]) })
+    .map((each) => ({
+      type: "jwt",
+      issuers: [each],
+    })),
 );
 
 describe("any card", () => {
   it("has all that A2A requires and nothing that is empty, and the official SDK reads and writes it without loss", () => {
     const cards = fc
-      .record({ a2a: a2aConfig, authenticator: authenticatorConfig, extended: fc.boolean(), streaming: fc.boolean() })
-      .map(({ extended, streaming, ...config }) => createCard({ ...settingsOf(config), streaming, extended }));
+      .record({
+        a2a: a2aConfig,
+        authenticator: authenticatorConfig,
+        extended: fc.boolean(),
+        streaming: fc.boolean(),
+      })
+      .map(({ extended, streaming, ...config }) =>
+        createCard({ ...settingsOf(config), streaming, extended }),
+      );
     fc.assert(
       fc.property(cards, (card) => {
         agentCardSchema.parse(card);
@@ -190,7 +274,9 @@ function emptyPaths(value: unknown, path = "card"): string[] {
   if (value === null || value === "") return [path];
   if (typeof value !== "object") return [];
   const entries = Object.entries(value);
-  return entries.length === 0 ? [path] : entries.flatMap(([key, each]) => emptyPaths(each, `${path}.${key}`));
+  return entries.length === 0
+    ? [path]
+    : entries.flatMap(([key, each]) => emptyPaths(each, `${path}.${key}`));
 }
 
 const keys = {
@@ -216,8 +302,12 @@ async function signedCards({
   extendedSkills?: object[] | undefined;
   jku?: string;
 } = {}): Promise<Cards> {
-  const a2a = { extendedSkills, signature: { key: { env: "KEY" }, keyId: "key-1", algorithm, ...signature } };
-  const readSecret = async (reference: object) => ("env" in reference && reference.env === "KEY" ? secret : "");
+  const a2a = {
+    extendedSkills,
+    signature: { key: { env: "KEY" }, keyId: "key-1", algorithm, ...signature },
+  };
+  const readSecret = async (reference: object) =>
+    "env" in reference && reference.env === "KEY" ? secret : "";
   return createCards({ ...settingsOf({ a2a }), readSecret, lastModifiedAtMs: 0 });
 }
 
@@ -226,7 +316,13 @@ function publicCard({ endpoint }: Cards, version = "1.0"): AgentCard {
 }
 
 /** With the official SDK; rejects where no signature fits. */
-function verify({ card, algorithm = "ES256" }: { card: AgentCard; algorithm?: Algorithm }): Promise<void> {
+function verify({
+  card,
+  algorithm = "ES256",
+}: {
+  card: AgentCard;
+  algorithm?: Algorithm;
+}): Promise<void> {
   const check = verifyAgentCardSignature(async () => keys[algorithm].publicKey);
   return check(card as unknown as Parameters<typeof check>[0]);
 }
@@ -241,26 +337,34 @@ afterAll(() => {
 });
 
 describe("a signed card", () => {
-  it.each(["ES256", "RS256", "EdDSA"] as const)("with %s is taken by the official SDK", async (algorithm) => {
-    const cards = await signedCards({ algorithm });
-    for (const card of [publicCard(cards), cards.extended({ version: "1.0" })]) {
-      expect(card.signatures).toHaveLength(1);
-      await verify({ card, algorithm });
-    }
-  });
+  it.each(["ES256", "RS256", "EdDSA"] as const)(
+    "with %s is taken by the official SDK",
+    async (algorithm) => {
+      const cards = await signedCards({ algorithm });
+      for (const card of [publicCard(cards), cards.extended({ version: "1.0" })]) {
+        expect(card.signatures).toHaveLength(1);
+        await verify({ card, algorithm });
+      }
+    },
+  );
 
   it("is refused by it as soon as a word of it is another", async () => {
     const card = publicCard(await signedCards());
-    await expect(verify({ card: { ...card, name: "Another" } })).rejects.toThrow("No valid signatures");
+    await expect(verify({ card: { ...card, name: "Another" } })).rejects.toThrow(
+      "No valid signatures",
+    );
     const url = "https://elsewhere.example/";
     const supportedInterfaces = card.supportedInterfaces.map((each) => ({ ...each, url }));
-    await expect(verify({ card: { ...card, supportedInterfaces } })).rejects.toThrow("No valid signatures");
+    await expect(verify({ card: { ...card, supportedInterfaces } })).rejects.toThrow(
+      "No valid signatures",
+    );
   });
 
   it("says in its protected header which key it is and, where configured, where that is", async () => {
     const jku = "https://agents.example/keys.json";
     const [plain, located] = await Promise.all([signedCards(), signedCards({ jku })]);
-    const headerOf = (cards: Cards) => decodeProtectedHeader(publicCard(cards).signatures?.[0] ?? {});
+    const headerOf = (cards: Cards) =>
+      decodeProtectedHeader(publicCard(cards).signatures?.[0] ?? {});
     expect(headerOf(plain)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE" });
     expect(headerOf(located)).toEqual({ alg: "ES256", kid: "key-1", typ: "JOSE", jku });
   });
@@ -270,7 +374,9 @@ describe("a signed card", () => {
     const payload = Buffer.from(sorted(card)).toString("base64url");
     const { protected: header = "", signature: value = "" } = signature ?? {};
     await flattenedVerify({ payload, protected: header, signature: value }, keys.ES256.publicKey);
-    const sdkForm = canonicalizeAgentCard(card as unknown as Parameters<typeof canonicalizeAgentCard>[0]);
+    const sdkForm = canonicalizeAgentCard(
+      card as unknown as Parameters<typeof canonicalizeAgentCard>[0],
+    );
     expect(sdkForm).toBe(sorted(card));
   });
 
@@ -280,7 +386,8 @@ describe("a signed card", () => {
 
   it("has the same entity tag on every instance where the algorithm gives the same signature again", async () => {
     const tagOf = async (algorithm: Algorithm) =>
-      (await signedCards({ algorithm })).endpoint({ version: "1.0", header: () => undefined }).headers.etag;
+      (await signedCards({ algorithm })).endpoint({ version: "1.0", header: () => undefined })
+        .headers.etag;
     expect(await tagOf("EdDSA")).toBe(await tagOf("EdDSA"));
     expect(await tagOf("RS256")).toBe(await tagOf("RS256"));
   });
@@ -292,25 +399,35 @@ describe("a key", () => {
     ["is of another algorithm", pemOf(keys.RS256.privateKey)],
     ["is of another curve", pemOf(generateKeyPairSync("ec", { namedCurve: "P-384" }).privateKey)],
     ["is the public one", keys.ES256.publicKey.export({ type: "spki", format: "pem" }).toString()],
-    ["is in the older form", keys.ES256.privateKey.export({ type: "sec1", format: "pem" }).toString()],
-  ])("that %s is refused at the start, in words for a person and without the key", async (_name, secret) => {
-    const thrown = await signedCards({ secret }).catch((error: unknown) => error);
-    expect(thrown).toBeInstanceOf(ConfigError);
-    expect((thrown as ConfigError).problems).toEqual([
-      "execution.a2a.signature.key: it must be a private key for ES256, in PEM (PKCS#8)",
-    ]);
-    expect((thrown as ConfigError).message).not.toContain(secret.slice(0, 40));
-  });
+    [
+      "is in the older form",
+      keys.ES256.privateKey.export({ type: "sec1", format: "pem" }).toString(),
+    ],
+  ])(
+    "that %s is refused at the start, in words for a person and without the key",
+    async (_name, secret) => {
+      const thrown = await signedCards({ secret }).catch((error: unknown) => error);
+      expect(thrown).toBeInstanceOf(ConfigError);
+      expect((thrown as ConfigError).problems).toEqual([
+        "execution.a2a.signature.key: it must be a private key for ES256, in PEM (PKCS#8)",
+      ]);
+      expect((thrown as ConfigError).message).not.toContain(secret.slice(0, 40));
+    },
+  );
 
   it("that is too short to sign with is refused at the start, too", async () => {
     const secret = pemOf(generateKeyPairSync("rsa", { modulusLength: 1024 }).privateKey);
-    await expect(signedCards({ algorithm: "RS256", secret })).rejects.toThrow("a private key for RS256");
+    await expect(signedCards({ algorithm: "RS256", secret })).rejects.toThrow(
+      "a private key for RS256",
+    );
   });
 
   it("that cannot be read is told by whoever reads it", async () => {
     const a2a = { signature: { key: { env: "KEY" }, keyId: "key-1" } };
     const readSecret = async () => Promise.reject(new Error("KEY is not set"));
-    await expect(createCards({ ...settingsOf({ a2a }), readSecret })).rejects.toThrow("KEY is not set");
+    await expect(createCards({ ...settingsOf({ a2a }), readSecret })).rejects.toThrow(
+      "KEY is not set",
+    );
   });
 });
 
@@ -322,7 +439,10 @@ function sorted(value: unknown): string {
   return `{${members.map(([key, each]) => `${JSON.stringify(key)}:${sorted(each)}`).join(",")}}`;
 }
 
-const card = createCard({ ...settingsOf({ a2a: { tenant: "acme", skills: [skill] } }), extended: false });
+const card = createCard({
+  ...settingsOf({ a2a: { tenant: "acme", skills: [skill] } }),
+  extended: false,
+});
 const lastModifiedAtMs = Date.UTC(2026, 0, 2, 3, 4, 5, 678);
 const endpoint = createCardEndpoint({ card, defaultVersion: "0.3", lastModifiedAtMs });
 let server: WebServer;
@@ -330,7 +450,8 @@ let server: WebServer;
 beforeAll(async () => {
   server = await startWebServer({
     async handle({ request }) {
-      if (!cardPaths.includes(new URL(request.url).pathname)) return new Response(null, { status: 404 });
+      if (!cardPaths.includes(new URL(request.url).pathname))
+        return new Response(null, { status: 404 });
       const header = (name: string) => request.headers.get(name) ?? undefined;
       const { status, headers, body } = endpoint({ version: header("a2a-version"), header });
       return new Response(body || null, { status, headers });
@@ -342,7 +463,9 @@ afterAll(() => server.close());
 
 /** `version` as a client would send it. */
 async function get({ version, path = cardPaths[0], headers = {} }: GetOptions = {}) {
-  return fetch(`${server.url}${path}`, { headers: { ...headers, ...(version && { "A2A-Version": version }) } });
+  return fetch(`${server.url}${path}`, {
+    headers: { ...headers, ...(version && { "A2A-Version": version }) },
+  });
 }
 
 type GetOptions = { version?: string; path?: string | undefined; headers?: Record<string, string> };
@@ -351,8 +474,10 @@ describe("who asks for the card", () => {
   it("and names no version gets the one of the configuration, by default the one that both versions read", () => {
     const read = (defaultVersion: "1.0" | "0.3") =>
       JSON.parse(
-        createCardEndpoint({ card, defaultVersion, lastModifiedAtMs })({ version: undefined, header: () => undefined })
-          .body,
+        createCardEndpoint({ card, defaultVersion, lastModifiedAtMs })({
+          version: undefined,
+          header: () => undefined,
+        }).body,
       );
     expect(read("1.0")).toEqual(card);
     expect(read("0.3")).toMatchObject({ url, protocolVersion: "0.3.0" });
@@ -367,15 +492,24 @@ describe("who asks for the card", () => {
     "with A2A-Version %s gets what clients of 0.3 read",
     async (version) => {
       const body = await (await get(version === undefined ? {} : { version })).json();
-      expect(body).toMatchObject({ url, protocolVersion: "0.3.0", preferredTransport: "JSONRPC", skills: [skill] });
-      expect(body).toMatchObject({ securitySchemes: { bearer: { type: "http", scheme: "Bearer" } } });
+      expect(body).toMatchObject({
+        url,
+        protocolVersion: "0.3.0",
+        preferredTransport: "JSONRPC",
+        skills: [skill],
+      });
+      expect(body).toMatchObject({
+        securitySchemes: { bearer: { type: "http", scheme: "Bearer" } },
+      });
       expect(body).toMatchObject(card);
     },
   );
 
   it("finds the same at the address of old clients", async () => {
     expect(cardPaths).toContain("/.well-known/agent.json");
-    const [today, old] = await Promise.all(cardPaths.map(async (path) => (await get({ path })).text()));
+    const [today, old] = await Promise.all(
+      cardPaths.map(async (path) => (await get({ path })).text()),
+    );
     expect(old).toBe(today);
   });
 });
@@ -383,19 +517,32 @@ describe("who asks for the card", () => {
 describe("the official SDK", () => {
   it.each([
     ["of 1.0", AgentCardResolver.default],
-    ["with its compatibility switched on", new DefaultAgentCardResolver({ legacyCompat: { enabled: true } })],
-  ])("%s reads the card and takes the interface of 1.0 with its tenant", async (_name, cardResolver) => {
-    const sent: { version: string | null; body: { method?: string; params?: { tenant?: string } } }[] = [];
-    const fetchImpl: typeof fetch = async (_input, init) => {
-      const body = JSON.parse(String(init?.body));
-      sent.push({ version: new Headers(init?.headers).get("a2a-version"), body });
-      return Response.json({ jsonrpc: "2.0", id: body.id, result: { id: "t", status: {} } });
-    };
-    const transports = [new JsonRpcTransportFactory({ fetchImpl })];
-    const client = await new ClientFactory({ transports, cardResolver }).createFromUrl(server.url);
-    await client.getTask({ tenant: "", id: "t" });
-    expect(sent).toMatchObject([{ version: "1.0", body: { method: "GetTask", params: { tenant: "acme" } } }]);
-  });
+    [
+      "with its compatibility switched on",
+      new DefaultAgentCardResolver({ legacyCompat: { enabled: true } }),
+    ],
+  ])(
+    "%s reads the card and takes the interface of 1.0 with its tenant",
+    async (_name, cardResolver) => {
+      const sent: {
+        version: string | null;
+        body: { method?: string; params?: { tenant?: string } };
+      }[] = [];
+      const fetchImpl: typeof fetch = async (_input, init) => {
+        const body = JSON.parse(String(init?.body));
+        sent.push({ version: new Headers(init?.headers).get("a2a-version"), body });
+        return Response.json({ jsonrpc: "2.0", id: body.id, result: { id: "t", status: {} } });
+      };
+      const transports = [new JsonRpcTransportFactory({ fetchImpl })];
+      const client = await new ClientFactory({ transports, cardResolver }).createFromUrl(
+        server.url,
+      );
+      await client.getTask({ tenant: "", id: "t" });
+      expect(sent).toMatchObject([
+        { version: "1.0", body: { method: "GetTask", params: { tenant: "acme" } } },
+      ]);
+    },
+  );
 });
 
 describe("a cache", () => {
@@ -419,7 +566,9 @@ describe("a cache", () => {
       defaultVersion: "0.3",
       lastModifiedAtMs: lastModifiedAtMs + 5000,
     });
-    expect(other({ version: "1.0", header: () => undefined }).headers.etag).toBe(first.headers.get("etag"));
+    expect(other({ version: "1.0", header: () => undefined }).headers.etag).toBe(
+      first.headers.get("etag"),
+    );
   });
 
   it.each<[string, (etag: string) => Record<string, string>]>([

@@ -36,14 +36,17 @@ describe("a stream of events", () => {
   it("frames each message, and ends with them", async () => {
     const frames: string[] = [];
     const { messages } = source(['{"a":1}', '{"b":"\\n"}']);
-    for await (const frame of serverSentEvents({ messages, keepAliveMs: 10_000 })) frames.push(frame);
+    for await (const frame of serverSentEvents({ messages, keepAliveMs: 10_000 }))
+      frames.push(frame);
     expect(frames).toEqual(['data: {"a":1}\n\n', 'data: {"b":"\\n"}\n\n']);
   });
 
   it("says that it is there where nothing else is to be said, and can be left then", async () => {
     const { messages } = source(["1"], { isEndless: true });
     const frames = serverSentEvents({ messages, keepAliveMs: 1 });
-    const seen = [await frames.next(), await frames.next(), await frames.next()].map(({ value }) => value);
+    const seen = [await frames.next(), await frames.next(), await frames.next()].map(
+      ({ value }) => value,
+    );
     expect(seen).toEqual(["data: 1\n\n", ": still here\n\n", ": still here\n\n"]);
     expect(await frames.return(undefined)).toMatchObject({ done: true });
   });
@@ -108,7 +111,8 @@ const greeting = () => ({ message: userMessage("hi") });
 
 async function begin(host: A2aHost): Promise<A2aTask> {
   const configuration = { returnImmediately: true };
-  return (await host.result<{ task: A2aTask }>("SendMessage", { ...greeting(), configuration })).task;
+  return (await host.result<{ task: A2aTask }>("SendMessage", { ...greeting(), configuration }))
+    .task;
 }
 
 describe("a stream", () => {
@@ -136,13 +140,19 @@ describe("a stream", () => {
     const host = await serveA2a({ agent: yielding({ type: "question", prompt: "Which?" }) });
     const said = { messageId: "m", role: "user", parts: [{ kind: "text", text: "hi" }] };
     const events: { kind: string; final?: boolean }[] = [];
-    const stream = host.stream<(typeof events)[0]>("message/stream", { message: said }, { version: "0.3" });
+    const stream = host.stream<(typeof events)[0]>(
+      "message/stream",
+      { message: said },
+      { version: "0.3" },
+    );
     for await (const event of stream) events.push(event);
     expect(events.map(({ kind, final }) => [kind, final])).toEqual([
       ["task", undefined],
       ["status-update", true],
     ]);
-    expect(events[1]).toMatchObject({ status: { state: "input-required", message: { parts: [{ text: "Which?" }] } } });
+    expect(events[1]).toMatchObject({
+      status: { state: "input-required", message: { parts: [{ text: "Which?" }] } },
+    });
   });
 
   it("is one message where the answer needs no task", async () => {
@@ -150,12 +160,16 @@ describe("a stream", () => {
       agent: yielding({ type: "answer", text: "Hello.", direct: true }),
       a2a: { firstSignMs: 5000 },
     });
-    expect(await allTold(host.stream("SendStreamingMessage", greeting()))).toEqual(["message Hello."]);
+    expect(await allTold(host.stream("SendStreamingMessage", greeting()))).toEqual([
+      "message Hello.",
+    ]);
   });
 
   it("ends where a question is asked, and another one goes on with its answer", async () => {
     const agent: Agent = async function* ({ answers }) {
-      yield answers.length === 0 ? { type: "question", prompt: "Which?" } : { type: "answer", text: "done" };
+      yield answers.length === 0
+        ? { type: "question", prompt: "Which?" }
+        : { type: "answer", text: "done" };
     };
     const host = await serveA2a({ agent });
     const events: StreamEvent[] = [];
@@ -177,7 +191,8 @@ describe("a stream", () => {
     const [runner, other] = [await serveA2a({ store, agent }), await serveA2a({ store })];
     const { id } = await begin(runner);
     const streams = [runner, runner, other].map((host) => host.stream("SubscribeToTask", { id }));
-    for (const stream of streams) expect(told((await stream.next()).value as StreamEvent)).toBe("task WORKING");
+    for (const stream of streams)
+      expect(told((await stream.next()).value as StreamEvent)).toBe("task WORKING");
     const seen = streams.map(() => [] as string[]);
     for (let count = 0; count < 2; count += 1) {
       await next();
@@ -187,23 +202,32 @@ describe("a stream", () => {
     await next();
     for (const [index, stream] of streams.entries()) seen[index]?.push(...(await allTold(stream)));
     for (const events of seen) {
-      expect(events).toEqual(["status WORKING reading", "artifact artifact-1", "artifact answer", "status COMPLETED"]);
+      expect(events).toEqual([
+        "status WORKING reading",
+        "artifact artifact-1",
+        "artifact answer",
+        "status COMPLETED",
+      ]);
     }
   });
 
   it("of who subscribes in 1.0 goes on over a question to the end, in 0.3 to the question", async () => {
     const agent: Agent = async function* ({ answers }) {
-      yield answers.length === 0 ? { type: "question", prompt: "Which?" } : { type: "answer", text: "done" };
+      yield answers.length === 0
+        ? { type: "question", prompt: "Which?" }
+        : { type: "answer", text: "done" };
     };
     const store = memoryStore();
     const [one, other] = [await serveA2a({ store, agent }), await serveA2a({ store, agent })];
     const { task } = await one.result<{ task: A2aTask }>("SendMessage", greeting());
     const { id } = task;
     const older: unknown[] = [];
-    for await (const event of one.stream("tasks/resubscribe", { id }, { version: "0.3" })) older.push(event);
+    for await (const event of one.stream("tasks/resubscribe", { id }, { version: "0.3" }))
+      older.push(event);
     expect(older).toMatchObject([{ kind: "task", status: { state: "input-required" } }]);
     const streams = [one, other].map((host) => host.stream("SubscribeToTask", { id }));
-    for (const stream of streams) expect(told((await stream.next()).value as StreamEvent)).toBe("task INPUT_REQUIRED");
+    for (const stream of streams)
+      expect(told((await stream.next()).value as StreamEvent)).toBe("task INPUT_REQUIRED");
     await other.result("SendMessage", { message: userMessage("this", { taskId: id }) });
     for (const stream of streams)
       expect((await allTold(stream)).slice(-2)).toEqual(["artifact answer", "status COMPLETED"]);
@@ -212,7 +236,10 @@ describe("a stream", () => {
   it("ends with the cancel that another instance took", async () => {
     const store = memoryStore();
     const gate = createGate();
-    const [runner, other] = [await serveA2a({ store, agent: gate.agent, leaseMs: 40 }), await serveA2a({ store })];
+    const [runner, other] = [
+      await serveA2a({ store, agent: gate.agent, leaseMs: 40 }),
+      await serveA2a({ store }),
+    ];
     const { id } = await begin(runner);
     const stream = runner.stream("SubscribeToTask", { id });
     await stream.next();
@@ -243,7 +270,12 @@ describe("a stream", () => {
       await serveA2a({ store: { ...kept, get } }),
     ];
     const { id } = await begin(runner);
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id } });
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "SubscribeToTask",
+      params: { id },
+    });
     const response = await other.post(body, { version: "1.0" });
     expect(response.headers.get("content-type")).toBe("text/event-stream");
     isAway = true;
@@ -288,7 +320,10 @@ describe("a client of a stream", () => {
       reads += 1;
       return store.get(request);
     };
-    const [runner, other] = [await serveA2a({ store, agent }), await serveA2a({ store: { ...store, get } })];
+    const [runner, other] = [
+      await serveA2a({ store, agent }),
+      await serveA2a({ store: { ...store, get } }),
+    ];
     const { id } = await begin(runner);
     const staying = runner.stream("SubscribeToTask", { id });
     await staying.next();
@@ -318,7 +353,10 @@ describe("a client of a stream", () => {
 
 async function open(openCallsPerCaller: number) {
   const gate = createGate();
-  const host = await serveA2a({ agent: gate.agent, limits: { runsPerCaller: 100, openCallsPerCaller } });
+  const host = await serveA2a({
+    agent: gate.agent,
+    limits: { runsPerCaller: 100, openCallsPerCaller },
+  });
   return { ...gate, host };
 }
 
@@ -328,7 +366,10 @@ describe("a stream beyond the limit of its caller", () => {
     const first = host.stream("SendStreamingMessage", greeting());
     await first.next();
     const refused = await host.ask("SendStreamingMessage", greeting());
-    expect([refused.status, refused.error?.message]).toEqual([429, "Too many requests; try again later."]);
+    expect([refused.status, refused.error?.message]).toEqual([
+      429,
+      "Too many requests; try again later.",
+    ]);
     expect(JSON.stringify(refused.error)).toMatch(/rate_limited/i);
     expect(started).toHaveLength(1);
     letGo();
@@ -341,8 +382,16 @@ describe("a stream beyond the limit of its caller", () => {
   it("finds room when a client has gone away that read nothing", async () => {
     const { host, letGo } = await open(1);
     const configuration = { returnImmediately: true };
-    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { ...greeting(), configuration });
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SubscribeToTask", params: { id: task.id } });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
+      ...greeting(),
+      configuration,
+    });
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "SubscribeToTask",
+      params: { id: task.id },
+    });
     const subscribe = async ({ signal }: AbortController) => {
       const response = await host.post(body, { version: "1.0", signal });
       if (response.status !== 200) await response.text();
@@ -361,7 +410,9 @@ describe("a stream beyond the limit of its caller", () => {
   it("finds room after streams that were refused or failed", async () => {
     const { host, letGo } = await open(1);
     for (let i = 0; i < 3; i++) {
-      expect((await host.ask("SubscribeToTask", { id: "no-such-task" })).error?.message).toMatch(/never known/);
+      expect((await host.ask("SubscribeToTask", { id: "no-such-task" })).error?.message).toMatch(
+        /never known/,
+      );
     }
     letGo();
     const stream = host.stream("SendStreamingMessage", greeting());
@@ -385,8 +436,10 @@ afterAll(async () => {
   await closed.close();
 });
 
-const request = (more: object) => JSON.stringify({ jsonrpc: "2.0", id: "1", method: "GetTask", params: {}, ...more });
-const sending = (params: object) => request({ method: "SendMessage", params: { tenant: "acme", ...params } });
+const request = (more: object) =>
+  JSON.stringify({ jsonrpc: "2.0", id: "1", method: "GetTask", params: {}, ...more });
+const sending = (params: object) =>
+  request({ method: "SendMessage", params: { tenant: "acme", ...params } });
 const message = userMessage("hi");
 
 async function answerTo(body: string, options: CallOptions = {}) {
@@ -406,22 +459,26 @@ describe("a body that is no request", () => {
     ["another protocol", request({ jsonrpc: "1.0" }), -32600, "1"],
     ["an id with a fraction", request({ id: 1.5 }), -32600, null],
     ["a method that is none", request({ method: 7 }), -32600, "1"],
-  ])("(%s) is refused with its id where that can be read, in 1.0 and in 0.3", async (_name, body, code, own) => {
-    const first = await answerTo(body);
-    expect([first.status, first.id, first.error?.code, Array.isArray(first.error?.data)]).toEqual([
-      200,
-      own,
-      code,
-      true,
-    ]);
-    for (const version of ["0.3", undefined]) {
-      const { id, error } = await answerTo(body, { version });
-      expect([id, error?.code, Array.isArray(error?.data)]).toEqual([own, code, false]);
-    }
-  });
+  ])(
+    "(%s) is refused with its id where that can be read, in 1.0 and in 0.3",
+    async (_name, body, code, own) => {
+      const first = await answerTo(body);
+      expect([first.status, first.id, first.error?.code, Array.isArray(first.error?.data)]).toEqual(
+        [200, own, code, true],
+      );
+      for (const version of ["0.3", undefined]) {
+        const { id, error } = await answerTo(body, { version });
+        expect([id, error?.code, Array.isArray(error?.data)]).toEqual([own, code, false]);
+      }
+    },
+  );
 
   it("or that has no id is answered with the id null, as by the official SDK's server", async () => {
-    const sent = request({ id: undefined, method: "SendMessage", params: { tenant: "acme", message } });
+    const sent = request({
+      id: undefined,
+      method: "SendMessage",
+      params: { tenant: "acme", message },
+    });
     expect(await answerTo(sent)).toMatchObject({ id: null, result: { task: {} } });
     const unknown = request({ id: undefined, method: "Nothing" });
     expect(await answerTo(unknown)).toMatchObject({ id: null, error: { code: -32601 } });
@@ -440,18 +497,24 @@ describe("a method", () => {
     expect([id, error?.code]).toEqual([7, -32601]);
   });
 
-  it.each(["2.0", "0.2", "1", secret])("in version %s is refused with A2A's own reason first", async (version) => {
-    const { id, error } = await answerTo(request({}), { version });
-    expect([id, error?.code]).toEqual(["1", -32009]);
-    expect(error?.data[0]).toEqual({
-      "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-      reason: "VERSION_NOT_SUPPORTED",
-      domain: "a2a-protocol.org",
-    });
-  });
+  it.each(["2.0", "0.2", "1", secret])(
+    "in version %s is refused with A2A's own reason first",
+    async (version) => {
+      const { id, error } = await answerTo(request({}), { version });
+      expect([id, error?.code]).toEqual(["1", -32009]);
+      expect(error?.data[0]).toEqual({
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        reason: "VERSION_NOT_SUPPORTED",
+        domain: "a2a-protocol.org",
+      });
+    },
+  );
 
   it("may have its version in the query", async () => {
-    const { error } = await answerTo(request({}), { version: undefined, path: "/a2a?A2A-Version=2.0" });
+    const { error } = await answerTo(request({}), {
+      version: undefined,
+      path: "/a2a?A2A-Version=2.0",
+    });
     expect(error?.code).toBe(-32009);
   });
 });
@@ -462,19 +525,47 @@ describe("params", () => {
     ["that are missing", request({ method: "SendMessage", params: undefined }), "message"],
     ["without a message", sending({}), "message"],
     ["with no parts", sending({ message: { ...message, parts: [] } }), "message.parts"],
-    ["with a part of nothing", sending({ message: { ...message, parts: [{}] } }), "message.parts.0"],
-    ["with a part of two", sending({ message: { ...message, parts: [{ text: secret, data: 1 }] } }), "message.parts.0"],
-    ["with a part of 0.3", sending({ message: { ...message, parts: [{ kind: "text" }] } }), "message.parts.0"],
+    [
+      "with a part of nothing",
+      sending({ message: { ...message, parts: [{}] } }),
+      "message.parts.0",
+    ],
+    [
+      "with a part of two",
+      sending({ message: { ...message, parts: [{ text: secret, data: 1 }] } }),
+      "message.parts.0",
+    ],
+    [
+      "with a part of 0.3",
+      sending({ message: { ...message, parts: [{ kind: "text" }] } }),
+      "message.parts.0",
+    ],
     [
       "with bytes that are none",
       sending({ message: { ...message, parts: [{ raw: `${secret}!` }] } }),
       "message.parts.0.raw",
     ],
-    ["with the role of the agent", sending({ message: { ...message, role: "ROLE_AGENT" } }), "message.role"],
-    ["with a role that nobody has", sending({ message: { ...message, role: secret } }), "message.role"],
+    [
+      "with the role of the agent",
+      sending({ message: { ...message, role: "ROLE_AGENT" } }),
+      "message.role",
+    ],
+    [
+      "with a role that nobody has",
+      sending({ message: { ...message, role: secret } }),
+      "message.role",
+    ],
     ["with the role's number", sending({ message: { ...message, role: 1 } }), "message.role"],
-    ["without a message id", sending({ message: { ...message, messageId: "" } }), "message.messageId"],
-    ["with a length below zero", request({ params: { tenant: "acme", id: "a", historyLength: -1 } }), "historyLength"],
+    [
+      "without a message id",
+      sending({ message: { ...message, messageId: "" } }),
+      "message.messageId",
+    ],
+    [
+      "with a length below zero",
+      request({ params: { tenant: "acme", id: "a", historyLength: -1 } }),
+      "historyLength",
+    ],
     [
       "with a state that nobody knows",
       request({ method: "ListTasks", params: { tenant: "acme", status: secret } }),
@@ -506,51 +597,80 @@ describe("params", () => {
   it("of 0.3 are told of by their names there, and have no tenant", async () => {
     const parts = [{ kind: "file", file: { bytes: "!", name: secret } }];
     const params = { message: { messageId: "m", role: "user", parts } };
-    const { error } = await answerTo(request({ method: "message/send", params }), { version: "0.3" });
+    const { error } = await answerTo(request({ method: "message/send", params }), {
+      version: "0.3",
+    });
     expect([error?.code, error?.data.reason]).toEqual([-32602, "invalid_params"]);
-    expect(error?.data.issues).toEqual([{ path: "message.parts.0.file.bytes", message: "must be base64" }]);
+    expect(error?.data.issues).toEqual([
+      { path: "message.parts.0.file.bytes", message: "must be base64" },
+    ]);
   });
 
   it("with a tenant are refused where there is none", async () => {
     const headers = { authorization: "Bearer token" };
     const { error } = await closed.ask("GetTask", { tenant: "acme", id: "a" }, { headers });
     expect(error?.code).toBe(-32602);
-    expect((await closed.ask("GetTask", { tenant: "", id: "a" }, { headers })).error?.code).toBe(-32001);
+    expect((await closed.ask("GetTask", { tenant: "", id: "a" }, { headers })).error?.code).toBe(
+      -32001,
+    );
   });
 });
 
 describe("a content type", () => {
-  it.each(["text/plain", "application/jsonp", "application/x-a2a+json"])("%s is refused", async (type) => {
-    for (const version of ["1.0", undefined]) {
-      const { id, error } = await answerTo(request({}), { version, headers: { "content-type": type } });
-      expect([id, error?.code]).toEqual([null, -32005]);
-    }
-  });
+  it.each(["text/plain", "application/jsonp", "application/x-a2a+json"])(
+    "%s is refused",
+    async (type) => {
+      for (const version of ["1.0", undefined]) {
+        const { id, error } = await answerTo(request({}), {
+          version,
+          headers: { "content-type": type },
+        });
+        expect([id, error?.code]).toEqual([null, -32005]);
+      }
+    },
+  );
 
-  it.each(["application/a2a+json", "Application/A2A+JSON; charset=utf-8"])("%s is taken", async (type) => {
-    const { error } = await answerTo(request({ params: { tenant: "acme", id: "a" } }), {
-      headers: { "content-type": type },
-    });
-    expect(error?.code).toBe(-32001);
-  });
+  it.each(["application/a2a+json", "Application/A2A+JSON; charset=utf-8"])(
+    "%s is taken",
+    async (type) => {
+      const { error } = await answerTo(request({ params: { tenant: "acme", id: "a" } }), {
+        headers: { "content-type": type },
+      });
+      expect(error?.code).toBe(-32001);
+    },
+  );
 });
 
 describe("a refusal with a status", () => {
   it("is 413 for what is too large, whatever is said of the version", async () => {
     const body = " ".repeat(256 * 1024 + 1);
     const { status, id, error } = await answerTo(body);
-    expect([status, id, error?.code, error?.data[0]?.reason]).toEqual([413, null, -32602, "PAYLOAD_TOO_LARGE"]);
-    expect((await answerTo(body, { version: undefined })).error?.data.reason).toBe("payload_too_large");
+    expect([status, id, error?.code, error?.data[0]?.reason]).toEqual([
+      413,
+      null,
+      -32602,
+      "PAYLOAD_TOO_LARGE",
+    ]);
+    expect((await answerTo(body, { version: undefined })).error?.data.reason).toBe(
+      "payload_too_large",
+    );
   });
 
   it.each([
     ["1.0", "GetTask"],
     ["0.3", "tasks/get"],
     ["0.3", "message/stream"],
-  ])("is 401 in %s for who cannot be known, and says how one would be let in", async (version, method) => {
-    const { status, headers, error } = await closed.ask(method, { id: "a" }, { version });
-    expect([status, headers.get("www-authenticate"), error?.code]).toEqual([401, "Bearer", -32066]);
-  });
+  ])(
+    "is 401 in %s for who cannot be known, and says how one would be let in",
+    async (version, method) => {
+      const { status, headers, error } = await closed.ask(method, { id: "a" }, { version });
+      expect([status, headers.get("www-authenticate"), error?.code]).toEqual([
+        401,
+        "Bearer",
+        -32066,
+      ]);
+    },
+  );
 
   it("is 405 for another HTTP method, and 404 where no A2A is served", async () => {
     const got = await fetch(`${host.url}/a2a`);
@@ -561,17 +681,25 @@ describe("a refusal with a status", () => {
 
 describe("hostile params", () => {
   it("of any JSON, for any operation in any version, are answered by the book", async () => {
-    const value = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.constantFrom(secret, "acme", message, [message]));
-    const names = "tenant id message configuration metadata taskId url pageToken status __proto__".split(" ");
+    const value = fc.oneof(
+      fc.jsonValue({ maxDepth: 2 }),
+      fc.constantFrom(secret, "acme", message, [message]),
+    );
+    const names =
+      "tenant id message configuration metadata taskId url pageToken status __proto__".split(" ");
     const params = fc.dictionary(fc.constantFrom(...names), value);
-    const methods = "SendMessage GetTask ListTasks CancelTask SubscribeToTask CreateTaskPushNotificationConfig";
-    const older = "message/send tasks/get tasks/cancel tasks/resubscribe tasks/pushNotificationConfig/set";
+    const methods =
+      "SendMessage GetTask ListTasks CancelTask SubscribeToTask CreateTaskPushNotificationConfig";
+    const older =
+      "message/send tasks/get tasks/cancel tasks/resubscribe tasks/pushNotificationConfig/set";
     const method = fc.constantFrom(...methods.split(" "), ...older.split(" "));
     const version = fc.constantFrom("1.0", "0.3", "");
     await fc.assert(
       fc.asyncProperty(method, version, fc.oneof(params, value), async (name, asked, sent) => {
         const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: name, params: sent });
-        const response = await host.host.handle(post(body, { path: "/a2a", headers: { "a2a-version": asked } }));
+        const response = await host.host.handle(
+          post(body, { path: "/a2a", headers: { "a2a-version": asked } }),
+        );
         const { error } = await firstAnswer(response);
         if (error === undefined) return;
         expect([-32601, -32602, -32001, -32003]).toContain(error.code);
@@ -594,7 +722,12 @@ describe("a refusal", () => {
     const common = { level: "info", message: "request_refused", reason: "task_not_found" };
     expect(lines).toEqual([
       expect.objectContaining({ ...common, operation: "GetTask", version: "0.3", task_id: taskId }),
-      expect.objectContaining({ ...common, operation: "SendMessage", version: "1.0", request_id: sent.messageId }),
+      expect.objectContaining({
+        ...common,
+        operation: "SendMessage",
+        version: "1.0",
+        request_id: sent.messageId,
+      }),
     ]);
     expect(logged.lines.join("")).not.toContain(secret);
   });
@@ -605,7 +738,9 @@ describe("a refusal", () => {
     const { task } = await logged.result<{ task: A2aTask }>("SendMessage", { message });
     await logged.ask("CancelTask", { id: task.id });
     await logged.ask("SendMessage", { message: userMessage("more", { taskId: task.id }) });
-    const refused = logged.lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "request_refused");
+    const refused = logged.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === "request_refused");
     const ids = { task_id: task.id, request_id: message.messageId, reason: "invalid_state" };
     expect(refused).toMatchObject([
       { ...ids, operation: "CancelTask" },

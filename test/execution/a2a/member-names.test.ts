@@ -8,7 +8,11 @@ it("renames proto names at every depth, and leaves metadata and data as they are
   const { params, issues } = readMemberNames({
     version: "1.0",
     params: {
-      message: { message_id: "m", context_id: "c", parts: [{ media_type: "a/b", data: { my_key: 1 } }] },
+      message: {
+        message_id: "m",
+        context_id: "c",
+        parts: [{ media_type: "a/b", data: { my_key: 1 } }],
+      },
       configuration: { history_length: 2, task_push_notification_config: { url: "u" } },
       metadata: { my_key: { other_key: 1 } },
     },
@@ -22,8 +26,11 @@ it("renames proto names at every depth, and leaves metadata and data as they are
 });
 
 it("tells of a member that is there by both names, and of one that the other version calls differently", () => {
-  const issuesOf = (params: unknown, version: "1.0" | "0.3") => readMemberNames({ params, version }).issues;
-  expect(issuesOf({ task_id: "a", taskId: "b" }, "1.0")).toEqual([{ path: ["task_id"], message: "is taskId again" }]);
+  const issuesOf = (params: unknown, version: "1.0" | "0.3") =>
+    readMemberNames({ params, version }).issues;
+  expect(issuesOf({ task_id: "a", taskId: "b" }, "1.0")).toEqual([
+    { path: ["task_id"], message: "is taskId again" },
+  ]);
   expect(issuesOf({ configuration: { blocking: false } }, "1.0")).toEqual([
     { path: ["configuration", "blocking"], message: "is called returnImmediately in A2A 1.0" },
   ]);
@@ -35,7 +42,9 @@ it("tells of a member that is there by both names, and of one that the other ver
 
 it("a host takes proto names: the history is as short as asked", async () => {
   const host = await serveA2a();
-  const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+  const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
+    message: userMessage("hi"),
+  });
   const read = (more: object) => host.result<A2aTask>("GetTask", { id: task.id, ...more });
   expect((await read({})).history).not.toEqual([]);
   expect((await read({ history_length: 0 })).history ?? []).toEqual([]);
@@ -43,7 +52,10 @@ it("a host takes proto names: the history is as short as asked", async () => {
 
 it("a host refuses a member of the other version instead of ignoring it", async () => {
   const host = await serveA2a();
-  const { error } = await host.ask("SendMessage", { message: userMessage("hi"), configuration: { blocking: false } });
+  const { error } = await host.ask("SendMessage", {
+    message: userMessage("hi"),
+    configuration: { blocking: false },
+  });
   expect(error?.code).toBe(-32602);
   expect(JSON.stringify(error)).toContain("returnImmediately");
 });

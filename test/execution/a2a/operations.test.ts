@@ -6,7 +6,10 @@ import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { listTasks } from "../../../lambdas/execution/a2a/list-tasks.ts";
 import type { TaskPage } from "../../../lambdas/execution/a2a/operation.ts";
 import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import {
+  type ExecutionTask,
+  parseExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { folderOfTest } from "../../tooling/cleanup.ts";
@@ -23,7 +26,9 @@ async function begin(host: A2aHost, message = {}): Promise<A2aTask> {
 }
 
 async function finish(host: A2aHost, message = {}): Promise<A2aTask> {
-  return (await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi", message) })).task;
+  return (
+    await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi", message) })
+  ).task;
 }
 
 describe("a canceled task", () => {
@@ -72,8 +77,16 @@ describe("a task that the caller does not have", () => {
     ["DeleteTaskPushNotificationConfig", (taskId: string) => ({ taskId, id: "c" })],
   ])("is not found by %s, whether it is another's or nobody's", async (method, paramsOf) => {
     const agent = yielding({ type: "question", prompt: "Which?" });
-    const host = await serveA2a({ agent, authenticator, a2a: { notifications: { send: async () => {} } } });
-    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") }, by("mine"));
+    const host = await serveA2a({
+      agent,
+      authenticator,
+      a2a: { notifications: { send: async () => {} } },
+    });
+    const { task } = await host.result<{ task: A2aTask }>(
+      "SendMessage",
+      { message: userMessage("hi") },
+      by("mine"),
+    );
     await host.result("CreateTaskPushNotificationConfig", { ...push, taskId: task.id }, by("mine"));
     for (const [id, caller] of [
       [task.id, "theirs"],
@@ -89,13 +102,16 @@ describe("a task that the caller does not have", () => {
     expect(status.state).toBe("TASK_STATE_INPUT_REQUIRED");
   });
 
-  it.each(["tasks/get", "tasks/cancel", "tasks/resubscribe"])("is not found by %s in 0.3", async (method) => {
-    const answer = await (await serveA2a()).ask(method, { id: nobodys }, { version: "0.3" });
-    expect(answer.error?.code).toBe(-32001);
-    // The official SDK's server of 0.3 answers a call for a stream by one, whatever comes of it.
-    const type = method === "tasks/resubscribe" ? "text/event-stream" : "application/json";
-    expect(answer.headers.get("content-type")).toBe(type);
-  });
+  it.each(["tasks/get", "tasks/cancel", "tasks/resubscribe"])(
+    "is not found by %s in 0.3",
+    async (method) => {
+      const answer = await (await serveA2a()).ask(method, { id: nobodys }, { version: "0.3" });
+      expect(answer.error?.code).toBe(-32001);
+      // The official SDK's server of 0.3 answers a call for a stream by one, whatever comes of it.
+      const type = method === "tasks/resubscribe" ? "text/event-stream" : "application/json";
+      expect(answer.headers.get("content-type")).toBe(type);
+    },
+  );
 });
 
 describe("the listing", () => {
@@ -146,7 +162,10 @@ describe("the listing", () => {
   it("has artifacts and history only where they are asked for", async () => {
     const host = await serveA2a({ agent: yielding({ type: "answer", text: "done" }) });
     await finish(host);
-    const { tasks } = await host.result<Page>("ListTasks", { includeArtifacts: true, historyLength: 5 });
+    const { tasks } = await host.result<Page>("ListTasks", {
+      includeArtifacts: true,
+      historyLength: 5,
+    });
     expect(tasks[0]).toMatchObject({
       artifacts: [{ artifactId: "answer", parts: [{ text: "done" }] }],
       history: [{}],
@@ -188,10 +207,15 @@ describe("the listing", () => {
 
   it.each([
     ["no token", "nonsense"],
-    ["another listing's", Buffer.from(JSON.stringify({ cursor: "1", total: 3 })).toString("base64url")],
+    [
+      "another listing's",
+      Buffer.from(JSON.stringify({ cursor: "1", total: 3 })).toString("base64url"),
+    ],
     [
       "one with a cursor of another store",
-      Buffer.from(JSON.stringify({ cursor: "zz", lastAtMs: 1, lastId: "a", total: 3 })).toString("base64url"),
+      Buffer.from(JSON.stringify({ cursor: "zz", lastAtMs: 1, lastId: "a", total: 3 })).toString(
+        "base64url",
+      ),
     ],
   ])("refuses %s, and says where", async (_name, pageToken) => {
     const host = await serveA2a();
@@ -247,7 +271,11 @@ describe("what is not there", () => {
   });
 
   it.each([
-    ["tasks/pushNotificationConfig/set", { taskId: "t", pushNotificationConfig: { url: "https://a.example" } }, -32003],
+    [
+      "tasks/pushNotificationConfig/set",
+      { taskId: "t", pushNotificationConfig: { url: "https://a.example" } },
+      -32003,
+    ],
     ["tasks/pushNotificationConfig/get", { id: "t" }, -32003],
     ["tasks/pushNotificationConfig/list", { id: "t" }, -32003],
     ["tasks/pushNotificationConfig/delete", { id: "t", pushNotificationConfigId: "c" }, -32003],
@@ -276,7 +304,12 @@ const nowMs = 1_762_750_300_000;
 async function listing(told: readonly Told[], now = () => nowMs) {
   const store = memoryStore(() => nowMs);
   const records = told.map(({ contextId, ...rest }, index) =>
-    recordOf({ ...rest, listedAtMs: rest.changedAtMs, id: `t${index}`, a2a: { contextId, messages: [] } }),
+    recordOf({
+      ...rest,
+      listedAtMs: rest.changedAtMs,
+      id: `t${index}`,
+      a2a: { contextId, messages: [] },
+    }),
   );
   for (const item of records) await store.create({ item });
   const list = listTasks({
@@ -303,7 +336,10 @@ const told = fc.record({
 });
 
 const filter = fc.record(
-  { contextId: fc.constantFrom("a", "b"), status: fc.constantFrom("TASK_STATE_WORKING", "TASK_STATE_FAILED") },
+  {
+    contextId: fc.constantFrom("a", "b"),
+    status: fc.constantFrom("TASK_STATE_WORKING", "TASK_STATE_FAILED"),
+  },
   { requiredKeys: [] },
 );
 
@@ -311,28 +347,44 @@ describe("all pages of a listing", () => {
   it("together are what matches, the newest first", async () => {
     const many = fc.array(told, { maxLength: 130, size: "max" });
     await fc.assert(
-      fc.asyncProperty(many, filter, fc.integer({ min: 1, max: 60 }), async (all, narrowed, pageSize) => {
-        const { records, page } = await listing(all);
-        const matching = records
-          .filter(({ a2a }) => a2a?.contextId === (narrowed.contextId ?? a2a?.contextId))
-          .filter(({ state }) => narrowed.status === undefined || narrowed.status.endsWith(state.toUpperCase()))
-          .sort((a, b) => b.changedAtMs - a.changedAtMs || (a.id < b.id ? 1 : -1));
-        const seen: string[] = [];
-        let pageToken: string | undefined;
-        do {
-          const { tasks, nextPageToken, totalSize } = await page({ ...narrowed, pageSize, pageToken } as Params);
-          expect(totalSize).toBe(matching.length);
-          seen.push(...tasks.map(({ id }) => id));
-          pageToken = nextPageToken;
-        } while (pageToken !== "");
-        expect(seen).toEqual(matching.map(({ id }) => id));
-      }),
+      fc.asyncProperty(
+        many,
+        filter,
+        fc.integer({ min: 1, max: 60 }),
+        async (all, narrowed, pageSize) => {
+          const { records, page } = await listing(all);
+          const matching = records
+            .filter(({ a2a }) => a2a?.contextId === (narrowed.contextId ?? a2a?.contextId))
+            .filter(
+              ({ state }) =>
+                narrowed.status === undefined || narrowed.status.endsWith(state.toUpperCase()),
+            )
+            .sort((a, b) => b.changedAtMs - a.changedAtMs || (a.id < b.id ? 1 : -1));
+          const seen: string[] = [];
+          let pageToken: string | undefined;
+          do {
+            const { tasks, nextPageToken, totalSize } = await page({
+              ...narrowed,
+              pageSize,
+              pageToken,
+            } as Params);
+            expect(totalSize).toBe(matching.length);
+            seen.push(...tasks.map(({ id }) => id));
+            pageToken = nextPageToken;
+          } while (pageToken !== "");
+          expect(seen).toEqual(matching.map(({ id }) => id));
+        },
+      ),
       { numRuns: 30 },
     );
   });
 
   it("take bounded time: a full page is counted on for a moment, and the next one goes on where it ended", async () => {
-    const many = Array.from({ length: 100 }, () => ({ state: "working" as const, contextId: "a", changedAtMs: nowMs }));
+    const many = Array.from({ length: 100 }, () => ({
+      state: "working" as const,
+      contextId: "a",
+      changedAtMs: nowMs,
+    }));
     let readAtMs = nowMs;
     const { page } = await listing(many, () => readAtMs++);
     const first = await page({ pageSize: 2 });
@@ -355,7 +407,10 @@ describe("all pages of a listing", () => {
       contextId: "a",
       changedAtMs: nowMs,
     }));
-    const { page } = await listing([{ state: "working", contextId: "b", changedAtMs: nowMs - 1 }, ...others]);
+    const { page } = await listing([
+      { state: "working", contextId: "b", changedAtMs: nowMs - 1 },
+      ...others,
+    ]);
     const first = await page({ contextId: "b" });
     expect([first.tasks, first.totalSize, first.nextPageToken === ""]).toEqual([[], 0, false]);
     const second = await page({ contextId: "b", pageToken: first.nextPageToken });
@@ -369,7 +424,9 @@ describe("a listing", () => {
     const { store } = host;
     const past = Date.now() - 100_000;
     for (const id of ["lost", "asks"]) {
-      const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+      const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
+        message: userMessage("hi"),
+      });
       const { outcome: _none, ...record } = (await store.get({ id: task.id })) as ExecutionTask;
       const waiting = {
         state: "input_required" as const,
@@ -380,7 +437,10 @@ describe("a listing", () => {
       await store.replace({ item: { ...record, ...(id === "lost" ? running : waiting) } });
     }
     const { tasks } = await host.result<TaskPage>("ListTasks");
-    expect(tasks.map(({ status }) => status.state)).toEqual(["TASK_STATE_FAILED", "TASK_STATE_FAILED"]);
+    expect(tasks.map(({ status }) => status.state)).toEqual([
+      "TASK_STATE_FAILED",
+      "TASK_STATE_FAILED",
+    ]);
     const none = await host.result<TaskPage>("ListTasks", { status: "TASK_STATE_WORKING" });
     expect(none.tasks).toEqual([]);
   });

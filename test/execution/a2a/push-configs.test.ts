@@ -62,7 +62,10 @@ describe("a configuration that was created", () => {
 
   it("is told nothing at once of a task that works", async () => {
     const { create, sent, taskId, tasks } = await zoneWithTask();
-    const change = ({ question: _answered, ...task }: Parameters<Parameters<typeof tasks.update>[0]["change"]>[0]) => ({
+    const change = ({
+      question: _answered,
+      ...task
+    }: Parameters<Parameters<typeof tasks.update>[0]["change"]>[0]) => ({
       ...task,
       state: "working" as const,
       lease: { owner: "somebody", untilMs: Date.now() + 60_000 },
@@ -112,7 +115,11 @@ describe("a configuration is refused", () => {
 
   it("where its task could not be kept in a record with all of them", async () => {
     const { create } = await zoneWithTask();
-    const large = { url, token: "t".repeat(4096), authentication: { scheme: "Bearer", credentials: "c".repeat(8192) } };
+    const large = {
+      url,
+      token: "t".repeat(4096),
+      authentication: { scheme: "Bearer", credentials: "c".repeat(8192) },
+    };
     await create({ ...large, id: "a" });
     await create({ ...large, id: "b" });
     await expect(create({ ...large, id: "c" })).rejects.toMatchObject({ reason: "invalid_params" });
@@ -136,7 +143,11 @@ describe("a configuration that comes with a message", () => {
   it("is there from the task's first change on", async () => {
     const { queue, sent } = memoryQueue();
     const zone = createPushZone({ queue });
-    const config = zone.configs.read({ taskId: unknown, config: { id: "c1", url }, version: "1.0" });
+    const config = zone.configs.read({
+      taskId: unknown,
+      config: { id: "c1", url },
+      version: "1.0",
+    });
     await zone.begin(config && { pushConfigs: [config] });
     expect(sent).toHaveLength(2);
   });
@@ -144,7 +155,10 @@ describe("a configuration that comes with a message", () => {
 
 const fit = { url: "https://client.example/hook?key=1" };
 
-function pathsOf(config: Parameters<typeof pushTargetIssues>[0]["config"], allowLoopback = false): string[] {
+function pathsOf(
+  config: Parameters<typeof pushTargetIssues>[0]["config"],
+  allowLoopback = false,
+): string[] {
   return pushTargetIssues({ config, allowLoopback }).map(({ path }) => path);
 }
 
@@ -178,32 +192,52 @@ describe("the address of a receiver", () => {
   });
 
   it("may be this machine's, and by http, only where that is allowed; no other network becomes public by it", () => {
-    for (const url of ["http://127.0.0.1:4000/hook", "http://localhost/hook", "https://[::1]/hook"]) {
+    for (const url of [
+      "http://127.0.0.1:4000/hook",
+      "http://localhost/hook",
+      "https://[::1]/hook",
+    ]) {
       expect(pathsOf({ url }, true)).toEqual([]);
     }
-    for (const url of ["http://10.1.2.3/hook", "https://10.1.2.3/hook", "http://client.example/hook"]) {
+    for (const url of [
+      "http://10.1.2.3/hook",
+      "https://10.1.2.3/hook",
+      "http://client.example/hook",
+    ]) {
       expect(pathsOf({ url }, true)).toEqual(["url"]);
     }
   });
 
   it("is not repeated in the issue", () => {
-    const issues = pushTargetIssues({ config: { url: "http://hunter2.example/hunter2" }, allowLoopback: false });
+    const issues = pushTargetIssues({
+      config: { url: "http://hunter2.example/hunter2" },
+      allowLoopback: false,
+    });
     expect(JSON.stringify(issues)).not.toContain("hunter2");
   });
 });
 
 describe("a token or credentials", () => {
-  it.each([["\r\nX-Admin: 1"], ["a\nb"], ["a\u0000b"], ["a\u007fb"], [" a"], ["a "], ["\t"], ["関所"]])(
-    "are refused where they could be more than one header: %j",
-    (text) => {
-      expect(pathsOf({ ...fit, token: text })).toEqual(["token"]);
-      const authentication = { scheme: "Bearer", credentials: text };
-      expect(pathsOf({ ...fit, authentication })).toEqual(["authentication.credentials"]);
-    },
-  );
+  it.each([
+    ["\r\nX-Admin: 1"],
+    ["a\nb"],
+    ["a\u0000b"],
+    ["a\u007fb"],
+    [" a"],
+    ["a "],
+    ["\t"],
+    ["関所"],
+  ])("are refused where they could be more than one header: %j", (text) => {
+    expect(pathsOf({ ...fit, token: text })).toEqual(["token"]);
+    const authentication = { scheme: "Bearer", credentials: text };
+    expect(pathsOf({ ...fit, authentication })).toEqual(["authentication.credentials"]);
+  });
 
   it("that are taken are a header's value as they stand", () => {
-    const text = fc.oneof(fc.string({ unit: "grapheme-ascii" }), fc.string({ unit: "binary", maxLength: 3 }));
+    const text = fc.oneof(
+      fc.string({ unit: "grapheme-ascii" }),
+      fc.string({ unit: "binary", maxLength: 3 }),
+    );
     fc.assert(
       fc.property(text, (token) => {
         const isTaken = pathsOf({ ...fit, token }).length === 0;
@@ -223,7 +257,12 @@ async function start({ agent = answering("done"), syncBudgetMs = 60_000 } = {}) 
   const notifications = createDelayedQueue({ handle: (body) => delivery.handle({ body, signal }) });
   const delivery = createPushDelivery({ store, queue: notifications, allowLoopback: true });
   afterTest(notifications.close);
-  const host = await serveA2a({ agent, store, syncBudgetMs, a2a: { notifications, allowLoopbackPush: true } });
+  const host = await serveA2a({
+    agent,
+    store,
+    syncBudgetMs,
+    a2a: { notifications, allowLoopbackPush: true },
+  });
   return { ...receiver, host };
 }
 
@@ -235,7 +274,8 @@ const v03Message = () => ({
 });
 
 const askingTwice: Agent = async function* ({ answers }) {
-  if (answers.length < 2) yield { type: "question", prompt: "Which?", options: [{ id: "a", label: "The first" }] };
+  if (answers.length < 2)
+    yield { type: "question", prompt: "Which?", options: [{ id: "a", label: "The first" }] };
   else yield { type: "answer", text: "done" };
 };
 
@@ -244,28 +284,43 @@ type Listed = { configs: { id: string }[] };
 describe("a configuration inside a message to a task that asks", () => {
   it("is told from the very change that the message makes", async () => {
     const gate = createGate();
-    const agent: Agent = (task, context) => (task.answers.length === 0 ? askingTwice : gate.agent)(task, context);
+    const agent: Agent = (task, context) =>
+      (task.answers.length === 0 ? askingTwice : gate.agent)(task, context);
     const { host, url, received } = await start({ agent });
-    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
+      message: userMessage("hi"),
+    });
     const configuration = { taskPushNotificationConfig: { url }, returnImmediately: true };
-    await host.result("SendMessage", { message: userMessage("a", { taskId: task.id }), configuration });
+    await host.result("SendMessage", {
+      message: userMessage("a", { taskId: task.id }),
+      configuration,
+    });
     await eventually(() => received.length === 1);
     expect(received[0]?.json).toMatchObject({ task: { status: { state: "TASK_STATE_WORKING" } } });
     gate.letGo();
   });
 
   it.each([
-    ["that names an option which was not offered", { metadata: { [questionKey]: { option_id: "b" } } }],
+    [
+      "that names an option which was not offered",
+      { metadata: { [questionKey]: { option_id: "b" } } },
+    ],
     ["whose id came before with other content", { messageId: "m1", parts: [{ text: "other" }] }],
   ])("%s is refused with it", async (_what, more) => {
     const { host, url } = await start({ agent: askingTwice });
-    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
-    await host.result("SendMessage", { message: userMessage("a", { taskId: task.id, messageId: "m1" }) });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
+      message: userMessage("hi"),
+    });
+    await host.result("SendMessage", {
+      message: userMessage("a", { taskId: task.id, messageId: "m1" }),
+    });
     const configuration = { taskPushNotificationConfig: { url } };
     const message = userMessage("b", { taskId: task.id, ...more });
     const { error } = await host.ask("SendMessage", { message, configuration });
     expect(error?.code).toBe(-32602);
-    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", { taskId: task.id });
+    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", {
+      taskId: task.id,
+    });
     expect(configs).toEqual([]);
   });
 });
@@ -276,14 +331,21 @@ describe("a configuration inside a message", () => {
     const message = userMessage("hi");
     await host.result("SendMessage", { message });
     const configuration = { taskPushNotificationConfig: { url } };
-    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message, configuration });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
+      message,
+      configuration,
+    });
     await eventually(() => received.length === 1);
-    expect(received[0]?.json).toMatchObject({ task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } } });
+    expect(received[0]?.json).toMatchObject({
+      task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } },
+    });
   });
 
   it("of 1.0 brings the end of the task in 1.0", async () => {
     const { host, url, received } = await start();
-    const configuration = { taskPushNotificationConfig: { url, token: secrets.token, authentication } };
+    const configuration = {
+      taskPushNotificationConfig: { url, token: secrets.token, authentication },
+    };
     const { task } = await host.result<{ task: { id: string } }>("SendMessage", {
       message: userMessage("hi"),
       configuration,
@@ -293,21 +355,33 @@ describe("a configuration inside a message", () => {
     expect(json).toEqual({ task: await host.result("GetTask", { id: task.id }) });
     expect(headers?.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
     expect(headers?.get("x-a2a-notification-token")).toBe(secrets.token);
-    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", { taskId: task.id });
+    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", {
+      taskId: task.id,
+    });
     expect(configs).toMatchObject([{ url, token: secrets.token, authentication }]);
   });
 
   it("of 0.3 brings the end of the task in 0.3, and is found by the task's id", async () => {
     const { host, url, received } = await start();
-    const pushNotificationConfig = { url, authentication: { schemes: ["Bearer"], credentials: secrets.credentials } };
+    const pushNotificationConfig = {
+      url,
+      authentication: { schemes: ["Bearer"], credentials: secrets.credentials },
+    };
     const params = { message: v03Message(), configuration: { pushNotificationConfig } };
     const { id } = await host.result<{ id: string }>("message/send", params, { version: "0.3" });
     await eventually(() => JSON.stringify(received).includes('"completed"'));
     const { headers, json } = received.at(-1) ?? {};
     expect(json).toEqual(await host.result("tasks/get", { id }, { version: "0.3" }));
     expect(headers?.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
-    const config = await host.result("tasks/pushNotificationConfig/get", { id }, { version: "0.3" });
-    expect(config).toEqual({ taskId: id, pushNotificationConfig: { id, ...pushNotificationConfig } });
+    const config = await host.result(
+      "tasks/pushNotificationConfig/get",
+      { id },
+      { version: "0.3" },
+    );
+    expect(config).toEqual({
+      taskId: id,
+      pushNotificationConfig: { id, ...pushNotificationConfig },
+    });
   });
 
   it("that is no good begins no task", async () => {
@@ -325,21 +399,27 @@ describe("a configuration inside a message", () => {
     ["is not added to a task that works", createGate().agent, 0, 30],
   ])("%s", async (_what, agent, count, syncBudgetMs) => {
     const { host, url } = await start({ agent, syncBudgetMs });
-    const { task } = await host.result<{ task: A2aTask }>("SendMessage", { message: userMessage("hi") });
+    const { task } = await host.result<{ task: A2aTask }>("SendMessage", {
+      message: userMessage("hi"),
+    });
     const configuration = { taskPushNotificationConfig: { url } };
     const { error } = await host.ask("SendMessage", {
       message: userMessage("a", { taskId: task.id }),
       configuration,
     });
     expect(error?.code).toBe(count === 1 ? undefined : -32004);
-    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", { taskId: task.id });
+    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", {
+      taskId: task.id,
+    });
     expect(configs).toHaveLength(count);
   });
 });
 
 describe("the operations on configurations", () => {
   async function finished(host: A2aHost): Promise<string> {
-    return (await host.result<{ task: { id: string } }>("SendMessage", { message: userMessage("hi") })).task.id;
+    return (
+      await host.result<{ task: { id: string } }>("SendMessage", { message: userMessage("hi") })
+    ).task.id;
   }
 
   it("of 1.0 create, get, list and delete, also for a task that is over, of which the receiver hears at once", async () => {
@@ -348,11 +428,19 @@ describe("the operations on configurations", () => {
     const config = { taskId, id: "mine", url, token: secrets.token };
     expect(await host.result("CreateTaskPushNotificationConfig", config)).toEqual(config);
     await eventually(() => received.length === 1);
-    expect(await host.result("GetTaskPushNotificationConfig", { taskId, id: "mine" })).toEqual(config);
-    expect(await host.result("ListTaskPushNotificationConfigs", { taskId })).toEqual({ configs: [config] });
+    expect(await host.result("GetTaskPushNotificationConfig", { taskId, id: "mine" })).toEqual(
+      config,
+    );
+    expect(await host.result("ListTaskPushNotificationConfigs", { taskId })).toEqual({
+      configs: [config],
+    });
     for (const _ of [1, 2])
-      expect(await host.result("DeleteTaskPushNotificationConfig", { taskId, id: "mine" })).toEqual({});
-    expect((await host.ask("GetTaskPushNotificationConfig", { taskId, id: "mine" })).error?.code).toBe(-32001);
+      expect(await host.result("DeleteTaskPushNotificationConfig", { taskId, id: "mine" })).toEqual(
+        {},
+      );
+    expect(
+      (await host.ask("GetTaskPushNotificationConfig", { taskId, id: "mine" })).error?.code,
+    ).toBe(-32001);
   });
 
   it("of 0.3 do the same", async () => {
@@ -368,7 +456,9 @@ describe("the operations on configurations", () => {
     expect((await call("get", { id, pushNotificationConfigId: "mine" })).error?.code).toBe(-32001);
     const unnamed = { taskId: id, pushNotificationConfig: { url } };
     expect((await call("set", unnamed)).result).toMatchObject({ pushNotificationConfig: { id } });
-    expect((await call("get", { id, pushNotificationConfigId: "default" })).result).toMatchObject(unnamed);
+    expect((await call("get", { id, pushNotificationConfigId: "default" })).result).toMatchObject(
+      unnamed,
+    );
     await call("delete", { id, pushNotificationConfigId: "default" });
     expect((await call("list", { id })).result).toEqual([]);
   });
@@ -376,6 +466,8 @@ describe("the operations on configurations", () => {
   it("are not supported inside a message by a host without a queue for them", async () => {
     const host = await serveA2a();
     const configuration = { taskPushNotificationConfig: { url: "https://client.example/" } };
-    expect((await host.ask("SendMessage", { message: userMessage("hi"), configuration })).error?.code).toBe(-32003);
+    expect(
+      (await host.ask("SendMessage", { message: userMessage("hi"), configuration })).error?.code,
+    ).toBe(-32003);
   });
 });

@@ -4,10 +4,16 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { planNextPush, waitMs } from "../../../lambdas/execution/a2a/push-delivery.ts";
 import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import {
+  type ExecutionTask,
+  parseExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createPublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { v03EventSchema } from "../../contracts/a2a/v03/event-schema.ts";
@@ -37,7 +43,9 @@ describe("a notification", () => {
     const { target, headers, json } = received[0] ?? {};
     expect(target).toBe("/hook?key=hunter2-query");
     expect(json).toEqual({ task: toA2aTask({ task }) });
-    expect(json).toMatchObject({ task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } } });
+    expect(json).toMatchObject({
+      task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } },
+    });
     expect(Object.fromEntries(headers ?? [])).toMatchObject({
       "content-type": "application/a2a+json",
       authorization: `Bearer ${secrets.credentials}`,
@@ -50,7 +58,12 @@ describe("a notification", () => {
     const { task, received, deliverAll } = await zoneWithReceiver({ config: { version: "0.3" } });
     await deliverAll();
     const { headers, json } = received[0] ?? {};
-    expect(json).toMatchObject({ kind: "task", id: task.id, contextId: "c", status: { state: "completed" } });
+    expect(json).toMatchObject({
+      kind: "task",
+      id: task.id,
+      contextId: "c",
+      status: { state: "completed" },
+    });
     expect(v03EventSchema.parse(json)).toMatchObject({ task: { id: task.id } });
     expect(headers?.get("content-type")).toBe("application/json");
     expect(headers?.get("a2a-version")).toBe("0.3");
@@ -60,7 +73,9 @@ describe("a notification", () => {
     ["nothing proves who sends it", undefined],
     ["there is a scheme alone", { scheme: "Bearer", credentials: undefined }],
   ])("has no header of a secret where %s", async (_what, authentication) => {
-    const { received, deliverAll } = await zoneWithReceiver({ config: { token: undefined, authentication } });
+    const { received, deliverAll } = await zoneWithReceiver({
+      config: { token: undefined, authentication },
+    });
     await deliverAll();
     expect([...(received[0]?.headers.keys() ?? [])].sort()).toEqual([
       "a2a-version",
@@ -88,10 +103,16 @@ describe("a notification", () => {
   });
 
   it("tells a second question once, though the notice of the first one is late", async () => {
-    const { task, received, deliverAll, tasks, running } = await zoneWithReceiver({ agent: asking });
+    const { task, received, deliverAll, tasks, running } = await zoneWithReceiver({
+      agent: asking,
+    });
     // A question of the same millisecond would be told twice.
     await eventually(() => Date.now() > task.changedAtMs);
-    await tasks.answer({ principal, taskId: task.id, answer: { id: "m2", fingerprint: "f2", text: "yes" } });
+    await tasks.answer({
+      principal,
+      taskId: task.id,
+      answer: { id: "m2", fingerprint: "f2", text: "yes" },
+    });
     await running.ended(task.id);
     await deliverAll();
     expect(statesOf(received)).toEqual(["TASK_STATE_INPUT_REQUIRED"]);
@@ -99,12 +120,18 @@ describe("a notification", () => {
 
   it("goes to every receiver of the task, whatever another one does", async () => {
     const other = await startReceiver();
-    const { task, received, deliverAll, tasks, store } = await zoneWithReceiver({ agent: asking, answers: [500, 410] });
+    const { task, received, deliverAll, tasks, store } = await zoneWithReceiver({
+      agent: asking,
+      answers: [500, 410],
+    });
     const second = configOf({ id: "c2", url: other.url });
     await tasks.update({
       ...{ principal, taskId: task.id },
       change: (record) =>
-        record.a2a && { ...record, a2a: { ...record.a2a, pushConfigs: [...(record.a2a.pushConfigs ?? []), second] } },
+        record.a2a && {
+          ...record,
+          a2a: { ...record.a2a, pushConfigs: [...(record.a2a.pushConfigs ?? []), second] },
+        },
     });
     expect((await store.get({ id: task.id }))?.a2a?.pushConfigs).toHaveLength(2);
     await tasks.cancel({ principal, taskId: task.id });
@@ -147,7 +174,10 @@ describe("nobody is asked", () => {
     await deliverAll();
     expect(asked).toEqual(["client.example"]);
     expect(received).toEqual([]);
-    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ message: "push_given_up", reason: "permission_denied" });
+    expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({
+      message: "push_given_up",
+      reason: "permission_denied",
+    });
   });
 
   it("where the receiver is this machine and that is not allowed any more", async () => {
@@ -188,7 +218,8 @@ it("nothing of where notifications go, or of what proves who sends them, is ever
     const { deliverAll, lines } = await zoneWithReceiver({ answers });
     await deliverAll();
     expect(lines.length).toBeGreaterThan(2);
-    for (const secret of ["hunter2", "127.0.0.1", "/hook"]) expect(lines.join("")).not.toContain(secret);
+    for (const secret of ["hunter2", "127.0.0.1", "/hook"])
+      expect(lines.join("")).not.toContain(secret);
   }
 });
 
@@ -204,7 +235,8 @@ function decide(
 
 describe("a notification", () => {
   it("is done where the receiver says so, by any status of success", () => {
-    for (const status of [200, 201, 202, 204, 299]) expect(decide(statusOf(status))).toEqual({ next: "done" });
+    for (const status of [200, 201, 202, 204, 299])
+      expect(decide(statusOf(status))).toEqual({ next: "done" });
   });
 
   it("is given up where the receiver will never take it, or sends it elsewhere", () => {
@@ -241,8 +273,14 @@ describe("a notification", () => {
 
   it("waits as long as the receiver asks for, in seconds or until a date, and five minutes at most", () => {
     expect(decide(statusOf(503, "17"))).toEqual({ next: "again", delayMs: 17_000 });
-    expect(decide(statusOf(429, "Mon, 02 Nov 2026 10:00:30 GMT"))).toEqual({ next: "again", delayMs: 30_000 });
-    expect(decide(statusOf(429, "Mon, 02 Nov 2026 09:00:00 GMT"))).toEqual({ next: "again", delayMs: 0 });
+    expect(decide(statusOf(429, "Mon, 02 Nov 2026 10:00:30 GMT"))).toEqual({
+      next: "again",
+      delayMs: 30_000,
+    });
+    expect(decide(statusOf(429, "Mon, 02 Nov 2026 09:00:00 GMT"))).toEqual({
+      next: "again",
+      delayMs: 0,
+    });
     expect(decide(statusOf(503, "86400"))).toEqual({ next: "again", delayMs: 300_000 });
   });
 
@@ -264,7 +302,9 @@ describe("a notification", () => {
 });
 
 const silentReceiver = () =>
-  startReceiver({ answers: new Array(40).fill(() => silence({ signal: new AbortController().signal })) });
+  startReceiver({
+    answers: new Array(40).fill(() => silence({ signal: new AbortController().signal })),
+  });
 
 /** Notices of finished tasks for each of these addresses, handed to one process all at once. */
 async function deliverAtOnce(urls: readonly string[]) {
@@ -272,7 +312,9 @@ async function deliverAtOnce(urls: readonly string[]) {
   const zone = createPushZone({ queue });
   for (const url of urls) await zone.begin({ pushConfigs: [configOf({ url })] });
   const ending = new AbortController();
-  const ended = sent.splice(0).map(({ body }) => zone.delivery.handle({ body, signal: ending.signal }));
+  const ended = sent
+    .splice(0)
+    .map(({ body }) => zone.delivery.handle({ body, signal: ending.signal }));
   afterTest(async () => {
     ending.abort(new Error("enough"));
     await Promise.allSettled(ended);
@@ -305,7 +347,8 @@ it("gives up a notice that finds no place a hundred times, and says so", async (
   const { queue, sent } = memoryQueue();
   const zone = createPushZone({ queue });
   const tarpit = await silentReceiver();
-  for (let count = 0; count < 5; count += 1) await zone.begin({ pushConfigs: [configOf({ url: tarpit.url })] });
+  for (let count = 0; count < 5; count += 1)
+    await zone.begin({ pushConfigs: [configOf({ url: tarpit.url })] });
   const ending = new AbortController();
   const deliver = (body: string) => zone.delivery.handle({ body, signal: ending.signal });
   const ended = sent.splice(0).map(({ body }) => deliver(body));
@@ -332,9 +375,12 @@ it.each([
   [10_000, 0, 5000],
   [10_000, 1, 10_000],
   [3_600_000, 1, 60_000],
-])("a notice that has waited %i ms waits again, by chance %d, for %i ms", (ageMs, chance, delayMs) => {
-  expect(waitMs({ ageMs, random: () => chance })).toBe(delayMs);
-});
+])(
+  "a notice that has waited %i ms waits again, by chance %d, for %i ms",
+  (ageMs, chance, delayMs) => {
+    expect(waitMs({ ageMs, random: () => chance })).toBe(delayMs);
+  },
+);
 
 describe("a notification that was not taken", () => {
   it.each<[string, number | (() => Response)]>([
@@ -404,7 +450,11 @@ describe("a notification that was not taken", () => {
       const { received, deliverAll, lines } = await zoneWithReceiver({ answers: [status] });
       await deliverAll();
       expect(received).toHaveLength(1);
-      expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({ message: "push_given_up", level: "warn", status });
+      expect(JSON.parse(lines.at(-1) ?? "")).toMatchObject({
+        message: "push_given_up",
+        level: "warn",
+        status,
+      });
     },
   );
 
@@ -465,7 +515,9 @@ describe("a notification that was not taken", () => {
       answers: [() => silence({ signal: new AbortController().signal })],
     });
     const body = sent.splice(0).at(-1)?.body ?? "";
-    const stopped = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow("enough");
+    const stopped = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow(
+      "enough",
+    );
     await eventually(() => received.length === 1);
     caller.abort(new Error("enough"));
     await stopped;
@@ -488,7 +540,9 @@ describe("a notice comes again", () => {
     const { sent, delivery } = await zoneWithReceiver({ store });
     isAway = true;
     const body = sent.at(-1)?.body ?? "";
-    await expect(delivery.handle({ body, signal })).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(delivery.handle({ body, signal })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
   });
 
   it("where another try cannot be queued", async () => {
@@ -508,7 +562,9 @@ describe("a notice comes again", () => {
       answers: [() => silence({ signal: new AbortController().signal })],
     });
     const body = sent.splice(0).at(-1)?.body ?? "";
-    const ended = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow("enough");
+    const ended = expect(delivery.handle({ body, signal: caller.signal })).rejects.toThrow(
+      "enough",
+    );
     await eventually(() => received.length === 1);
     caller.abort(new Error("enough"));
     await ended;
@@ -524,10 +580,19 @@ describe("a notice comes again", () => {
 });
 
 /** What one process does with the file until it ends, without time to finish anything. */
-function startProcess({ file, visibilityTimeoutMs }: { file: string; visibilityTimeoutMs: number }) {
+function startProcess({
+  file,
+  visibilityTimeoutMs,
+}: {
+  file: string;
+  visibilityTimeoutMs: number;
+}) {
   const database = openDatabase({ file });
   const queue = createSqliteQueue({ database, name: "notifications" });
-  const zone = createPushZone({ queue, store: createSqliteTaskStore({ database, parse: parseExecutionTask }) });
+  const zone = createPushZone({
+    queue,
+    store: createSqliteTaskStore({ database, parse: parseExecutionTask }),
+  });
   const ending = new AbortController();
   const loop = runQueueLoop({
     consumer: queue,

@@ -23,7 +23,10 @@ const toHook = configOf({ url: "https://client.example/hook?key=hunter2-query" }
 
 /** What was queued: which configuration is told of which change, told apart by its moment. */
 function noticesOf(sent: readonly { body: string }[]) {
-  return sent.map(({ body }) => JSON.parse(body).push as { taskId: string; configId: string; changedAtMs: number });
+  return sent.map(
+    ({ body }) =>
+      JSON.parse(body).push as { taskId: string; configId: string; changedAtMs: number },
+  );
 }
 
 const askingOnce: Agent = async function* ({ answers }) {
@@ -130,18 +133,25 @@ describe("a notice", () => {
       },
     ],
     ["says nothing", () => new Promise(() => {})],
-  ])("that is lost with a queue that %s is logged, and the task ends all the same", async (_what, send) => {
-    const { lines, begin } = createPushZone({ queue: { send }, agent: answering("done") });
-    const task = await begin({ pushConfigs: [toHook] });
-    expect(task.state).toBe("completed");
-    const lost = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "push_not_queued");
-    const told = lost.map(({ task_id, state }) => [task_id, state]);
-    expect([...new Set(told.map((each) => each.join(" ")))]).toEqual(
-      ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
-    );
-    expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(new Set([readTraceId(task.trace)]));
-    expect(lines.join("")).not.toContain("hunter2");
-  });
+  ])(
+    "that is lost with a queue that %s is logged, and the task ends all the same",
+    async (_what, send) => {
+      const { lines, begin } = createPushZone({ queue: { send }, agent: answering("done") });
+      const task = await begin({ pushConfigs: [toHook] });
+      expect(task.state).toBe("completed");
+      const lost = lines
+        .map((line) => JSON.parse(line))
+        .filter(({ message }) => message === "push_not_queued");
+      const told = lost.map(({ task_id, state }) => [task_id, state]);
+      expect([...new Set(told.map((each) => each.join(" ")))]).toEqual(
+        ["submitted", "working", "completed"].map((state) => `${task.id} ${state}`),
+      );
+      expect(new Set(lost.map(({ trace_id }) => trace_id))).toEqual(
+        new Set([readTraceId(task.trace)]),
+      );
+      expect(lines.join("")).not.toContain("hunter2");
+    },
+  );
 });
 
 const signal = new AbortController().signal;
@@ -159,7 +169,8 @@ async function zoneThatAsks() {
   const { id: taskId } = zone.task;
   return {
     ...zone,
-    update: (change: (task: ExecutionTask) => ExecutionTask) => zone.tasks.update({ principal, taskId, change }),
+    update: (change: (task: ExecutionTask) => ExecutionTask) =>
+      zone.tasks.update({ principal, taskId, change }),
     /** Handles the latest look at the task as it stands, and all that comes of it but further looks. */
     async look(): Promise<unknown> {
       await zone.delivery.handle({ body: zone.looks.splice(0).at(-1)?.body ?? "", signal });
@@ -178,7 +189,11 @@ const dead = { owner: "dead", untilMs: Date.now() - 60_000 };
 describe("a task that nobody reads", () => {
   it("is given up where its run died, and its receiver is told", async () => {
     const { update, look } = await zoneThatAsks();
-    await update(({ question: _answered, ...task }) => ({ ...task, state: "working", lease: dead }));
+    await update(({ question: _answered, ...task }) => ({
+      ...task,
+      state: "working",
+      lease: dead,
+    }));
     expect(await look()).toEqual(["TASK_STATE_FAILED"]);
   });
 
@@ -229,7 +244,9 @@ describe("a look at a task that is as it was", () => {
   it("is followed by the next one, when something may be due", async () => {
     const { look, looks, task, update } = await zoneThatAsks();
     expect(await look()).toEqual([]);
-    expect(looks[0]?.delayMs).toBeGreaterThan((task.question?.expiresAtMs ?? 0) - Date.now() - 1000);
+    expect(looks[0]?.delayMs).toBeGreaterThan(
+      (task.question?.expiresAtMs ?? 0) - Date.now() - 1000,
+    );
     const lease = { owner: "busy", untilMs: Date.now() + 20_000 };
     await update(({ question: _answered, ...record }) => ({ ...record, state: "working", lease }));
     await look();
@@ -251,7 +268,11 @@ describe("a look at a task that is as it was", () => {
     [
       "the state was left and entered again",
       async ({ tasks, task, running }) => {
-        await tasks.answer({ principal, taskId: task.id, answer: { id: "m2", fingerprint: "f", text: "yes" } });
+        await tasks.answer({
+          principal,
+          taskId: task.id,
+          answer: { id: "m2", fingerprint: "f", text: "yes" },
+        });
         await running.ended(task.id);
       },
     ],
@@ -299,7 +320,11 @@ describe("the Execution worker", () => {
     state: "working" as const,
     changedAtMs: recordOf().changedAtMs,
   };
-  const a2a = { contextId: "c", messages: [], pushConfigs: [configOf({ url: "https://client.example/" })] };
+  const a2a = {
+    contextId: "c",
+    messages: [],
+    pushConfigs: [configOf({ url: "https://client.example/" })],
+  };
   const times = { expiresAtMs: Date.now() + 60_000, params: { text: "hi" }, a2a };
 
   async function workerWith(more: Partial<ExecutionTask>) {

@@ -6,7 +6,10 @@ import { createPushDelivery } from "../../../lambdas/execution/a2a/push-delivery
 import { createHandleLook, createPushOutbox } from "../../../lambdas/execution/a2a/push-outbox.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createAdvanceIfDue, createRuns } from "../../../lambdas/execution/runs/runs.ts";
-import type { ExecutionTask, StoredPushConfig } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type {
+  ExecutionTask,
+  StoredPushConfig,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
 import { createTasks } from "../../../lambdas/execution/tasks/tasks.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
@@ -29,7 +32,11 @@ export async function startReceiver({ answers = [] }: { answers?: Answer[] } = {
   const { url, close } = await startWebServer({
     async handle({ request, target, body }) {
       const answer = answers[received.length] ?? 200;
-      received.push({ target, headers: request.headers, json: JSON.parse(Buffer.from(body).toString()) });
+      received.push({
+        target,
+        headers: request.headers,
+        json: JSON.parse(Buffer.from(body).toString()),
+      });
       return typeof answer === "number" ? new Response(null, { status: answer }) : answer();
     },
   });
@@ -42,14 +49,25 @@ export function memoryQueue() {
   const sent: { body: string; delayMs: number }[] = [];
   const looks: { body: string; delayMs: number }[] = [];
   const queue: TaskQueue = {
-    send: async ({ body, delayMs = 0 }) => void ("look" in JSON.parse(body) ? looks : sent).push({ body, delayMs }),
+    send: async ({ body, delayMs = 0 }) =>
+      void ("look" in JSON.parse(body) ? looks : sent).push({ body, delayMs }),
   };
   return { queue, sent, looks };
 }
 
-export function configOf({ url, ...rest }: Partial<StoredPushConfig> & { url: string }): StoredPushConfig {
+export function configOf({
+  url,
+  ...rest
+}: Partial<StoredPushConfig> & { url: string }): StoredPushConfig {
   const { token, credentials } = secrets;
-  return { id: "c1", url, token, authentication: { scheme: "Bearer", credentials }, version: "1.0", ...rest };
+  return {
+    id: "c1",
+    url,
+    token,
+    authentication: { scheme: "Bearer", credentials },
+    version: "1.0",
+    ...rest,
+  };
 }
 
 /** What of a notification says which state it tells. */
@@ -112,7 +130,15 @@ export function createPushZone({
   };
   const outbox = createPushOutbox({ ...clock, ...times, queue, timeoutMs: 200, log });
   const changeTask = outbox.after(createChangeTask({ store, changeSignal, now: clock.now }));
-  const common = { ...clock, ...times, changeTask, changeSignal, metrics: noMetrics, spans: noSpans, log };
+  const common = {
+    ...clock,
+    ...times,
+    changeTask,
+    changeSignal,
+    metrics: noMetrics,
+    spans: noSpans,
+    log,
+  };
   const runs = createRuns({ ...common, agent, agentName: "agent" });
   const advanceIfDue = createAdvanceIfDue({ ...common, runs });
   const tasks = createTasks({
@@ -127,7 +153,12 @@ export function createPushZone({
     lines,
     store,
     tasks,
-    configs: createPushConfigs({ tasks, outbox: supported ? outbox : undefined, allowLoopback, newId: () => "new-id" }),
+    configs: createPushConfigs({
+      tasks,
+      outbox: supported ? outbox : undefined,
+      allowLoopback,
+      newId: () => "new-id",
+    }),
     advanceIfDue,
     delivery: createPushDelivery({
       look: createHandleLook({ store, advanceIfDue, outbox }),
@@ -136,13 +167,27 @@ export function createPushZone({
       ...(post && { post }),
     }),
     /** Resolves to the task when its run is over. */
-    async begin({ pushConfigs }: { pushConfigs?: StoredPushConfig[] } = {}): Promise<ExecutionTask> {
+    async begin({
+      pushConfigs,
+    }: {
+      pushConfigs?: StoredPushConfig[];
+    } = {}): Promise<ExecutionTask> {
       const messageId = randomUUID();
       const task = await tasks.submit({
-        ...{ principal, taskId: randomUUID(), requestId: messageId, fingerprint: "f", input: { text: "hello" } },
+        ...{
+          principal,
+          taskId: randomUUID(),
+          requestId: messageId,
+          fingerprint: "f",
+          input: { text: "hello" },
+        },
         trace: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
         receivedAtMs: Date.now(),
-        a2a: { contextId: "c", message: { messageId, role: "ROLE_USER", parts: [{ text: "hello" }] }, pushConfigs },
+        a2a: {
+          contextId: "c",
+          message: { messageId, role: "ROLE_USER", parts: [{ text: "hello" }] },
+          pushConfigs,
+        },
       });
       await runs.ended(task.id);
       return (await store.get({ id: task.id })) ?? task;

@@ -39,22 +39,54 @@ describe("a task's input", () => {
       text: "look",
       parts,
       attachments: [
-        { id: "part-1", name: "a.png", mimetype: "image/png", size: 0, url: "https://files.example/a" },
-        { id: "part-2", name: "", mimetype: "application/octet-stream", size: 0, url: "https://files.example/b" },
+        {
+          id: "part-1",
+          name: "a.png",
+          mimetype: "image/png",
+          size: 0,
+          url: "https://files.example/a",
+        },
+        {
+          id: "part-2",
+          name: "",
+          mimetype: "application/octet-stream",
+          size: 0,
+          url: "https://files.example/b",
+        },
       ],
     });
   });
 
   it("has of the Slack message behind it what fits the contract", () => {
     const history = [{ role: "user", text: "before", name: "Robin", bot: true }];
-    const context = { channel_name: "ops", channel_kind: "public", open: [{ type: "canvas", id: "F1" }] };
-    const notes = { channel: "C1", thread_ts: "1762750300.000100", team_id: "T1", user_id: "U1", history, context };
-    const metadata = { [slackMessageKey]: { ...notes, correlation_id: "c-1", bot_token: "xoxb-1", text: "other" } };
-    expect(input([{ text: "hi" }], metadata)).toEqual({ text: "hi", correlation_id: "c-1", ...notes });
+    const context = {
+      channel_name: "ops",
+      channel_kind: "public",
+      open: [{ type: "canvas", id: "F1" }],
+    };
+    const notes = {
+      channel: "C1",
+      thread_ts: "1762750300.000100",
+      team_id: "T1",
+      user_id: "U1",
+      history,
+      context,
+    };
+    const metadata = {
+      [slackMessageKey]: { ...notes, correlation_id: "c-1", bot_token: "xoxb-1", text: "other" },
+    };
+    expect(input([{ text: "hi" }], metadata)).toEqual({
+      text: "hi",
+      correlation_id: "c-1",
+      ...notes,
+    });
   });
 
   it.each([
-    ["of a wrong type", { channel: 7, thread_ts: "now", user_id: "", history: [{ role: "system", text: "" }] }],
+    [
+      "of a wrong type",
+      { channel: 7, thread_ts: "now", user_id: "", history: [{ role: "system", text: "" }] },
+    ],
     ["of a wrong context", { context: { channel_kind: "secret", channel_name: "ops" } }],
     ["no object", "channel"],
     ["null", null],
@@ -66,19 +98,25 @@ describe("a task's input", () => {
     ["s-6f1d4a3e7b525c1f9a552a6d3c0f7e11aabbcc", true],
     ["too short for a session", false],
   ])("has the context %s as its session: %s", (contextId, isSession) => {
-    expect(input([{ text: "hi" }], undefined, contextId).session_id).toBe(isSession ? contextId : undefined);
+    expect(input([{ text: "hi" }], undefined, contextId).session_id).toBe(
+      isSession ? contextId : undefined,
+    );
   });
 
   it("may have as many characters as a task of the zone contract, whatever their size", () => {
     const text = "🦊".repeat(40_000);
     expect(input([{ text }])).toEqual({ text });
-    expect(() => input([{ text: `${text}a` }])).toThrow(expect.objectContaining({ reason: "invalid_params" }));
+    expect(() => input([{ text: `${text}a` }])).toThrow(
+      expect.objectContaining({ reason: "invalid_params" }),
+    );
   });
 
   it("is refused with more text than a task may have, and told where", () => {
     const parts = [{ text: "x".repeat(20_000) }, { text: "x".repeat(20_000) }];
     const issues = [expect.objectContaining({ path: "message.parts" })];
-    expect(() => input(parts)).toThrow(expect.objectContaining({ reason: "invalid_params", details: { issues } }));
+    expect(() => input(parts)).toThrow(
+      expect.objectContaining({ reason: "invalid_params", details: { issues } }),
+    );
   });
 });
 
@@ -86,7 +124,12 @@ describe("an answer", () => {
   const question = { prompt: "?", messageId: "q", options: [{ id: "a", label: "The first" }] };
   it.each<[string, Part[], Message["metadata"], object]>([
     ["in words", [{ text: "neither" }], undefined, { text: "neither" }],
-    ["by an option's label", [{ text: " The first\n" }], undefined, { text: " The first\n", option_id: "a" }],
+    [
+      "by an option's label",
+      [{ text: " The first\n" }],
+      undefined,
+      { text: " The first\n", option_id: "a" },
+    ],
     ["by an option's id", [{ text: "a" }], undefined, { text: "a", option_id: "a" }],
     [
       "by an option in the metadata, of a user",
@@ -94,7 +137,12 @@ describe("an answer", () => {
       { [questionKey]: { option_id: "b" }, [slackMessageKey]: { user_id: "U1" } },
       { text: "x", option_id: "b", user_id: "U1" },
     ],
-    ["in metadata that mean nothing", [{ text: "x" }], { [questionKey]: { option_id: 7 } }, { text: "x" }],
+    [
+      "in metadata that mean nothing",
+      [{ text: "x" }],
+      { [questionKey]: { option_id: 7 } },
+      { text: "x" },
+    ],
     ["with data", [{ data: 7 }], undefined, { text: "", parts: [{ data: 7 }] }],
   ])("%s", (_name, parts, metadata, expected) => {
     const answer = readAnswerMessage({ message: message(parts, { metadata }), question });
@@ -105,9 +153,18 @@ describe("an answer", () => {
 describe("the content by which a repetition is known", () => {
   const first = message([{ text: "hello" }]);
   it("is role, parts, context and task, and not the metadata", () => {
-    expect(fingerprintMessage({ ...first, metadata: { signed: 1 } })).toBe(fingerprintMessage(first));
-    const others = [{ parts: [{ text: "hi" }] }, { contextId: "c" }, { taskId: "t" }, { role: "ROLE_AGENT" as const }];
-    const prints = [first, ...others.map((other) => ({ ...first, ...other }))].map(fingerprintMessage);
+    expect(fingerprintMessage({ ...first, metadata: { signed: 1 } })).toBe(
+      fingerprintMessage(first),
+    );
+    const others = [
+      { parts: [{ text: "hi" }] },
+      { contextId: "c" },
+      { taskId: "t" },
+      { role: "ROLE_AGENT" as const },
+    ];
+    const prints = [first, ...others.map((other) => ({ ...first, ...other }))].map(
+      fingerprintMessage,
+    );
     expect(new Set(prints).size).toBe(prints.length);
   });
 });
@@ -126,6 +183,8 @@ describe("output modes", () => {
   });
 
   it.each([[["image/png"]], [["text/html", "audio/*"]], [["textual"]]])("%j cannot", (accepted) => {
-    expect(() => checkOutputModes(accepted)).toThrow(new SekishoError("content_type_not_supported"));
+    expect(() => checkOutputModes(accepted)).toThrow(
+      new SekishoError("content_type_not_supported"),
+    );
   });
 });

@@ -36,7 +36,12 @@ describe("a message", () => {
 
   it("in 0.3 gets the same in the shapes of 0.3", async () => {
     const host = await serveA2a({ agent: yielding({ type: "answer", text: "done" }) });
-    const message = { kind: "message", messageId: randomUUID(), role: "user", parts: [{ kind: "text", text: "hi" }] };
+    const message = {
+      kind: "message",
+      messageId: randomUUID(),
+      role: "user",
+      parts: [{ kind: "text", text: "hi" }],
+    };
     for (const version of ["0.3", "0.3.0", undefined]) {
       const task = await host.result<{ id: string }>("message/send", { message }, { version });
       expect(task).toMatchObject({
@@ -47,9 +52,9 @@ describe("a message", () => {
       });
       // Clients that show artifacts and messages would show the answer twice.
       expect(task).not.toHaveProperty("status.message");
-      expect(await host.result("tasks/get", { id: task.id, historyLength: 0 }, { version })).not.toHaveProperty(
-        "history",
-      );
+      expect(
+        await host.result("tasks/get", { id: task.id, historyLength: 0 }, { version }),
+      ).not.toHaveProperty("history");
     }
   });
 
@@ -59,7 +64,13 @@ describe("a message", () => {
     const host = await serveA2a({ agent: gate.agent });
     const parts = [{ text: "look" }, { data: { a: [1, null] } }];
     const metadata = { [slackMessageKey]: { channel: "C1" } };
-    const message = { messageId: "m".repeat(256), contextId: "mine", role: "ROLE_USER", parts, metadata };
+    const message = {
+      messageId: "m".repeat(256),
+      contextId: "mine",
+      role: "ROLE_USER",
+      parts,
+      metadata,
+    };
     const sent = await host.result<Sent>("SendMessage", { message });
     const [{ task, context } = { task: undefined, context: undefined }] = gate.started;
     expect(task).toMatchObject({ text: "look", parts, channel: "C1", answers: [] });
@@ -85,7 +96,10 @@ describe("a message", () => {
     const gate = createGate();
     const host = await serveA2a({ agent: gate.agent, syncBudgetMs: 30 });
     for (const configuration of [{ returnImmediately: true }, undefined]) {
-      const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi"), configuration });
+      const { task } = await host.result<Sent>("SendMessage", {
+        message: userMessage("hi"),
+        configuration,
+      });
       expect(task).toMatchObject({
         status: { state: "TASK_STATE_WORKING" },
         metadata: { [taskKey]: { poll_after_ms: 1000 } },
@@ -94,19 +108,29 @@ describe("a message", () => {
     gate.letGo();
   });
 
-  it.each(["SendMessage", "message/send"])("may be answered without a task (%s)", async (method) => {
-    const host = await serveA2a({ agent: yielding({ type: "answer", text: "Hello.", direct: true }) });
-    const isFirst = method === "SendMessage";
-    const message = {
-      messageId: "m",
-      role: isFirst ? "ROLE_USER" : "user",
-      parts: [isFirst ? { text: "hi" } : { kind: "text", text: "hi" }],
-    };
-    const first = await host.result<SendResult>(method, { message }, { version: undefined });
-    expect(first).toMatchObject(isFirst ? { message: { role: "ROLE_AGENT" } } : { kind: "message", role: "agent" });
-    expect(await host.result(method, { message }, { version: undefined })).toEqual(first);
-    expect(await host.result<{ tasks: A2aTask[] }>("ListTasks", {})).toMatchObject({ tasks: [], totalSize: 0 });
-  });
+  it.each(["SendMessage", "message/send"])(
+    "may be answered without a task (%s)",
+    async (method) => {
+      const host = await serveA2a({
+        agent: yielding({ type: "answer", text: "Hello.", direct: true }),
+      });
+      const isFirst = method === "SendMessage";
+      const message = {
+        messageId: "m",
+        role: isFirst ? "ROLE_USER" : "user",
+        parts: [isFirst ? { text: "hi" } : { kind: "text", text: "hi" }],
+      };
+      const first = await host.result<SendResult>(method, { message }, { version: undefined });
+      expect(first).toMatchObject(
+        isFirst ? { message: { role: "ROLE_AGENT" } } : { kind: "message", role: "agent" },
+      );
+      expect(await host.result(method, { message }, { version: undefined })).toEqual(first);
+      expect(await host.result<{ tasks: A2aTask[] }>("ListTasks", {})).toMatchObject({
+        tasks: [],
+        totalSize: 0,
+      });
+    },
+  );
 
   it("whose agent fails or refuses gets the task in that state, with Sekisho's reason and none of its words", async () => {
     const broken: Agent = async function* () {
@@ -120,7 +144,10 @@ describe("a message", () => {
     ] as const) {
       const host = await serveA2a({ agent });
       const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi") });
-      expect([task.status.state, task.metadata?.[taskKey]]).toEqual([`TASK_STATE_${state}`, { reason }]);
+      expect([task.status.state, task.metadata?.[taskKey]]).toEqual([
+        `TASK_STATE_${state}`,
+        { reason },
+      ]);
       expect(JSON.stringify(task) + host.lines.join("")).not.toContain("hunter2");
     }
   });
@@ -149,14 +176,21 @@ describe("a repeated message id", () => {
   it("with the same content gets the same task on any instance, and the agent runs once", async () => {
     const gate = createGate();
     const store = memoryStore();
-    const [one, other] = [await serveA2a({ store, agent: gate.agent }), await serveA2a({ store, agent: gate.agent })];
+    const [one, other] = [
+      await serveA2a({ store, agent: gate.agent }),
+      await serveA2a({ store, agent: gate.agent }),
+    ];
     const message = userMessage("hi");
     const configuration = { returnImmediately: true };
-    const sent = [one, other, one].map((host) => host.result<Sent>("SendMessage", { message, configuration }));
+    const sent = [one, other, one].map((host) =>
+      host.result<Sent>("SendMessage", { message, configuration }),
+    );
     const ids = (await Promise.all(sent)).map(({ task }) => [task.id, task.contextId].join());
     expect(new Set(ids).size).toBe(1);
     gate.letGo();
-    const { task } = await other.result<Sent>("SendMessage", { message: { ...message, metadata: { again: true } } });
+    const { task } = await other.result<Sent>("SendMessage", {
+      message: { ...message, metadata: { again: true } },
+    });
     expect([task.status.state, gate.started.length]).toEqual(["TASK_STATE_COMPLETED", 1]);
   });
 
@@ -164,7 +198,9 @@ describe("a repeated message id", () => {
     const host = await serveA2a();
     const message = userMessage("hi");
     await host.result("SendMessage", { message });
-    const { error } = await host.ask("SendMessage", { message: { ...message, parts: [{ text: "other" }] } });
+    const { error } = await host.ask("SendMessage", {
+      message: { ...message, parts: [{ text: "other" }] },
+    });
     expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "ALREADY_EXISTS"]);
   });
 
@@ -184,7 +220,8 @@ describe("a repeated message id", () => {
     const message = userMessage("hi");
     const { task } = await host.result<Sent>("SendMessage", { message });
     const again = { message: { ...message, taskId: task.id } };
-    for (const _ of [1, 2]) expect((await host.result<Sent>("SendMessage", again)).task.id).toBe(task.id);
+    for (const _ of [1, 2])
+      expect((await host.result<Sent>("SendMessage", again)).task.id).toBe(task.id);
     const { history = [] } = await host.result<A2aTask>("GetTask", { id: task.id });
     expect(history.filter(({ messageId }) => messageId === message.messageId)).toHaveLength(3);
   });
@@ -193,8 +230,13 @@ describe("a repeated message id", () => {
 describe("a message to a task", () => {
   it("answers its question, on another instance as well, and history has what was said", async () => {
     const store = memoryStore();
-    const [one, other] = [await serveA2a({ store, agent: asking }), await serveA2a({ store, agent: asking })];
-    const { task: asked } = await one.result<Sent>("SendMessage", { message: userMessage("Fly me") });
+    const [one, other] = [
+      await serveA2a({ store, agent: asking }),
+      await serveA2a({ store, agent: asking }),
+    ];
+    const { task: asked } = await one.result<Sent>("SendMessage", {
+      message: userMessage("Fly me"),
+    });
     expect(asked.status).toMatchObject({
       state: "TASK_STATE_INPUT_REQUIRED",
       message: {
@@ -207,10 +249,16 @@ describe("a message to a task", () => {
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
     const said = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "");
     expect(said).toEqual(["Fly me", { prompt: "Which?", text: "The first", option_id: "a" }]);
-    expect(task.history?.map(({ parts }) => parts[0]?.text)).toEqual(["Fly me", "Which?", "The first"]);
+    expect(task.history?.map(({ parts }) => parts[0]?.text)).toEqual([
+      "Fly me",
+      "Which?",
+      "The first",
+    ]);
     const again = await one.result<Sent>("SendMessage", { message });
     expect(again.task).toEqual(task);
-    const { error } = await one.ask("SendMessage", { message: { ...message, parts: [{ text: "no" }] } });
+    const { error } = await one.ask("SendMessage", {
+      message: { ...message, parts: [{ text: "no" }] },
+    });
     expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "ALREADY_EXISTS"]);
   });
 
@@ -219,7 +267,9 @@ describe("a message to a task", () => {
     [
       "a task in another context",
       async (host: A2aHost) => {
-        const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi", { contextId: "one" }) });
+        const { task } = await host.result<Sent>("SendMessage", {
+          message: userMessage("hi", { contextId: "one" }),
+        });
         return { taskId: task.id, contextId: "two" };
       },
       -32602,
@@ -227,7 +277,9 @@ describe("a message to a task", () => {
     ],
   ])("is refused for %s", async (_name, prepare, code, reason) => {
     const host = await serveA2a({ agent: asking });
-    const { error } = await host.ask("SendMessage", { message: userMessage("b", await prepare(host)) });
+    const { error } = await host.ask("SendMessage", {
+      message: userMessage("b", await prepare(host)),
+    });
     expect([error?.code, error?.data[0]?.reason]).toEqual([code, reason]);
   });
 
@@ -235,8 +287,13 @@ describe("a message to a task", () => {
     const gate = createGate();
     const host = await serveA2a({ agent: gate.agent });
     const configuration = { returnImmediately: true };
-    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("hi"), configuration });
-    const { error } = await host.ask("SendMessage", { message: userMessage("hurry", { taskId: task.id }) });
+    const { task } = await host.result<Sent>("SendMessage", {
+      message: userMessage("hi"),
+      configuration,
+    });
+    const { error } = await host.ask("SendMessage", {
+      message: userMessage("hurry", { taskId: task.id }),
+    });
     expect(error?.code).toBe(-32004);
     gate.letGo();
     expect((await host.result("GetTask", { id: task.id })).history).toHaveLength(1);
@@ -246,16 +303,26 @@ describe("a message to a task", () => {
 const askingOnce: Agent = async function* ({ answers }) {
   const options = [{ id: "a", label: "The first" }];
   if (answers.length === 0) yield { type: "question", prompt: "Which?", options };
-  else yield { type: "answer", text: JSON.stringify(answers.map(({ text, option_id }) => option_id ?? text)) };
+  else
+    yield {
+      type: "answer",
+      text: JSON.stringify(answers.map(({ text, option_id }) => option_id ?? text)),
+    };
 };
 
-async function asked(): Promise<{ host: A2aHost; to: { taskId: string; contextId: string | undefined } }> {
+async function asked(): Promise<{
+  host: A2aHost;
+  to: { taskId: string; contextId: string | undefined };
+}> {
   const host = await serveA2a({ agent: askingOnce });
   const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
   return { host, to: { taskId: task.id, contextId: task.contextId } };
 }
 
-const tooLate = { code: -32004, data: [{ reason: "UNSUPPORTED_OPERATION" }, { reason: "INVALID_STATE" }] };
+const tooLate = {
+  code: -32004,
+  data: [{ reason: "UNSUPPORTED_OPERATION" }, { reason: "INVALID_STATE" }],
+};
 
 describe("a new message with the words of the last answer", () => {
   it("is refused where the task is completed", async () => {
@@ -288,11 +355,17 @@ it("an answer of the zone contract is in the history like a message", async () =
 
 describe("a message to a task that asks", () => {
   it.each([
-    ["an option that was not offered", { metadata: { [questionKey]: { option_id: "b" } } }, "message.metadata"],
+    [
+      "an option that was not offered",
+      { metadata: { [questionKey]: { option_id: "b" } } },
+      "message.metadata",
+    ],
     ["nothing at all", { parts: [{ text: "" }] }, "message.parts"],
   ])("is refused where it says %s, and the question stays", async (_what, more, path) => {
     const { host, to } = await asked();
-    const { error } = await host.ask("SendMessage", { message: userMessage("x", { ...to, ...more }) });
+    const { error } = await host.ask("SendMessage", {
+      message: userMessage("x", { ...to, ...more }),
+    });
     expect(error?.code).toBe(-32602);
     expect(JSON.stringify(error?.data)).toContain(`"${path}"`);
     const { status } = await host.result("GetTask", { id: to.taskId });
@@ -302,10 +375,14 @@ describe("a message to a task that asks", () => {
   it("may say what is no option, or send a file", async () => {
     const { host, to } = await asked();
     const parts = [{ raw: "AAAA", filename: "answer.bin" }];
-    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("", { ...to, parts }) });
+    const { task } = await host.result<Sent>("SendMessage", {
+      message: userMessage("", { ...to, parts }),
+    });
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
     const other = await asked();
-    const free = await other.host.result<Sent>("SendMessage", { message: userMessage("neither", other.to) });
+    const free = await other.host.result<Sent>("SendMessage", {
+      message: userMessage("neither", other.to),
+    });
     expect(free.task.artifacts?.[0]?.parts[0]?.text).toBe('["neither"]');
   });
 });
@@ -314,32 +391,48 @@ describe("a task that waits for a person", () => {
   it("is listed as such and takes its answer after hours, of which none is its own time", async () => {
     let nowMs = Date.now();
     const now = () => nowMs;
-    const host = await serveA2a({ agent: askingOnce, now, store: memoryStore(now), maxTaskMs: 60_000 });
+    const host = await serveA2a({
+      agent: askingOnce,
+      now,
+      store: memoryStore(now),
+      maxTaskMs: 60_000,
+    });
     const asked = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
     const to = { taskId: asked.task.id, contextId: asked.task.contextId };
     nowMs += 20 * 3600_000;
-    const { tasks } = await host.result<{ tasks: A2aTask[] }>("ListTasks", { status: "TASK_STATE_INPUT_REQUIRED" });
+    const { tasks } = await host.result<{ tasks: A2aTask[] }>("ListTasks", {
+      status: "TASK_STATE_INPUT_REQUIRED",
+    });
     expect(tasks.map(({ id }) => id)).toEqual([to.taskId]);
-    const { task } = await host.result<Sent>("SendMessage", { message: userMessage("The first", to) });
+    const { task } = await host.result<Sent>("SendMessage", {
+      message: userMessage("The first", to),
+    });
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
   });
 });
 
 const messages = {
   "1.0": ["SendMessage", { messageId: "m1", role: "ROLE_USER", parts: [{ text: "hi" }] }],
-  "0.3": ["message/send", { kind: "message", messageId: "m2", role: "user", parts: [{ kind: "text", text: "hi" }] }],
+  "0.3": [
+    "message/send",
+    { kind: "message", messageId: "m2", role: "user", parts: [{ kind: "text", text: "hi" }] },
+  ],
 } as const;
 
 describe("an extension that a request asks for", () => {
   it.each([
     ["1.0", "a2a-extensions"],
     ["0.3", "x-a2a-extensions"],
-  ] as const)("is named in the answer where the host knows it, and no other is, in %s", async (version, name) => {
-    const host = await serveA2a({ store: memoryStore() });
-    const [method, message] = messages[version];
-    const ask = (uris: string) => host.ask(method, { message }, { version, headers: { [name]: uris } });
-    const known = "urn:sekisho:task:v1";
-    expect((await ask(`https://example.com/other, ${known}`)).headers.get(name)).toBe(known);
-    expect((await ask("https://example.com/other")).headers.get(name)).toBeNull();
-  });
+  ] as const)(
+    "is named in the answer where the host knows it, and no other is, in %s",
+    async (version, name) => {
+      const host = await serveA2a({ store: memoryStore() });
+      const [method, message] = messages[version];
+      const ask = (uris: string) =>
+        host.ask(method, { message }, { version, headers: { [name]: uris } });
+      const known = "urn:sekisho:task:v1";
+      expect((await ask(`https://example.com/other, ${known}`)).headers.get(name)).toBe(known);
+      expect((await ask("https://example.com/other")).headers.get(name)).toBeNull();
+    },
+  );
 });

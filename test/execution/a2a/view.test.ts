@@ -3,7 +3,11 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { taskKey } from "../../../contracts/a2a/extension.ts";
 import { type A2aTask, a2aTaskSchema, type StreamEvent } from "../../../contracts/a2a/task.ts";
-import { createDirectMessage, diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
+import {
+  createDirectMessage,
+  diffTaskEvents,
+  toA2aTask,
+} from "../../../lambdas/execution/a2a/view.ts";
 import {
   cancelChange,
   endChange,
@@ -13,18 +17,28 @@ import {
   startChange,
   type TaskChange,
 } from "../../../lambdas/execution/tasks/changes.ts";
-import type { ExecutionOutcome, ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type {
+  ExecutionOutcome,
+  ExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import { recordOf, taskId } from "../tasks/records.ts";
 
 const success: ExecutionOutcome = { type: "success", text: "All of them." };
 
-const failed = (reason: "timeout" | "execution_failed" | "plan_error", lost?: true): ExecutionOutcome => ({
+const failed = (
+  reason: "timeout" | "execution_failed" | "plan_error",
+  lost?: true,
+): ExecutionOutcome => ({
   type: "failure",
   reason,
   ...(lost && { lost }),
 });
 
-const question = { prompt: "Which one?", options: [{ id: "a", label: "The first" }], messageId: "question-1" };
+const question = {
+  prompt: "Which one?",
+  options: [{ id: "a", label: "The first" }],
+  messageId: "question-1",
+};
 
 describe("the state", () => {
   it.each<[string, Partial<ExecutionTask>, string, string | undefined, unknown]>([
@@ -88,11 +102,14 @@ describe("the state", () => {
   });
 
   it("has a message with the same id at every read, and another id for other words", () => {
-    const idOf = (record: Partial<ExecutionTask>) => toA2aTask({ task: recordOf(record) }).status.message?.messageId;
+    const idOf = (record: Partial<ExecutionTask>) =>
+      toA2aTask({ task: recordOf(record) }).status.message?.messageId;
     const reading = { progress: { text: "Reading" } };
-    const ids = [reading, { progress: { text: "Writing" } }, { state: "completed" as const, outcome: success }].map(
-      idOf,
-    );
+    const ids = [
+      reading,
+      { progress: { text: "Writing" } },
+      { state: "completed" as const, outcome: success },
+    ].map(idOf);
     expect(idOf(reading)).toBe(ids[0]);
     expect(new Set(ids).size).toBe(3);
     expect(idOf({ state: "input_required", question })).toBe("question-1");
@@ -109,14 +126,20 @@ describe("artifacts", () => {
       { text: "both", data: [1] },
       { kind: "of another maker", size: 3 },
     ];
-    const { artifacts: seen } = toA2aTask({ task: recordOf({ state: "completed", artifacts, outcome: success }) });
+    const { artifacts: seen } = toA2aTask({
+      task: recordOf({ state: "completed", artifacts, outcome: success }),
+    });
     expect(seen).toEqual([
       {
         artifactId: "artifact-1",
         name: "a.txt",
         parts: [{ text: "made", mediaType: "text/plain", filename: "a.txt" }],
       },
-      { artifactId: "artifact-2", name: "b.bin", parts: [{ raw: "AAEC", mediaType: "image/png", filename: "b.bin" }] },
+      {
+        artifactId: "artifact-2",
+        name: "b.bin",
+        parts: [{ raw: "AAEC", mediaType: "image/png", filename: "b.bin" }],
+      },
       { artifactId: "artifact-3", parts: [{ url: "https://files.example/c" }] },
       { artifactId: "artifact-4", name: "d.json", parts: [{ data: null, filename: "d.json" }] },
       { artifactId: "artifact-5", parts: [{ text: "both" }, { data: [1] }] },
@@ -126,7 +149,9 @@ describe("artifacts", () => {
   });
 
   it("are none where nothing was made and nothing said", () => {
-    const task = toA2aTask({ task: recordOf({ state: "completed", outcome: { type: "success", text: "" } }) });
+    const task = toA2aTask({
+      task: recordOf({ state: "completed", outcome: { type: "success", text: "" } }),
+    });
     expect([task.artifacts, task.status.message]).toEqual([undefined, undefined]);
   });
 });
@@ -138,7 +163,9 @@ describe("history", () => {
     [2, ["message-2", "message-3"]],
     [9, ["message-1", "message-2", "message-3"]],
   ])("of a length of %s", (historyLength, ids) => {
-    expect(toA2aTask({ task: recordOf(), historyLength }).history?.map(({ messageId }) => messageId)).toEqual(ids);
+    expect(
+      toA2aTask({ task: recordOf(), historyLength }).history?.map(({ messageId }) => messageId),
+    ).toEqual(ids);
   });
 });
 
@@ -146,7 +173,9 @@ describe("an answer that needs no task", () => {
   const direct: ExecutionOutcome = { type: "success", text: "Hello.", direct: true };
 
   it("is a message with what was made, in its context and of no task", () => {
-    const message = createDirectMessage(recordOf({ state: "completed", outcome: direct, artifacts: [{ data: 7 }] }));
+    const message = createDirectMessage(
+      recordOf({ state: "completed", outcome: direct, artifacts: [{ data: 7 }] }),
+    );
     expect(message).toEqual({
       messageId: expect.any(String),
       contextId: "context-1",
@@ -179,9 +208,15 @@ const step: fc.Arbitrary<TaskChange> = fc.oneof(
 );
 
 const last: fc.Arbitrary<TaskChange> = fc.oneof(
-  text.map((said) => endChange({ owner, outcome: { type: "success", text: said }, expiresAtMs: 9 })),
-  fc.constant(endChange({ owner, outcome: { type: "failure", reason: "timeout" }, expiresAtMs: 9 })),
-  text.map((prompt) => questionChange({ owner, question: { prompt, messageId: "q" }, expiresAtMs: 9 })),
+  text.map((said) =>
+    endChange({ owner, outcome: { type: "success", text: said }, expiresAtMs: 9 }),
+  ),
+  fc.constant(
+    endChange({ owner, outcome: { type: "failure", reason: "timeout" }, expiresAtMs: 9 }),
+  ),
+  text.map((prompt) =>
+    questionChange({ owner, question: { prompt, messageId: "q" }, expiresAtMs: 9 }),
+  ),
   fc.constant(cancelChange({ expiresAtMs: 9 })),
 );
 
@@ -194,28 +229,36 @@ function fold(task: A2aTask, event: StreamEvent): A2aTask {
   }
   if (!("artifactUpdate" in event)) throw new Error("not after the first event");
   const { artifact } = event.artifactUpdate;
-  const others = (task.artifacts ?? []).filter(({ artifactId }) => artifactId !== artifact.artifactId);
+  const others = (task.artifacts ?? []).filter(
+    ({ artifactId }) => artifactId !== artifact.artifactId,
+  );
   return { ...task, artifacts: [...others, artifact] };
 }
 
 describe("the events between two views", () => {
   it("lead from the first to the last, whatever was skipped, and say nothing where nothing visible changed", () => {
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 6 }), last, fc.infiniteStream(fc.boolean()), (steps, ending, seen) => {
-        let record = startChange({ owner, untilMs: 5 })(recordOf({ state: "submitted" })) ?? recordOf();
-        const first = toA2aTask({ task: record, historyLength: 0 });
-        let [previous, folded] = [first, first];
-        for (const [index, change] of [...steps, ending].entries()) {
-          record = change(record) ?? record;
-          if (index < steps.length && !seen.next().value) continue;
-          const next = toA2aTask({ task: record, historyLength: 0 });
-          const events = diffTaskEvents({ previous, next });
-          expect(events.length === 0).toBe(JSON.stringify(next) === JSON.stringify(previous));
-          folded = events.reduce(fold, folded);
-          previous = next;
-        }
-        expect(folded).toEqual(toA2aTask({ task: record, historyLength: 0 }));
-      }),
+      fc.property(
+        fc.array(step, { maxLength: 6 }),
+        last,
+        fc.infiniteStream(fc.boolean()),
+        (steps, ending, seen) => {
+          let record =
+            startChange({ owner, untilMs: 5 })(recordOf({ state: "submitted" })) ?? recordOf();
+          const first = toA2aTask({ task: record, historyLength: 0 });
+          let [previous, folded] = [first, first];
+          for (const [index, change] of [...steps, ending].entries()) {
+            record = change(record) ?? record;
+            if (index < steps.length && !seen.next().value) continue;
+            const next = toA2aTask({ task: record, historyLength: 0 });
+            const events = diffTaskEvents({ previous, next });
+            expect(events.length === 0).toBe(JSON.stringify(next) === JSON.stringify(previous));
+            folded = events.reduce(fold, folded);
+            previous = next;
+          }
+          expect(folded).toEqual(toA2aTask({ task: record, historyLength: 0 }));
+        },
+      ),
       { numRuns: 200 },
     );
   });
@@ -230,6 +273,8 @@ describe("the events between two views", () => {
       "artifactUpdate" in event ? event.artifactUpdate.artifact.artifactId : "status",
     );
     expect(names).toEqual(["artifact-1", "artifact-2", "answer", "status"]);
-    expect(events[0]).toMatchObject({ artifactUpdate: { append: false, lastChunk: true, contextId: "context-1" } });
+    expect(events[0]).toMatchObject({
+      artifactUpdate: { append: false, lastChunk: true, contextId: "context-1" },
+    });
   });
 });

@@ -3,13 +3,18 @@ import type { AgentContext, AgentTask } from "../../../lambdas/execution/agents/
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
-export function agentContext(signal = new AbortController().signal, log: Log = silentLog): AgentContext {
+export function agentContext(
+  signal = new AbortController().signal,
+  log: Log = silentLog,
+): AgentContext {
   const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
   const readAttachment = async () => new Uint8Array();
   const ids = { requestId, messageId: requestId, taskId: "t", contextId: undefined, caller: "c" };
   return { ...ids, signal, readAttachment, trace: createTrace(), log };
 }
 
-export function agentTask(task: Omit<AgentTask, "parts" | "answers"> & Partial<AgentTask>): AgentTask {
+export function agentTask(
+  task: Omit<AgentTask, "parts" | "answers"> & Partial<AgentTask>,
+): AgentTask {
   return { parts: [{ text: task.text }], answers: [], ...task };
 }

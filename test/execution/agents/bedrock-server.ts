@@ -5,9 +5,15 @@ import { crc32 } from "node:zlib";
 
 type ConverseRequest = { path: string; headers: IncomingHttpHeaders; body: unknown };
 
-export type BedrockServer = { endpoint: string; requests: ConverseRequest[]; close(): Promise<void> };
+export type BedrockServer = {
+  endpoint: string;
+  requests: ConverseRequest[];
+  close(): Promise<void>;
+};
 
-export async function startBedrockServer(answer: (response: ServerResponse) => unknown): Promise<BedrockServer> {
+export async function startBedrockServer(
+  answer: (response: ServerResponse) => unknown,
+): Promise<BedrockServer> {
   const requests: ConverseRequest[] = [];
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -33,7 +39,10 @@ export function eventStream(response: ServerResponse): ServerResponse {
 }
 
 export function text(part: string): Buffer {
-  return frame({ event: "contentBlockDelta", payload: { contentBlockIndex: 0, delta: { text: part } } });
+  return frame({
+    event: "contentBlockDelta",
+    payload: { contentBlockIndex: 0, delta: { text: part } },
+  });
 }
 
 /** A call of a tool: its start, its input in pieces, and its end. */
@@ -44,7 +53,10 @@ export function toolUse(call: { index: number; id: string; name: string; input: 
   return Buffer.concat([
     frame({ event: "contentBlockStart", payload: { contentBlockIndex, start } }),
     ...pieces.map((input) =>
-      frame({ event: "contentBlockDelta", payload: { contentBlockIndex, delta: { toolUse: { input } } } }),
+      frame({
+        event: "contentBlockDelta",
+        payload: { contentBlockIndex, delta: { toolUse: { input } } },
+      }),
     ),
     frame({ event: "contentBlockStop", payload: { contentBlockIndex } }),
   ]);
@@ -63,7 +75,10 @@ export function exception(name: string, message: string): Buffer {
 }
 
 /** What AWS answers where it refuses. */
-export function refuse(response: ServerResponse, { status, name }: { status: number; name: string }): void {
+export function refuse(
+  response: ServerResponse,
+  { status, name }: { status: number; name: string },
+): void {
   response.writeHead(status, { "content-type": "application/json", "x-amzn-errortype": name });
   response.end(JSON.stringify({ message: "hunter2 may not do this" }));
 }
@@ -79,7 +94,10 @@ function frame({ event, exception, payload }: Frame): Buffer {
     header(":content-type", "application/json"),
   ]);
   const body = Buffer.from(JSON.stringify(payload));
-  const prelude = Buffer.concat([uint32(16 + headers.length + body.length), uint32(headers.length)]);
+  const prelude = Buffer.concat([
+    uint32(16 + headers.length + body.length),
+    uint32(headers.length),
+  ]);
   const unchecked = Buffer.concat([prelude, uint32(crc32(prelude)), headers, body]);
   return Buffer.concat([unchecked, uint32(crc32(unchecked))]);
 }
@@ -88,7 +106,13 @@ function frame({ event, exception, payload }: Frame): Buffer {
 function header(name: string, value: string): Buffer {
   const length = Buffer.alloc(2);
   length.writeUInt16BE(Buffer.byteLength(value));
-  return Buffer.concat([Buffer.of(name.length), Buffer.from(name), Buffer.of(7), length, Buffer.from(value)]);
+  return Buffer.concat([
+    Buffer.of(name.length),
+    Buffer.from(name),
+    Buffer.of(7),
+    length,
+    Buffer.from(value),
+  ]);
 }
 
 function uint32(value: number): Buffer {

@@ -6,7 +6,10 @@ import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
 import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
-import { createBedrockAgent, toConverseMessages } from "../../../lambdas/execution/agents/bedrock.ts";
+import {
+  createBedrockAgent,
+  toConverseMessages,
+} from "../../../lambdas/execution/agents/bedrock.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import {
@@ -32,13 +35,19 @@ async function agentOf(answer: (response: ServerResponse) => unknown, options: O
   server = await startBedrockServer(answer);
   const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "hunter2-secret" };
   const clientConfig = { endpoint: server.endpoint, credentials };
-  return createBedrockAgent({ modelId: "maker.model-v1:0", region: "eu-central-1", clientConfig, ...options });
+  return createBedrockAgent({
+    modelId: "maker.model-v1:0",
+    region: "eu-central-1",
+    clientConfig,
+    ...options,
+  });
 }
 
 async function updatesOf(answer: (response: ServerResponse) => unknown, options: Options = {}) {
   const agent = await agentOf(answer, options);
   const updates: TaskUpdate[] = [];
-  for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
+  for await (const update of runAgent(agent, agentTask(hello), agentContext()))
+    updates.push(update);
   return updates;
 }
 
@@ -69,7 +78,11 @@ describe("a model of Bedrock", () => {
     ];
     const updates: TaskUpdate[] = [];
     const context = agentContext();
-    for await (const update of runAgent(agent, agentTask({ ...hello, history, bot_token: "hidden" }), context))
+    for await (const update of runAgent(
+      agent,
+      agentTask({ ...hello, history, bot_token: "hidden" }),
+      context,
+    ))
       updates.push(update);
     expect(updates).toEqual([{ type: "answer", text: "Hello", usage }]);
     expect(server?.requests).toEqual([
@@ -108,7 +121,9 @@ describe("a model of Bedrock", () => {
   it("is told while it is written, at most four times a second", async () => {
     let nowMs = 0;
     const parts = Array.from({ length: 10 }, () => text("x"));
-    const updates = await updatesOf(send(...parts, stop("end_turn")), { now: () => (nowMs += 100) });
+    const updates = await updatesOf(send(...parts, stop("end_turn")), {
+      now: () => (nowMs += 100),
+    });
     const reports = updates.filter(({ type }) => type === "progress");
     expect(reports[0]).toEqual({ type: "progress", partial: "xxx" });
     expect(reports.length).toBeLessThan(5);
@@ -134,9 +149,9 @@ describe("a model of Bedrock", () => {
   );
 
   it("keeps the reasoning of a model that writes it in tags for itself", async () => {
-    expect(await updatesOf(send(text("<think>secret</th"), text("ink>Hello"), stop("end_turn")))).toEqual([
-      { type: "answer", text: "Hello" },
-    ]);
+    expect(
+      await updatesOf(send(text("<think>secret</th"), text("ink>Hello"), stop("end_turn"))),
+    ).toEqual([{ type: "answer", text: "Hello" }]);
   });
 
   it("that answers more than a result may hold makes payload_too_large, not a broken answer", async () => {
@@ -155,13 +170,16 @@ describe("a model of Bedrock", () => {
 
   it("is not asked at all where there are no words", async () => {
     const { call } = createTestHost({ agent: await agentOf(send(text("Hi"), stop("end_turn"))) });
-    expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe("plan_error");
+    expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe(
+      "plan_error",
+    );
     expect(server?.requests).toEqual([]);
   });
 
   it("that throttles is asked again before it has begun to answer", async () => {
     const updates = await updatesOf((response) => {
-      if (server?.requests.length === 1) refuse(response, { status: 429, name: "ThrottlingException" });
+      if (server?.requests.length === 1)
+        refuse(response, { status: 429, name: "ThrottlingException" });
       else send(text("Hi"), stop("end_turn"))(response);
     });
     expect(updates).toEqual([{ type: "answer", text: "Hi" }]);
@@ -218,9 +236,18 @@ describe("execution_failed, without a word of the service's own, where it", () =
     ["ends before its answer does", send(text("half of hunter2"))],
     ["fails in the stream", send(text("half"), exception("modelStreamErrorException", "hunter2"))],
     ["is throttled in the stream", send(text("half"), exception("throttlingException", "hunter2"))],
-    ["sends a damaged frame", send(Buffer.concat([text("hunter2").subarray(0, 40), Buffer.alloc(200, 7)]))],
-    ["sends no event stream", (response) => response.writeHead(200, { "content-type": "text/html" }).end("hunter2")],
-    ["redirects", (response) => response.writeHead(307, { location: "http://127.0.0.1:1/hunter2" }).end()],
+    [
+      "sends a damaged frame",
+      send(Buffer.concat([text("hunter2").subarray(0, 40), Buffer.alloc(200, 7)])),
+    ],
+    [
+      "sends no event stream",
+      (response) => response.writeHead(200, { "content-type": "text/html" }).end("hunter2"),
+    ],
+    [
+      "redirects",
+      (response) => response.writeHead(307, { location: "http://127.0.0.1:1/hunter2" }).end(),
+    ],
   ])("%s", async (_name, answer) => {
     expect((await failureOf(answer)).reason).toBe("execution_failed");
   });
@@ -232,14 +259,18 @@ describe("execution_failed, without a word of the service's own, where it", () =
   ])("refuses with %s, which the log names", async (name, status) => {
     const { reason, lines } = await failureOf((response) => refuse(response, { status, name }));
     expect(reason).toBe("execution_failed");
-    expect(lines).toContainEqual(expect.objectContaining({ message: "agent_threw", cause_kind: name }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ message: "agent_threw", cause_kind: name }),
+    );
     expect(server?.requests).toHaveLength(1);
   });
 
   it("is silent for too long, before its head or in the stream", async () => {
     expect((await failureOf(() => {}, { idleTimeoutMs: 30 })).reason).toBe("execution_failed");
     await server?.close();
-    const { reason } = await failureOf((response) => eventStream(response).write(text("a")), { idleTimeoutMs: 100 });
+    const { reason } = await failureOf((response) => eventStream(response).write(text("a")), {
+      idleTimeoutMs: 100,
+    });
     expect(reason).toBe("execution_failed");
   });
 });
@@ -251,8 +282,11 @@ describe("the messages of Converse", () => {
   it("begin with the user, take turns, end with what is asked, and hold every word and nothing blank", () => {
     fc.assert(
       fc.property(fc.array(said), fc.string({ minLength: 1 }), (history, asked) => {
-        const messages = toConverseMessages(agentTask({ ...hello, history, text: `${asked}!` })) ?? [];
-        expect(messages.map(({ role }) => role)).toEqual(messages.map((_, i) => (i % 2 === 0 ? "user" : "assistant")));
+        const messages =
+          toConverseMessages(agentTask({ ...hello, history, text: `${asked}!` })) ?? [];
+        expect(messages.map(({ role }) => role)).toEqual(
+          messages.map((_, i) => (i % 2 === 0 ? "user" : "assistant")),
+        );
         const texts = messages.flatMap(({ content }) => content.map(({ text }) => text));
         expect(messages.at(-1)?.role).toBe("user");
         expect(texts.at(-1)).toBe(`${asked}!`);
@@ -266,7 +300,10 @@ describe("the messages of Converse", () => {
   it("say so where the thread begins with the assistant, whose words are kept", () => {
     const history = [{ role: "assistant" as const, text: "The build failed." }];
     expect(toConverseMessages(agentTask({ ...hello, history }))).toEqual([
-      { role: "user", content: [{ text: expect.stringContaining("begins with a message of yours") }] },
+      {
+        role: "user",
+        content: [{ text: expect.stringContaining("begins with a message of yours") }],
+      },
       { role: "assistant", content: [{ text: "The build failed." }] },
       { role: "user", content: [{ text: "hello" }] },
     ]);

@@ -14,7 +14,10 @@ describe("the echo agent", () => {
     const { updates, slept } = await updatesOf("関所?", { user_id: "U1", thread_ts: "1.2" });
     expect(slept).toEqual([]);
     expect(updates).toEqual([
-      { type: "answer", text: "I'm the echo agent. I just repeat what you send me. You wrote:\n関所?" },
+      {
+        type: "answer",
+        text: "I'm the echo agent. I just repeat what you send me. You wrote:\n関所?",
+      },
     ]);
   });
 
@@ -23,8 +26,19 @@ describe("the echo agent", () => {
     const asked = await call("execute_task", { channel: "C1", text: "ask form" });
     const question = methods.get_task.result.parse(asked.result);
     const fields = question.status === "input_required" ? question.fields : [];
-    expect(fields?.map(({ type }) => type)).toEqual(["choice", "choices", "number", "date", "text"]);
-    const values = { road: "tokaido", luggage: ["rice", "papers"], travellers: 2, day: "2026-03-31" };
+    expect(fields?.map(({ type }) => type)).toEqual([
+      "choice",
+      "choices",
+      "number",
+      "date",
+      "text",
+    ]);
+    const values = {
+      road: "tokaido",
+      luggage: ["rice", "papers"],
+      travellers: 2,
+      day: "2026-03-31",
+    };
     const task_id = asked.result?.task_id;
     await call("answer_task", { task_id, fields: values });
     const ended = await call("get_task", { task_id, wait_ms: 5000 });
@@ -37,7 +51,8 @@ describe("the echo agent", () => {
     const file = { id: "a", name: "a.txt", mimetype: "text/plain", size: 2, url: "a.txt" };
     const says = async (text: string, attachments: object[]) =>
       answerIn((await updatesOf(text, { attachments } as object)).updates);
-    const attached = async (...attachments: object[]) => (await says("Look", attachments)).split("\n")[0];
+    const attached = async (...attachments: object[]) =>
+      (await says("Look", attachments)).split("\n")[0];
     expect(await attached(file)).toMatch(/You wrote and attached a file:$/);
     expect(await attached(file, file)).toMatch(/You wrote and attached 2 files:$/);
     expect(await says("", [file])).toMatch(/You attached a file\.$/);
@@ -57,7 +72,9 @@ describe("the echo agent", () => {
   it("reports five times on progress, and shares the time of slow among them", async () => {
     const { updates, slept } = await updatesOf("progress, slow 10s");
     expect(slept).toEqual([2000, 2000, 2000, 2000, 2000]);
-    const percents = updates.map((update) => (update.type === "progress" ? update.percent : update.type));
+    const percents = updates.map((update) =>
+      update.type === "progress" ? update.percent : update.type,
+    );
     expect(percents).toEqual([20, 40, 60, 80, 100, "answer"]);
   });
 
@@ -77,7 +94,11 @@ describe("the echo agent", () => {
   it("takes shorter steps where it is told to", async () => {
     const slept: number[] = [];
     const agent = createEchoAgent({ stepMs: 1, sleep: async ({ ms }) => void slept.push(ms) });
-    for await (const _update of runAgent(agent, agentTask({ channel: "C1", text: "progress" }), agentContext()));
+    for await (const _update of runAgent(
+      agent,
+      agentTask({ channel: "C1", text: "progress" }),
+      agentContext(),
+    ));
     expect(slept).toEqual([1, 1, 1, 1, 1]);
   });
 
@@ -92,20 +113,29 @@ describe("the echo agent", () => {
     expect(updates).toMatchObject([
       { type: "question", prompt: "Shall I go on?", options: [{ id: "yes" }, { id: "no" }] },
     ]);
-    const answered = await updatesOf("ask me", { answers: [{ prompt: "Shall I go on?", text: "", option_id: "yes" }] });
-    expect(answered.updates).toMatchObject([{ type: "answer", text: expect.stringContaining("Shall I go on? yes") }]);
+    const answered = await updatesOf("ask me", {
+      answers: [{ prompt: "Shall I go on?", text: "", option_id: "yes" }],
+    });
+    expect(answered.updates).toMatchObject([
+      { type: "answer", text: expect.stringContaining("Shall I go on? yes") },
+    ]);
   });
 
-  it.each(["slowly 5s", "failure", "slow", "slow s"])("takes %j for a text like any other", async (text) => {
-    const { updates, slept } = await updatesOf(text);
-    expect([slept, updates[0]?.type]).toEqual([[], "answer"]);
-  });
+  it.each(["slowly 5s", "failure", "slow", "slow s"])(
+    "takes %j for a text like any other",
+    async (text) => {
+      const { updates, slept } = await updatesOf(text);
+      expect([slept, updates[0]?.type]).toEqual([[], "answer"]);
+    },
+  );
 
   it("asks a second time on ask twice, and tells both answers", async () => {
     const said = (prompt: string) => ({ prompt, text: "", option_id: "yes" });
     const first = await updatesOf("ask twice");
     const second = await updatesOf("ask twice", { answers: [said("Shall I go on?")] });
-    const last = await updatesOf("ask me twice", { answers: [said("Shall I go on?"), said("Are you sure?")] });
+    const last = await updatesOf("ask me twice", {
+      answers: [said("Shall I go on?"), said("Are you sure?")],
+    });
     expect([...first.updates, ...second.updates, ...last.updates]).toMatchObject([
       { type: "question", prompt: "Shall I go on?" },
       { type: "question", prompt: "Are you sure?" },
@@ -144,9 +174,13 @@ function answerIn(updates: readonly TaskUpdate[]): string {
 describe("the echo agent on stream", () => {
   it("writes its answer in ten pieces, each of which the next one begins with, and so does the answer", async () => {
     const { updates, slept } = await updatesOf("stream");
-    const texts = updates.map((update) => (update.type === "progress" ? update.partial : answerIn([update])) ?? "");
+    const texts = updates.map(
+      (update) => (update.type === "progress" ? update.partial : answerIn([update])) ?? "",
+    );
     expect(texts).toHaveLength(11);
-    texts.slice(1).forEach((text, index) => void expect(text.startsWith(texts[index] ?? "?")).toBe(true));
+    texts
+      .slice(1)
+      .forEach((text, index) => void expect(text.startsWith(texts[index] ?? "?")).toBe(true));
     expect(new Set(texts.slice(0, 10)).size).toBe(10);
     expect(slept).toEqual(Array.from({ length: 10 }, () => 1200));
   });
@@ -167,17 +201,23 @@ describe("the echo agent answers", () => {
     const answer = answerIn((await updatesOf(text)).updates);
     expect(answer.length).toBeGreaterThanOrEqual(least);
     expect(answer.length).toBeLessThan(most);
-    for (const found of [/^## \d+\. /m, /^\| --- \|/m, /^```js$/m, /^- /m, /。/]) expect(answer).toMatch(found);
+    for (const found of [/^## \d+\. /m, /^\| --- \|/m, /^```js$/m, /^- /m, /。/])
+      expect(answer).toMatch(found);
     expect(answer.match(/^```/gm)?.length).toBe(2 * (answer.match(/^```js$/gm)?.length ?? 0));
   });
 
   it("file with a table, image with a picture, and both with both", async () => {
     const made = async (text: string) =>
-      (await updatesOf(text)).updates.flatMap((update) => (update.type === "artifact" ? [update.artifact] : []));
+      (await updatesOf(text)).updates.flatMap((update) =>
+        update.type === "artifact" ? [update.artifact] : [],
+      );
     const [table, image] = await made("a file and an image");
     expect(await made("file")).toEqual([table]);
     expect(await made("image")).toEqual([image]);
-    expect(table).toMatchObject({ mimetype: "text/csv", text: expect.stringContaining("station,name") });
+    expect(table).toMatchObject({
+      mimetype: "text/csv",
+      text: expect.stringContaining("station,name"),
+    });
     const bytes = Buffer.from(image?.base64 ?? "", "base64");
     expect([...bytes.subarray(0, 8)]).toEqual([137, 80, 78, 71, 13, 10, 26, 10]);
     expect(bytes.subarray(-8, -4).toString()).toBe("IEND");
@@ -185,15 +225,25 @@ describe("the echo agent answers", () => {
 
   it("as the contract says, whatever it is asked for", async () => {
     const { call } = createTestHost({ agent: createEchoAgent({ stepMs: 1 }) });
-    const { result } = await call("execute_task", { channel: "C1", text: "stream very long file image" });
-    expect(methods.execute_task.result.parse(result)).toMatchObject({ status: "success", artifacts: [{}, {}] });
+    const { result } = await call("execute_task", {
+      channel: "C1",
+      text: "stream very long file image",
+    });
+    expect(methods.execute_task.result.parse(result)).toMatchObject({
+      status: "success",
+      artifacts: [{}, {}],
+    });
   });
 
   it.each(["profile", "filed", "longing", "upstreams", "imagery", "reading files"])(
     "%j as any other text",
     async (text) => {
       const { updates, slept } = await updatesOf(text);
-      expect([slept, updates.length, answerIn(updates)]).toEqual([[], 1, expect.stringContaining(text)]);
+      expect([slept, updates.length, answerIn(updates)]).toEqual([
+        [],
+        1,
+        expect.stringContaining(text),
+      ]);
     },
   );
 });
@@ -207,12 +257,15 @@ describe("the echo agent on read files", () => {
   it("tells the size and the SHA-256 of each, or why it could not read it", async () => {
     const sha256 = createHash("sha256").update("関所").digest("hex");
     const read: ReadAttachment = async ({ attachment: { url } }) => {
-      if (url === "b.txt") throw new SekishoError("permission_denied", { cause: new Error("at 10.0.0.1") });
+      if (url === "b.txt")
+        throw new SekishoError("permission_denied", { cause: new Error("at 10.0.0.1") });
       return Buffer.from("関所");
     };
     const { updates } = await updatesOf("please read the files", { attachments }, read);
     expect(updates).toHaveLength(1);
-    expect(answerIn(updates)).toContain(`\na.txt: 6 bytes, sha256 ${sha256}\nb.txt: not read (permission_denied)`);
+    expect(answerIn(updates)).toContain(
+      `\na.txt: 6 bytes, sha256 ${sha256}\nb.txt: not read (permission_denied)`,
+    );
   });
 
   it("ends where its signal does", async () => {

@@ -32,14 +32,25 @@ async function loadedByNode(file: string, cwd = files): Promise<string> {
 describe("an agent", () => {
   it('is the echo agent for "echo"', async () => {
     const agent = await loadAgent({ agent: "echo", cwd: "/", readSecret });
-    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toContain("echo agent");
+    expect(
+      (await createTestHost({ agent }).call("execute_task", hello)).result?.response_text,
+    ).toContain("echo agent");
   });
 
   it("is a model's for openai-compatible, whose key is read from the reference", async () => {
-    const server = await startModelServer((response) => stream(response).end(`${delta("Hi")}data: [DONE]\n\n`));
-    const config = { type: "openai-compatible" as const, baseUrl: server.baseUrl, model: "m", apiKey: { env: "KEY" } };
+    const server = await startModelServer((response) =>
+      stream(response).end(`${delta("Hi")}data: [DONE]\n\n`),
+    );
+    const config = {
+      type: "openai-compatible" as const,
+      baseUrl: server.baseUrl,
+      model: "m",
+      apiKey: { env: "KEY" },
+    };
     const agent = await loadAgent({ agent: config, cwd: "/", readSecret });
-    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("Hi");
+    expect(
+      (await createTestHost({ agent }).call("execute_task", hello)).result?.response_text,
+    ).toBe("Hi");
     expect(server.requests[0]?.headers.authorization).toBe("Bearer secret of KEY");
     await server.close();
   });
@@ -54,9 +65,17 @@ describe("an agent", () => {
       AWS_SECRET_ACCESS_KEY: "secret",
     };
     Object.assign(process.env, variables);
-    const agent = await loadAgent({ agent: { type: "bedrock", modelId: "m" }, cwd: "/", readSecret });
-    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("Hi");
-    expect(server.requests[0]?.headers.authorization).toMatch(/AKIDEXAMPLE\/\d{8}\/eu-north-1\/bedrock\//);
+    const agent = await loadAgent({
+      agent: { type: "bedrock", modelId: "m" },
+      cwd: "/",
+      readSecret,
+    });
+    expect(
+      (await createTestHost({ agent }).call("execute_task", hello)).result?.response_text,
+    ).toBe("Hi");
+    expect(server.requests[0]?.headers.authorization).toMatch(
+      /AKIDEXAMPLE\/\d{8}\/eu-north-1\/bedrock\//,
+    );
     for (const name of Object.keys(variables)) delete process.env[name];
     await server.close();
   });
@@ -72,7 +91,10 @@ describe("an agent", () => {
 
   it.each([
     ["./nowhere.ts", /files\/nowhere\.ts does not exist\. The path is relative to/],
-    ["./no-agent.ts", /no-agent\.ts does not export a function "agent"\. Begin the function with: export async/],
+    [
+      "./no-agent.ts",
+      /no-agent\.ts does not export a function "agent"\. Begin the function with: export async/,
+    ],
     ["./throws.ts", /throws\.ts could not be loaded: the model is not configured/],
     ["./imports-nothing.ts", /imports-nothing\.ts could not be loaded: .*not-there\.ts/],
   ])("in %s is an error that says what to do", async (file, message) => {
@@ -81,9 +103,15 @@ describe("an agent", () => {
 
   it("of the example runs in the host, and cannot plan a task without words", async () => {
     const { call } = createTestHost({ agent: example });
-    const { result } = await call("execute_task", { ...hello, text: "one two three", user_id: "U1" });
+    const { result } = await call("execute_task", {
+      ...hello,
+      text: "one two three",
+      user_id: "U1",
+    });
     expect(result?.response_text).toBe("Hello! You wrote 3 words.");
-    expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe("plan_error");
+    expect((await call("execute_task", { ...hello, text: " " })).error?.data.reason).toBe(
+      "plan_error",
+    );
   });
 });
 
@@ -99,7 +127,8 @@ it("is loaded when the agent is created, and not before", () => {
 it("has the function feedback of its file, from the file and from the bundle", async () => {
   const own = join(folder, "feedback");
   mkdirSync(own);
-  const source = 'export async function* agent() {}\nexport const feedback = ({ vote }) => "got " + vote;\n';
+  const source =
+    'export async function* agent() {}\nexport const feedback = ({ vote }) => "got " + vote;\n';
   writeFileSync(join(own, "agent.mjs"), source);
   const config = parseConfig({ json: { execution: { agent: "./agent.mjs" } } });
   writeFiles({ ...bundle({ name: "container", config, configDirectory: own }), folder: own });
@@ -110,14 +139,22 @@ it("has the function feedback of its file, from the file and from the bundle", a
 });
 
 it("knows the reason of an error of the host, which has another class SekishoError", async () => {
-  writeFiles({ ...bundle({ name: "container", config: parseConfig({ json: {} }), configDirectory: "." }), folder });
+  writeFiles({
+    ...bundle({ name: "container", config: parseConfig({ json: {} }), configDirectory: "." }),
+    folder,
+  });
   const agent = createBundledAgent(folder)(dependencies);
-  const attachments = [{ id: "F1", name: "a.txt", url: "https://files.example/a", mimetype: "text/plain", size: 1 }];
+  const attachments = [
+    { id: "F1", name: "a.txt", url: "https://files.example/a", mimetype: "text/plain", size: 1 },
+  ];
   const task = agentTask({ channel: "C1", text: "read files", attachments });
   const readAttachment = () => Promise.reject(new SekishoError("permission_denied"));
   const updates = [];
-  for await (const update of runAgent(agent, task, { ...agentContext(), readAttachment })) updates.push(update);
-  expect(updates).toEqual([{ type: "answer", text: expect.stringContaining("a.txt: not read (permission_denied)") }]);
+  for await (const update of runAgent(agent, task, { ...agentContext(), readAttachment }))
+    updates.push(update);
+  expect(updates).toEqual([
+    { type: "answer", text: expect.stringContaining("a.txt: not read (permission_denied)") },
+  ]);
 });
 
 it("throws an error that the host knows, although the module has another class SekishoError", async () => {
@@ -139,13 +176,19 @@ it("throws an error that the host knows, although the module has another class S
   expect(Object.getPrototypeOf(thrown)).not.toBe(SekishoError.prototype);
   expect(thrown).toBeInstanceOf(SekishoError);
   expect(SekishoError.from(thrown)).toBe(thrown);
-  expect(thrown).toMatchObject({ reason: "rate_limited", retryable: true, details: { retry_after_ms: 7 } });
+  expect(thrown).toMatchObject({
+    reason: "rate_limited",
+    retryable: true,
+    details: { retry_after_ms: 7 },
+  });
 });
 
-it.each([null, "SekishoError", { name: "SekishoError", reason: "timeout" }, new Error("SekishoError")])(
-  "is not mistaken for one where it throws %p",
-  (thrown) => {
-    expect(thrown instanceof SekishoError).toBe(false);
-    expect(SekishoError.from(thrown)).toMatchObject({ reason: "internal", cause: thrown });
-  },
-);
+it.each([
+  null,
+  "SekishoError",
+  { name: "SekishoError", reason: "timeout" },
+  new Error("SekishoError"),
+])("is not mistaken for one where it throws %p", (thrown) => {
+  expect(thrown instanceof SekishoError).toBe(false);
+  expect(SekishoError.from(thrown)).toMatchObject({ reason: "internal", cause: thrown });
+});

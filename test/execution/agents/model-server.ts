@@ -1,5 +1,10 @@
 /** A server that speaks chat completions the way a test says, over a real socket. */
-import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import type { AddressInfo } from "node:net";
 
 type ModelRequest = { path: string; headers: IncomingHttpHeaders; body: unknown };

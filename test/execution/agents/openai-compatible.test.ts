@@ -36,7 +36,8 @@ async function reasonOf(answer: (response: ServerResponse) => unknown, options: 
   return error?.data.reason;
 }
 
-const whole = (response: ServerResponse) => stream(response).end(`${delta("Hel")}${delta("lo")}data: [DONE]\n\n`);
+const whole = (response: ServerResponse) =>
+  stream(response).end(`${delta("Hel")}${delta("lo")}data: [DONE]\n\n`);
 
 describe("an endpoint of chat completions", () => {
   it("is asked with the system prompt, the thread and the text, and its stream is the answer", async () => {
@@ -46,13 +47,20 @@ describe("an endpoint of chat completions", () => {
       { role: "assistant" as const, text: "Hello", ts: "1.2" },
     ];
     const updates: TaskUpdate[] = [];
-    for await (const update of runAgent(agent, agentTask({ ...hello, history, bot_token: "hidden" }), agentContext()))
+    for await (const update of runAgent(
+      agent,
+      agentTask({ ...hello, history, bot_token: "hidden" }),
+      agentContext(),
+    ))
       updates.push(update);
     expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
     expect(server?.requests).toEqual([
       {
         path: "/v1/chat/completions",
-        headers: expect.objectContaining({ authorization: "Bearer key-1", "content-type": "application/json" }),
+        headers: expect.objectContaining({
+          authorization: "Bearer key-1",
+          "content-type": "application/json",
+        }),
         body: {
           model: "m",
           stream: true,
@@ -85,11 +93,14 @@ describe("an endpoint of chat completions", () => {
   it("that does not know the wish to hear of the tokens is asked without it, from then on", async () => {
     const knows = (body: unknown) => !Object.hasOwn(Object(body), "stream_options");
     const agent = await agentOf((response) =>
-      knows(server?.requests.at(-1)?.body) ? whole(response) : response.writeHead(422).end("hunter2"),
+      knows(server?.requests.at(-1)?.body)
+        ? whole(response)
+        : response.writeHead(422).end("hunter2"),
     );
     for (const _ of [1, 2]) {
       const updates: TaskUpdate[] = [];
-      for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
+      for await (const update of runAgent(agent, agentTask(hello), agentContext()))
+        updates.push(update);
       expect(updates).toEqual([{ type: "answer", text: "Hello" }]);
     }
     expect(server?.requests.map(({ body }) => knows(body))).toEqual([false, true, true]);
@@ -100,7 +111,8 @@ describe("an endpoint of chat completions", () => {
     const agent = await agentOf(async (response) => {
       const text = `: ping\r\n\r\n${delta("関所")}${delta("🏯")}data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`;
       stream(response);
-      for (const byte of Buffer.from(text.replaceAll("\n\n", "\r\n\r\n"))) response.write(Buffer.of(byte));
+      for (const byte of Buffer.from(text.replaceAll("\n\n", "\r\n\r\n")))
+        response.write(Buffer.of(byte));
       response.end();
     });
     const { result } = await createTestHost({ agent }).call("execute_task", hello);
@@ -108,17 +120,24 @@ describe("an endpoint of chat completions", () => {
   });
 
   it("may end without [DONE] once it gave a reason to finish", async () => {
-    const agent = await agentOf((response) => stream(response).end(delta("all", { finish_reason: "stop" })));
-    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("all");
+    const agent = await agentOf((response) =>
+      stream(response).end(delta("all", { finish_reason: "stop" })),
+    );
+    expect(
+      (await createTestHost({ agent }).call("execute_task", hello)).result?.response_text,
+    ).toBe("all");
   });
 
   it("is told while it is written, at most four times a second", async () => {
     let nowMs = 0;
     const now = () => (nowMs += 100);
     const parts = Array.from({ length: 10 }, () => delta("x")).join("");
-    const agent = await agentOf((response) => stream(response).end(`${parts}data: [DONE]\n\n`), { now });
+    const agent = await agentOf((response) => stream(response).end(`${parts}data: [DONE]\n\n`), {
+      now,
+    });
     const updates: TaskUpdate[] = [];
-    for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
+    for await (const update of runAgent(agent, agentTask(hello), agentContext()))
+      updates.push(update);
     const reports = updates.filter(({ type }) => type === "progress");
     expect(reports[0]).toEqual({ type: "progress", partial: "xxx" });
     expect(reports.length).toBeLessThan(5);
@@ -126,19 +145,31 @@ describe("an endpoint of chat completions", () => {
 
   it("that answers more than a result may hold makes payload_too_large, not a broken answer", async () => {
     const part = delta("x".repeat(60_000));
-    expect(await reasonOf((response) => stream(response).end(part.repeat(6)))).toBe("payload_too_large");
+    expect(await reasonOf((response) => stream(response).end(part.repeat(6)))).toBe(
+      "payload_too_large",
+    );
   });
 });
 
 /** The text of the answer to chunks with these deltas, after which the model stops for `reason`. */
-async function answerOf(deltas: readonly Record<string, unknown>[], reason = "stop", task: Partial<typeof hello> = {}) {
+async function answerOf(
+  deltas: readonly Record<string, unknown>[],
+  reason = "stop",
+  task: Partial<typeof hello> = {},
+) {
   const agent = await agentOf((response) => {
-    const chunks = deltas.map((delta) => ({ choices: [{ index: 0, delta, finish_reason: null }], error: null }));
+    const chunks = deltas.map((delta) => ({
+      choices: [{ index: 0, delta, finish_reason: null }],
+      error: null,
+    }));
     const last = { choices: [{ index: 0, delta: {}, finish_reason: reason }], error: {} };
     const events = [...chunks, last].map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`);
     stream(response).end(`${events.join("")}data: [DONE]\n\n`);
   });
-  const { result, error } = await createTestHost({ agent }).call("execute_task", { ...hello, ...task });
+  const { result, error } = await createTestHost({ agent }).call("execute_task", {
+    ...hello,
+    ...task,
+  });
   return result?.response_text ?? error?.data.reason;
 }
 
@@ -149,11 +180,25 @@ describe("an endpoint of chat completions answers with its text, without its rea
     ["in tags", [{ content: "<think>\nsecret\n</think>\n\n" }, { content: "HELLO" }]],
     [
       "in tags that chunks cut",
-      [{ content: "<thi" }, { content: "nk>secret</th" }, { content: "ink>HEL" }, { content: "LO" }],
+      [
+        { content: "<thi" },
+        { content: "nk>secret</th" },
+        { content: "ink>HEL" },
+        { content: "LO" },
+      ],
     ],
-    ["in reasoning_content", [{ content: null, reasoning_content: "secret" }, { content: "HELLO" }]],
-    ["in reasoning", [{ reasoning: "secret", reasoning_details: [{ text: "secret" }] }, { content: "HELLO" }]],
-    ["in parts of a list", [{ content: [thinking] }, { content: [{ type: "text", text: "HEL" }, "LO"] }]],
+    [
+      "in reasoning_content",
+      [{ content: null, reasoning_content: "secret" }, { content: "HELLO" }],
+    ],
+    [
+      "in reasoning",
+      [{ reasoning: "secret", reasoning_details: [{ text: "secret" }] }, { content: "HELLO" }],
+    ],
+    [
+      "in parts of a list",
+      [{ content: [thinking] }, { content: [{ type: "text", text: "HEL" }, "LO"] }],
+    ],
     [
       "in a list that has both",
       [{ content: [thinking, { type: "text", text: "HELLO" }, { type: "reference" }, null] }],
@@ -161,7 +206,10 @@ describe("an endpoint of chat completions answers with its text, without its rea
     ["in lists before texts", [{ content: [thinking] }, { content: [] }, { content: "HELLO" }]],
     [
       "in parts as Anthropic names them",
-      [{ content: [{ type: "thinking", thinking: "secret", signature: "x" }] }, { content: [{ text: "HELLO" }] }],
+      [
+        { content: [{ type: "thinking", thinking: "secret", signature: "x" }] },
+        { content: [{ text: "HELLO" }] },
+      ],
     ],
     [
       "in redacted parts",
@@ -185,11 +233,13 @@ describe("an endpoint of chat completions answers with its text, without its rea
     let nowMs = 0;
     const written = `<think>${"secret ".repeat(9)}</think>HELLO`;
     const agent = await agentOf(
-      (response) => stream(response).end(`${[...written].map((text) => delta(text)).join("")}data: [DONE]\n\n`),
+      (response) =>
+        stream(response).end(`${[...written].map((text) => delta(text)).join("")}data: [DONE]\n\n`),
       { now: () => (nowMs += 250) },
     );
     const updates: TaskUpdate[] = [];
-    for await (const update of runAgent(agent, agentTask(hello), agentContext())) updates.push(update);
+    for await (const update of runAgent(agent, agentTask(hello), agentContext()))
+      updates.push(update);
     expect(updates.map((update) => ("partial" in update ? update.partial : update))).toEqual([
       ...["H", "HE", "HEL", "HELL", "HELLO"],
       { type: "answer", text: "HELLO" },
@@ -200,7 +250,9 @@ describe("an endpoint of chat completions answers with its text, without its rea
     let nowMs = 0;
     const agent = await agentOf(
       (response) =>
-        stream(response).end(`${[..."secret</think>HI"].map((text) => delta(text)).join("")}data: [DONE]\n\n`),
+        stream(response).end(
+          `${[..."secret</think>HI"].map((text) => delta(text)).join("")}data: [DONE]\n\n`,
+        ),
       { now: () => (nowMs += 250) },
     );
     for await (const _ of runAgent(agent, agentTask(hello), agentContext()));
@@ -212,16 +264,21 @@ describe("an endpoint of chat completions answers with its text, without its rea
 
   it("however much longer the reasoning is than an answer may be", async () => {
     const reasoning = Array.from({ length: 10 }, () => ({ content: "secret ".repeat(9000) }));
-    expect(await answerOf([{ content: "<think>" }, ...reasoning, { content: "</think>HELLO" }])).toBe("HELLO");
+    expect(
+      await answerOf([{ content: "<think>" }, ...reasoning, { content: "</think>HELLO" }]),
+    ).toBe("HELLO");
   });
 });
 
 describe("an answer of chat completions that was cut off", () => {
   const note = "This answer was cut off because it reached the model's length limit.";
 
-  it.each(["length", "max_tokens", "MAX_TOKENS", "model_length"])("says so after %s", async (reason) => {
-    expect(await answerOf([{ content: "Delete the " }], reason)).toBe(`Delete the\n\n${note}`);
-  });
+  it.each(["length", "max_tokens", "MAX_TOKENS", "model_length"])(
+    "says so after %s",
+    async (reason) => {
+      expect(await answerOf([{ content: "Delete the " }], reason)).toBe(`Delete the\n\n${note}`);
+    },
+  );
 
   it("says so in Japanese in a Japanese conversation", async () => {
     expect(await answerOf([{ content: "1. 停止" }], "length", { text: "手順は？" })).toMatch(
@@ -235,9 +292,12 @@ describe("an answer of chat completions that was cut off", () => {
     );
   });
 
-  it.each(["content_filter", "error", "abort", "insufficient_system_resource"])("fails after %s", async (reason) => {
-    expect(await answerOf([{ content: "Delete the" }], reason)).toBe("execution_failed");
-  });
+  it.each(["content_filter", "error", "abort", "insufficient_system_resource"])(
+    "fails after %s",
+    async (reason) => {
+      expect(await answerOf([{ content: "Delete the" }], reason)).toBe("execution_failed");
+    },
+  );
 
   it.each([
     ["is cut off in its reasoning", [{ content: "<think>secret" }], "length"],
@@ -251,16 +311,31 @@ describe("an answer of chat completions that was cut off", () => {
 describe("execution_failed, without a word of the endpoint's own, where it", () => {
   it.each<[string, (response: ServerResponse) => unknown]>([
     ["refuses", (response) => response.writeHead(401).end("hunter2")],
-    ["is overloaded", (response) => response.writeHead(529, { "content-type": "text/event-stream" }).end("hunter2")],
-    ["redirects", (response) => response.writeHead(307, { location: "http://127.0.0.1:1/hunter2" }).end()],
-    ["answers no stream", (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}")],
+    [
+      "is overloaded",
+      (response) => response.writeHead(529, { "content-type": "text/event-stream" }).end("hunter2"),
+    ],
+    [
+      "redirects",
+      (response) => response.writeHead(307, { location: "http://127.0.0.1:1/hunter2" }).end(),
+    ],
+    [
+      "answers no stream",
+      (response) => response.writeHead(200, { "content-type": "application/json" }).end("{}"),
+    ],
     [
       "sends an error in the stream",
       (response) => stream(response).end(`${delta("a")}data: {"error":{"message":"hunter2"}}\n\n`),
     ],
-    ["sends an error event", (response) => stream(response).end(`event: error\ndata: {"message":"hunter2"}\n\n`)],
+    [
+      "sends an error event",
+      (response) => stream(response).end(`event: error\ndata: {"message":"hunter2"}\n\n`),
+    ],
     ["sends what is no JSON", (response) => stream(response).end("data: hunter2\n\n")],
-    ["sends JSON that is no chunk", (response) => stream(response).end('data: {"choices":"hunter2"}\n\n')],
+    [
+      "sends JSON that is no chunk",
+      (response) => stream(response).end('data: {"choices":"hunter2"}\n\n'),
+    ],
     ["ends before its answer does", (response) => stream(response).end(delta("half of hunter2"))],
     [
       "ends before its answer does, with empty reasons",
@@ -280,14 +355,16 @@ describe("execution_failed, without a word of the endpoint's own, where it", () 
   it("is silent for too long, before its head or in the stream", async () => {
     expect(await reasonOf(() => {}, { idleTimeoutMs: 30 })).toBe("execution_failed");
     await server?.close();
-    expect(await reasonOf((response) => stream(response).write(delta("a")), { idleTimeoutMs: 30 })).toBe(
-      "execution_failed",
-    );
+    expect(
+      await reasonOf((response) => stream(response).write(delta("a")), { idleTimeoutMs: 30 }),
+    ).toBe("execution_failed");
   });
 
   it("is not there", async () => {
     const agent = createOpenAiCompatibleAgent({ baseUrl: "http://127.0.0.1:1/v1", model: "m" });
-    expect((await createTestHost({ agent }).call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+    expect((await createTestHost({ agent }).call("execute_task", hello)).error?.data.reason).toBe(
+      "execution_failed",
+    );
   });
 
   it("needs a key that cannot be read", async () => {
@@ -298,7 +375,9 @@ describe("execution_failed, without a word of the endpoint's own, where it", () 
 
 it("a redirect is not followed: the key was not meant for elsewhere", async () => {
   const agent = await agentOf((response) =>
-    server?.requests.length === 1 ? response.writeHead(307, { location: "/elsewhere" }).end() : whole(response),
+    server?.requests.length === 1
+      ? response.writeHead(307, { location: "/elsewhere" }).end()
+      : whole(response),
   );
   const { error } = await createTestHost({ agent }).call("execute_task", hello);
   expect(error?.data.reason).toBe("execution_failed");
@@ -337,9 +416,12 @@ it("a cancel ends the request at the endpoint", async () => {
 it("the status of a refusal is logged, the key is not", async () => {
   const lines: string[] = [];
   const log = createLog({ service: "execution", write: (line) => lines.push(line) });
-  const agent = await agentOf((response) => response.writeHead(403).end("no, key-1"), { apiKey: async () => "key-1" });
+  const agent = await agentOf((response) => response.writeHead(403).end("no, key-1"), {
+    apiKey: async () => "key-1",
+  });
   const updates: TaskUpdate[] = [];
-  for await (const update of runAgent(agent, agentTask(hello), agentContext(undefined, log))) updates.push(update);
+  for await (const update of runAgent(agent, agentTask(hello), agentContext(undefined, log)))
+    updates.push(update);
   expect(updates).toEqual([{ type: "failure", reason: "execution_failed" }]);
   expect(lines.map((line) => JSON.parse(line).status)).toEqual([403]);
   expect(lines.join("")).not.toContain("key-1");
@@ -354,11 +436,16 @@ it.each<[string, (response: ServerResponse) => unknown]>([
       setImmediate(() => response.destroy());
     },
   ],
-])("a connection that breaks %s is logged by its code, not as a TypeError", async (_name, answer) => {
-  const { call, lines } = createTestHost({ agent: await agentOf(answer) });
-  expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
-  expect(loggedBy(lines)).toEqual([{ message: "model_unreachable", cause_kind: "UND_ERR_SOCKET" }]);
-});
+])(
+  "a connection that breaks %s is logged by its code, not as a TypeError",
+  async (_name, answer) => {
+    const { call, lines } = createTestHost({ agent: await agentOf(answer) });
+    expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
+    expect(loggedBy(lines)).toEqual([
+      { message: "model_unreachable", cause_kind: "UND_ERR_SOCKET" },
+    ]);
+  },
+);
 
 it("an endpoint that is not there is logged as ECONNREFUSED", async () => {
   const gone = await startModelServer(() => {});
@@ -385,7 +472,11 @@ it.each(["http://models.example/v1", "http://127.0.0.1.models.example/v1", "ftp:
   },
 );
 
-async function eventsOf(bytes: Uint8Array, cuts: readonly number[] = [], maxBytes = 1e6): Promise<ServerSentEvent[]> {
+async function eventsOf(
+  bytes: Uint8Array,
+  cuts: readonly number[] = [],
+  maxBytes = 1e6,
+): Promise<ServerSentEvent[]> {
   async function* chunks() {
     let from = 0;
     for (const at of [...new Set(cuts)].sort((a, b) => a - b)) {
@@ -395,7 +486,8 @@ async function eventsOf(bytes: Uint8Array, cuts: readonly number[] = [], maxByte
     yield bytes.subarray(from);
   }
   const events: ServerSentEvent[] = [];
-  for await (const event of parseServerSentEvents({ chunks: chunks(), maxBytes })) events.push(event);
+  for await (const event of parseServerSentEvents({ chunks: chunks(), maxBytes }))
+    events.push(event);
   return events;
 }
 
@@ -425,7 +517,11 @@ describe("server-sent events", () => {
         { event: "", data: "b" },
       ],
     ],
-    ["comments and unknown fields", ": hi\nid: 7\nretry: 1\ndata: a\n\n", [{ event: "", data: "a" }]],
+    [
+      "comments and unknown fields",
+      ": hi\nid: 7\nretry: 1\ndata: a\n\n",
+      [{ event: "", data: "a" }],
+    ],
     [
       "a named event",
       "event: error\ndata: a\n\ndata: b\n\n",

@@ -25,9 +25,11 @@ it("what is written is told at most four times a second", () => {
 
 it("nothing is told while nothing more is written, nor once all that is told of an answer was", () => {
   const { tell, pass } = teller();
-  const told = ["", "a", "a", "x".repeat(11_999), "x".repeat(12_500), "x".repeat(13_000)].map((text) => {
-    pass(1000);
-    return tell(text).length;
-  });
+  const told = ["", "a", "a", "x".repeat(11_999), "x".repeat(12_500), "x".repeat(13_000)].map(
+    (text) => {
+      pass(1000);
+      return tell(text).length;
+    },
+  );
   expect(told).toEqual([0, 1, 0, 1, 1, 0]);
 });

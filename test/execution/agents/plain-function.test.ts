@@ -21,8 +21,13 @@ function ask(agent: Agent) {
 
 describe("a plain async function", () => {
   it("answers with the text that it returns", async () => {
-    const agent = defineAgent(async ({ text }, { requestId }) => `${text} ${requestId === "" ? "" : "has an id"}`);
-    expect((await ask(agent)).result).toMatchObject({ status: "success", response_text: `${hello.text} has an id` });
+    const agent = defineAgent(
+      async ({ text }, { requestId }) => `${text} ${requestId === "" ? "" : "has an id"}`,
+    );
+    expect((await ask(agent)).result).toMatchObject({
+      status: "success",
+      response_text: `${hello.text} has an id`,
+    });
   });
 
   it("fails as an agent does that throws", async () => {
@@ -53,23 +58,32 @@ describe("a plain async function", () => {
   it("is stopped by its signal", async () => {
     const { call } = createTestHost({
       agent: (_task, { signal }) =>
-        new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason))),
+        new Promise((_resolve, reject) =>
+          signal.addEventListener("abort", () => reject(signal.reason)),
+        ),
     });
     const { error } = await call("execute_task", { ...hello, timeout_ms: 1000 });
     expect(error?.data.reason).toBe("timeout");
   });
 
-  it.each(["container", "agentcore", "executionWorker"] as const)("works in the bundle %s", async (name) => {
-    const own = join(folder, name);
-    mkdirSync(own);
-    writeFileSync(
-      join(own, "agent.ts"),
-      "export async function agent({ text }: { text: string }) { return 'You: ' + text; }\n",
-    );
-    const config = parseConfig({ json: { execution: { agent: "./agent.ts" } } });
-    writeFiles({ ...bundle({ name, config, configDirectory: own }), folder: own });
-    const readSecret = async () => "";
-    const agent = createBundledAgent(own)({ config: "./agent.ts", region: undefined, readSecret });
-    expect((await ask(agent)).result?.response_text).toBe(`You: ${hello.text}`);
-  });
+  it.each(["container", "agentcore", "executionWorker"] as const)(
+    "works in the bundle %s",
+    async (name) => {
+      const own = join(folder, name);
+      mkdirSync(own);
+      writeFileSync(
+        join(own, "agent.ts"),
+        "export async function agent({ text }: { text: string }) { return 'You: ' + text; }\n",
+      );
+      const config = parseConfig({ json: { execution: { agent: "./agent.ts" } } });
+      writeFiles({ ...bundle({ name, config, configDirectory: own }), folder: own });
+      const readSecret = async () => "";
+      const agent = createBundledAgent(own)({
+        config: "./agent.ts",
+        region: undefined,
+        readSecret,
+      });
+      expect((await ask(agent)).result?.response_text).toBe(`You: ${hello.text}`);
+    },
+  );
 });

@@ -39,7 +39,8 @@ describe("reasoning is left out of an answer", () => {
 
   it.each(reasoned)("%s, wherever the text is cut off", (_, text) => {
     // Before a closing tag without an opening one, nobody can know that the text is reasoning.
-    const end = /^[^[<◁]*</.test(text) && !text.trim().startsWith("<") ? text.indexOf("</think>") + 8 : 0;
+    const end =
+      /^[^[<◁]*</.test(text) && !text.trim().startsWith("<") ? text.indexOf("</think>") + 8 : 0;
     for (let length = end; length <= text.length; length++) {
       const { text: partial } = removeReasoning(text.slice(0, length), { isWhole: false });
       expect("HELLO".startsWith(partial.trim())).toBe(true);
@@ -76,21 +77,32 @@ describe("a text about reasoning is not changed", () => {
   });
 
   it("also after reasoning about it", () => {
-    const text = "<think>The user asks about <think>.</think>The tags <think> and </think> enclose it.";
+    const text =
+      "<think>The user asks about <think>.</think>The tags <think> and </think> enclose it.";
     expect(answerIn(text)).toBe("The tags <think> and </think> enclose it.");
   });
 });
 
 it("a text without tags is the answer, whatever it is, and its beginning is a beginning of it", () => {
-  const text = fc.string({ unit: fc.constantFrom("a", " ", "\n", "`", "~", "<", "/", "[", ">", "関"), maxLength: 40 });
+  const text = fc.string({
+    unit: fc.constantFrom("a", " ", "\n", "`", "~", "<", "/", "[", ">", "関"),
+    maxLength: 40,
+  });
   forAll(text, fc.nat(40)).hold((whole, length) => {
     expect(answerIn(whole)).toBe(whole);
-    expect(whole.startsWith(removeReasoning(whole.slice(0, length), { isWhole: false }).text)).toBe(true);
+    expect(whole.startsWith(removeReasoning(whole.slice(0, length), { isWhole: false }).text)).toBe(
+      true,
+    );
   });
 });
 
 it("says whether reasoning had an opening tag", () => {
-  const kinds = ["HELLO", "<think>a</think>HELLO", "a</think>HELLO", "<think>a</think>b</think>HELLO"];
+  const kinds = [
+    "HELLO",
+    "<think>a</think>HELLO",
+    "a</think>HELLO",
+    "<think>a</think>b</think>HELLO",
+  ];
   expect(kinds.map((text) => removeReasoning(text, { isWhole: true }).reasoning)).toEqual([
     "none",
     "tagged",

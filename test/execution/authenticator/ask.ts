@@ -22,7 +22,10 @@ export async function serveAuthenticator(authenticator: Authenticator) {
     /** Every line that was logged. */
     lines,
     /** The reason of the refusal, or the status of the result. */
-    async call(token: string, { method = "execute_task", params = hello as unknown, id = crypto.randomUUID() } = {}) {
+    async call(
+      token: string,
+      { method = "execute_task", params = hello as unknown, id = crypto.randomUUID() } = {},
+    ) {
       const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
       const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
       const response = await fetch(url, { method: "POST", headers, body });
@@ -36,7 +39,11 @@ export async function serveAuthenticator(authenticator: Authenticator) {
     async hear(token: string): Promise<Said> {
       const sent = request(url, {
         method: "POST",
-        headers: { authorization: `Bearer ${token}`, "content-type": "application/json", "content-length": 100 },
+        headers: {
+          authorization: `Bearer ${token}`,
+          "content-type": "application/json",
+          "content-length": 100,
+        },
       });
       // The server may close before all of a large header is written.
       sent.on("error", () => {});
@@ -46,13 +53,22 @@ export async function serveAuthenticator(authenticator: Authenticator) {
       for await (const chunk of response) chunks.push(chunk);
       sent.destroy();
       const { statusCode: status = 0, headers } = response;
-      return { status, wwwAuthenticate: headers["www-authenticate"], body: Buffer.concat(chunks).toString() };
+      return {
+        status,
+        wwwAuthenticate: headers["www-authenticate"],
+        body: Buffer.concat(chunks).toString(),
+      };
     },
   };
 }
 
 /** A refusal without the id of a request, which nobody has read. */
-function refusal(status: number, code: number, message: string, data: { reason: string; retryable: boolean }): Said {
+function refusal(
+  status: number,
+  code: number,
+  message: string,
+  data: { reason: string; retryable: boolean },
+): Said {
   const body = JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message, data } });
   return { status, wwwAuthenticate: status === 401 ? "Bearer" : undefined, body };
 }

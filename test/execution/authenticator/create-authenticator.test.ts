@@ -5,7 +5,10 @@ import { createAuthenticator } from "../../../lambdas/execution/authenticator/cr
 const config = { type: "bearer" as const, tokens: [{ env: "OLD" }, { env: "NEW" }] };
 
 function start() {
-  const secrets: Record<string, string> = { OLD: "the-old-token-of-this-test", NEW: "the-new-token-of-this-test" };
+  const secrets: Record<string, string> = {
+    OLD: "the-old-token-of-this-test",
+    NEW: "the-new-token-of-this-test",
+  };
   const state = { nowMs: 0, reads: 0, isAway: false };
   const authenticator = createAuthenticator({
     config,

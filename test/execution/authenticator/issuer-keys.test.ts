@@ -21,7 +21,10 @@ async function start({ keyTimes = {}, byUrl = false, now = Date.now }: Setting =
     clockToleranceSeconds: 0,
     maxLifetimeSeconds: 7200,
   };
-  return { issuer, ...(await serveAuthenticator(createJwtAuthenticator({ issuers: [trusted], keyTimes, now }))) };
+  return {
+    issuer,
+    ...(await serveAuthenticator(createJwtAuthenticator({ issuers: [trusted], keyTimes, now }))),
+  };
 }
 
 describe("keys", () => {
@@ -46,7 +49,9 @@ describe("keys", () => {
   it("that nobody has are not looked for with each token that names one", async () => {
     const { issuer, call } = await start();
     expect(await call(await issuer.sign(claims))).toBe("success");
-    const flood = Array.from({ length: 60 }, async (_, n) => call(await issuer.sign(claims, { kid: `nobody's ${n}` })));
+    const flood = Array.from({ length: 60 }, async (_, n) =>
+      call(await issuer.sign(claims, { kid: `nobody's ${n}` })),
+    );
     expect(new Set(await Promise.all(flood))).toEqual(new Set(["unauthenticated"]));
     expect(issuer.fetched).toEqual([discoveryPath, "/keys"]);
   });
@@ -136,7 +141,9 @@ describe("keys that are too old, where they cannot be fetched anew", () => {
     const nowSeconds = Math.floor(Date.now() / 1000);
     const payload = { iss: issuer.issuer, exp: nowSeconds + 300, ...claims };
     expect(await call(await signWith({ key: stranger, payload }))).toBe("unauthenticated");
-    expect(await call(await issuer.sign({ ...claims, exp: nowSeconds - 1 }))).toBe("unauthenticated");
+    expect(await call(await issuer.sign({ ...claims, exp: nowSeconds - 1 }))).toBe(
+      "unauthenticated",
+    );
   });
 });
 
@@ -158,26 +165,39 @@ describe("where the keys cannot be had", () => {
     "what is no set of keys": onKeys(() => Response.json({ keys: "none" })),
     "more than is read": onKeys(() => new Response(large)),
     "more than is read, without an end": onKeys(() => endless()),
-    "a slow answer": onKeys(() => new Response(new ReadableStream({ pull: () => new Promise(() => {}) }))),
-    "a redirect": onKeys(() => new Response(null, { status: 302, headers: { location: stranger.jwksUrl } })),
+    "a slow answer": onKeys(
+      () => new Response(new ReadableStream({ pull: () => new Promise(() => {}) })),
+    ),
+    "a redirect": onKeys(
+      () => new Response(null, { status: 302, headers: { location: stranger.jwksUrl } }),
+    ),
     "a document of another issuer": (path) =>
-      path === discoveryPath ? Response.json({ issuer: stranger.issuer, jwks_uri: stranger.jwksUrl }) : undefined,
-    "a document without the place of the keys": (path) => (path === discoveryPath ? Response.json({}) : undefined),
+      path === discoveryPath
+        ? Response.json({ issuer: stranger.issuer, jwks_uri: stranger.jwksUrl })
+        : undefined,
+    "a document without the place of the keys": (path) =>
+      path === discoveryPath ? Response.json({}) : undefined,
   };
 
-  it.each(Object.keys(cases))("because of %s, nobody is let in, and the caller may try again", async (name) => {
-    const { issuer, hear, lines } = await start({ keyTimes: { timeoutMs: 150 } });
-    issuer.misbehave(cases[name] ?? (() => undefined));
-    expect(await hear(await issuer.sign(claims))).toEqual(unavailable);
-    expect(lines.join("")).toContain('"message":"authenticator_failed"');
-    expect(lines.join("")).not.toContain(issuer.issuer);
-    expect(stranger.fetched).toEqual([]);
-  });
+  it.each(Object.keys(cases))(
+    "because of %s, nobody is let in, and the caller may try again",
+    async (name) => {
+      const { issuer, hear, lines } = await start({ keyTimes: { timeoutMs: 150 } });
+      issuer.misbehave(cases[name] ?? (() => undefined));
+      expect(await hear(await issuer.sign(claims))).toEqual(unavailable);
+      expect(lines.join("")).toContain('"message":"authenticator_failed"');
+      expect(lines.join("")).not.toContain(issuer.issuer);
+      expect(stranger.fetched).toEqual([]);
+    },
+  );
 
   it("because the document leads to plain http, the keys are not fetched", async () => {
     const { issuer, hear } = await start();
     // No loopback address, although this machine would answer.
-    const document = { issuer: issuer.issuer, jwks_uri: stranger.jwksUrl.replace("127.0.0.1", "0.0.0.0") };
+    const document = {
+      issuer: issuer.issuer,
+      jwks_uri: stranger.jwksUrl.replace("127.0.0.1", "0.0.0.0"),
+    };
     issuer.misbehave((path) => (path === discoveryPath ? Response.json(document) : undefined));
     expect(await hear(await issuer.sign(claims))).toEqual(unavailable);
     expect(stranger.fetched).toEqual([]);

@@ -6,7 +6,11 @@ import { createOAuthClientCredentialsAuthorizer } from "../../../lambdas/verific
 import { type Cognito, startCognito } from "../../doubles/issuers/cognito.ts";
 import { permissionDenied, serveAuthenticator, unauthenticated } from "./ask.ts";
 
-const machine = { id: "1h57kf5cpq17m0eml12EXAMPLE", secret: "secret-of-nobody-0123456789", scopes: ["agents/run"] };
+const machine = {
+  id: "1h57kf5cpq17m0eml12EXAMPLE",
+  secret: "secret-of-nobody-0123456789",
+  scopes: ["agents/run"],
+};
 const web = "7c9d8e0f1a2b3c4d5e6fEXAMPLE";
 const user = "aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee";
 
@@ -43,7 +47,10 @@ it("admits a Verification zone with a token of the client credentials grant", as
     headers: {},
     body: new Uint8Array(),
   } as const;
-  const { headers } = await authorizer.authorize({ ...request, signal: AbortSignal.timeout(25_000) });
+  const { headers } = await authorizer.authorize({
+    ...request,
+    signal: AbortSignal.timeout(25_000),
+  });
   const [, token = ""] = headers?.authorization?.split(" ") ?? [];
   expect(await call(token)).toBe("success");
 });
@@ -93,7 +100,10 @@ it.each<[string, Record<string, unknown>]>([
   ["no iat", { iat: undefined }],
   ["no iss", { iss: undefined }],
   ["no sub", { sub: undefined }],
-  ["another user pool", { iss: "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Another00" }],
+  [
+    "another user pool",
+    { iss: "https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_Another00" },
+  ],
   ["a life of a day", { exp: Math.floor(Date.now() / 1000) + 86_400 }],
 ])("refuses a token with %s", async (_name, claims) => {
   const { hear, call } = await serve();

@@ -54,11 +54,20 @@ async function edited(change: (parts: string[]) => string[]): Promise<string> {
 
 /** Each is good but for what its name says; `kind` is all that the log has of it. */
 const bad: Record<string, [kind: string | undefined, make: () => Promise<string> | string]> = {
-  "expired, beyond the tolerance": ["ERR_JWT_EXPIRED", () => rsa.sign({ ...good, exp: nowSeconds() - 31 })],
-  "not yet valid": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, nbf: nowSeconds() + 60 })],
+  "expired, beyond the tolerance": [
+    "ERR_JWT_EXPIRED",
+    () => rsa.sign({ ...good, exp: nowSeconds() - 31 }),
+  ],
+  "not yet valid": [
+    "ERR_JWT_CLAIM_VALIDATION_FAILED",
+    () => rsa.sign({ ...good, nbf: nowSeconds() + 60 }),
+  ],
   "without exp": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, exp: undefined })],
   "without iat": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, iat: undefined })],
-  "with an iat that is no number": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, iat: "1" })],
+  "with an iat that is no number": [
+    "ERR_JWT_CLAIM_VALIDATION_FAILED",
+    () => rsa.sign({ ...good, iat: "1" }),
+  ],
   "issued in the future, beyond the tolerance": [
     "ERR_JWT_CLAIM_VALIDATION_FAILED",
     () => rsa.sign({ ...good, iat: nowSeconds() + 60 }),
@@ -70,17 +79,26 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
   ...Object.fromEntries(
     ["logout+jwt", "dpop+jwt", "secevent+jwt", "JWE", "application/json", ""].map((typ) => [
       `of the type "${typ}"`,
-      ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign(good, { typ })] as [string, () => Promise<string>],
+      ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign(good, { typ })] as [
+        string,
+        () => Promise<string>,
+      ],
     ]),
   ),
-  "with an exp that is no number": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ ...good, exp: "9999999999" })],
+  "with an exp that is no number": [
+    "ERR_JWT_CLAIM_VALIDATION_FAILED",
+    () => rsa.sign({ ...good, exp: "9999999999" }),
+  ],
   "for another audience": [
     "ERR_JWT_CLAIM_VALIDATION_FAILED",
     () => rsa.sign({ ...good, aud: "https://agents.example.evil.example" }),
   ],
   "without an audience": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ sub: subject })],
   "without a subject": ["ERR_JWT_CLAIM_VALIDATION_FAILED", () => rsa.sign({ aud: audience })],
-  "of an issuer that nobody configured": [undefined, () => rsa.sign({ ...good, iss: "https://issuer.example" })],
+  "of an issuer that nobody configured": [
+    undefined,
+    () => rsa.sign({ ...good, iss: "https://issuer.example" }),
+  ],
   "of an issuer with a slash more": [undefined, () => rsa.sign({ ...good, iss: `${rsa.issuer}/` })],
   "without an issuer": [undefined, () => rsa.sign({ ...good, iss: undefined })],
   "signed with the key of another configured issuer": [
@@ -95,7 +113,10 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
     "ERR_JOSE_ALG_NOT_ALLOWED",
     () => `${base64({ alg: "none", kid: rsa.key().kid })}.${base64(goodOf(rsa))}.`,
   ],
-  "with the alg nOnE": ["ERR_JOSE_ALG_NOT_ALLOWED", () => `${base64({ alg: "nOnE" })}.${base64(goodOf(rsa))}.`],
+  "with the alg nOnE": [
+    "ERR_JOSE_ALG_NOT_ALLOWED",
+    () => `${base64({ alg: "nOnE" })}.${base64(goodOf(rsa))}.`,
+  ],
   "HS256, signed with the public key as PEM": [
     "ERR_JOSE_ALG_NOT_ALLOWED",
     async () => hmacToken(await exportSPKI(rsa.key().publicKey)),
@@ -115,13 +136,22 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
   "of an unknown kid": ["ERR_JWKS_NO_MATCHING_KEY", () => rsa.sign(good, { kid: "key-of-nobody" })],
   "signed by a stranger under a known kid": [
     "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
-    async () => signWith({ key: await newKey("RS256"), payload: goodOf(rsa), header: { kid: rsa.key().kid } }),
+    async () =>
+      signWith({
+        key: await newKey("RS256"),
+        payload: goodOf(rsa),
+        header: { kid: rsa.key().kid },
+      }),
   ],
   "that brings its own key": [
     "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
     async () => {
       const key = await newKey("RS256");
-      return signWith({ key, payload: goodOf(rsa), header: { jwk: await exportJWK(key.publicKey), kid: undefined } });
+      return signWith({
+        key,
+        payload: goodOf(rsa),
+        header: { jwk: await exportJWK(key.publicKey), kid: undefined },
+      });
     },
   ],
   "that wants an extension understood": [
@@ -130,7 +160,12 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
   ],
   "whose payload another took the place of": [
     "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
-    () => edited(([header = "", , signature = ""]) => [header, base64({ ...goodOf(rsa), sub: "another" }), signature]),
+    () =>
+      edited(([header = "", , signature = ""]) => [
+        header,
+        base64({ ...goodOf(rsa), sub: "another" }),
+        signature,
+      ]),
   ],
   "without its signature": [
     "ERR_JWS_SIGNATURE_VERIFICATION_FAILED",
@@ -146,7 +181,10 @@ const bad: Record<string, [kind: string | undefined, make: () => Promise<string>
     "ERR_JWT_INVALID",
     async () => {
       const text = new TextEncoder().encode(JSON.stringify(goodOf(rsa)));
-      const encrypt = new CompactEncrypt(text).setProtectedHeader({ alg: "RSA-OAEP", enc: "A256GCM" });
+      const encrypt = new CompactEncrypt(text).setProtectedHeader({
+        alg: "RSA-OAEP",
+        enc: "A256GCM",
+      });
       return encrypt.encrypt((await newKey("RSA-OAEP")).publicKey);
     },
   ],
@@ -159,7 +197,9 @@ describe("a token", () => {
     const { call } = await serveAuthenticator(authenticator());
     expect(await call(await rsa.sign(good))).toBe("success");
     expect(await call(await ec.sign(good))).toBe("success");
-    expect(await call(await ec.sign({ ...good, aud: ["https://other.example", audience] }))).toBe("success");
+    expect(await call(await ec.sign({ ...good, aud: ["https://other.example", audience] }))).toBe(
+      "success",
+    );
     expect(ec.fetched).toEqual(["/keys"]);
   });
 
@@ -177,10 +217,13 @@ describe("a token", () => {
     expect(await call(await rsa.sign({ ...good, iat: nowSeconds() + 20 }))).toBe("success");
   });
 
-  it.each([undefined, "JWT", "jwt", "at+jwt", "application/at+jwt"])("may be of the type %s", async (typ) => {
-    const { call } = await serveAuthenticator(authenticator());
-    expect(await call(await rsa.sign(good, typ === undefined ? {} : { typ }))).toBe("success");
-  });
+  it.each([undefined, "JWT", "jwt", "at+jwt", "application/at+jwt"])(
+    "may be of the type %s",
+    async (typ) => {
+      const { call } = await serveAuthenticator(authenticator());
+      expect(await call(await rsa.sign(good, typ === undefined ? {} : { typ }))).toBe("success");
+    },
+  );
 
   it("that is refused is answered alike, whatever is wrong with it, before the body is there", async () => {
     for (const [name, [kind, make]] of Object.entries(bad)) {
@@ -189,7 +232,12 @@ describe("a token", () => {
       expect({ name, ...(await hear(await make())) }).toEqual({ name, ...unauthenticated });
       const { timestamp: _now, ...line } = JSON.parse(lines.at(-1) ?? "");
       const told = {
-        ...{ level: "warn", message: "request_refused", service: "execution", reason: "unauthenticated" },
+        ...{
+          level: "warn",
+          message: "request_refused",
+          service: "execution",
+          reason: "unauthenticated",
+        },
         source_address: "127.0.0.1",
       };
       expect({ name, ...line }).toEqual({ name, ...told, ...(kind && { cause_kind: kind }) });
@@ -219,13 +267,20 @@ describe("a token", () => {
     const last = token.lastIndexOf(".");
     const alphabet = [..."ABCxyz019-_."];
     await fc.assert(
-      fc.asyncProperty(fc.nat({ max: last - 1 }), fc.constantFrom(...alphabet), async (place, character) => {
-        fc.pre(token[place] !== character);
-        const changed = token.slice(0, place) + character + token.slice(place + 1);
-        const header = (name: string) => (name === "authorization" ? `Bearer ${changed}` : undefined);
-        const principal = await asked.authenticate({ header }).catch(({ reason }) => `refused: ${reason}`);
-        expect([undefined, "refused: unauthenticated"]).toContain(principal);
-      }),
+      fc.asyncProperty(
+        fc.nat({ max: last - 1 }),
+        fc.constantFrom(...alphabet),
+        async (place, character) => {
+          fc.pre(token[place] !== character);
+          const changed = token.slice(0, place) + character + token.slice(place + 1);
+          const header = (name: string) =>
+            name === "authorization" ? `Bearer ${changed}` : undefined;
+          const principal = await asked
+            .authenticate({ header })
+            .catch(({ reason }) => `refused: ${reason}`);
+          expect([undefined, "refused: unauthenticated"]).toContain(principal);
+        },
+      ),
     );
   });
 });

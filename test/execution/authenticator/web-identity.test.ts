@@ -18,7 +18,9 @@ describe.each(["RS256", "ES384"])("a token of AWS STS, signed with %s,", (alg) =
   });
   afterAll(() => issuer.close());
   const open = () =>
-    serveAuthenticator(createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }));
+    serveAuthenticator(
+      createWebIdentityAuthenticator({ issuer: issuer.issuer, audience, roles: [role] }),
+    );
 
   it("lets in the role", async () => {
     const { call } = await open();

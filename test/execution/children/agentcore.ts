@@ -3,7 +3,11 @@
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { startAgentCore } from "../../../lambdas/execution/handlers/start-agentcore.ts";
 
-const execution = { syncBudgetMs: 0, a2a: { url: "https://agents.example/" }, dialects: { "/vapora": "vapora" } };
+const execution = {
+  syncBudgetMs: 0,
+  a2a: { url: "https://agents.example/" },
+  dialects: { "/vapora": "vapora" },
+};
 const { AGENT_FILE: file } = process.env;
 const { agent = createEchoAgent() } = file === undefined ? {} : await import(file);
 await startAgentCore({ config: { execution }, createAgent: () => agent });

@@ -7,11 +7,16 @@ import { agentContext, agentTask } from "../agents/agent-context.ts";
 const [, , file = "", cwd = ""] = process.argv;
 try {
   const agent = await loadAgent({ agent: file, cwd, readSecret: async () => "" });
-  for await (const update of runAgent(agent, agentTask({ channel: "C1", text: "Good morning" }), agentContext())) {
+  for await (const update of runAgent(
+    agent,
+    agentTask({ channel: "C1", text: "Good morning" }),
+    agentContext(),
+  )) {
     console.log(JSON.stringify(update));
   }
   const ids = { requestId: "r", taskId: "t", caller: "c" };
-  if (agent.feedback !== undefined) console.log(agent.feedback({ vote: "up", voterId: "v", ...ids }));
+  if (agent.feedback !== undefined)
+    console.log(agent.feedback({ vote: "up", voterId: "v", ...ids }));
 } catch (error) {
   console.log(error instanceof Error ? error.message : error);
 }

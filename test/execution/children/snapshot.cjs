@@ -12,13 +12,17 @@ function report(owner, name) {
   const draw = owner[name];
   Object.defineProperty(owner, name, {
     value(...args) {
-      process.stderr.write(`DRAWN ${name} ${JSON.stringify(args[0]?.disableEntropyCache ?? null)}\n`);
+      process.stderr.write(
+        `DRAWN ${name} ${JSON.stringify(args[0]?.disableEntropyCache ?? null)}\n`,
+      );
       return draw.apply(this, args);
     },
   });
 }
 
-for (const name of ["randomUUID", "randomBytes", "randomFillSync", "randomInt"]) report(crypto, name);
-for (const name of ["randomUUID", "getRandomValues"]) report(Object.getPrototypeOf(globalThis.crypto), name);
+for (const name of ["randomUUID", "randomBytes", "randomFillSync", "randomInt"])
+  report(crypto, name);
+for (const name of ["randomUUID", "getRandomValues"])
+  report(Object.getPrototypeOf(globalThis.crypto), name);
 report(Math, "random");
 syncBuiltinESMExports();

@@ -17,9 +17,12 @@ export const withoutLine: Record<string, Leave> = {
     });
   },
   "a stream without a listener": () => createReadStream("/there/is/no/such/file"),
-  "a pause that the signal ends": ({ signal }) => void sleep(60_000, undefined, { signal, ref: false }),
+  "a pause that the signal ends": ({ signal }) =>
+    void sleep(60_000, undefined, { signal, ref: false }),
   "a promise that the signal rejects": ({ signal }) => {
-    void new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    void new Promise((_resolve, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason)),
+    );
   },
   "an attachment that is not awaited": ({ readAttachment }) =>
     void readAttachment({ attachment: { url: "http://127.0.0.1/" } }),

@@ -5,7 +5,11 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createReadAttachment } from "../../../lambdas/execution/runs/run.ts";
-import { handleUncaughtErrors, runAsAgent, runAsHost } from "../../../lambdas/execution/runs/uncaught-errors.ts";
+import {
+  handleUncaughtErrors,
+  runAsAgent,
+  runAsHost,
+} from "../../../lambdas/execution/runs/uncaught-errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { throwLater, throwOften, withLine, withoutLine } from "./uncaught-agent.ts";
@@ -48,7 +52,10 @@ if (platform !== undefined) {
 handleUncaughtErrors({ log, isAgentFile: (file) => file.endsWith("/uncaught-agent.ts") });
 const stopping = new AbortController();
 const { signal } = stopping;
-const context = { signal, readAttachment: createReadAttachment({ publicFetch: createPublicFetch(), signal, log }) };
+const context = {
+  signal,
+  readAttachment: createReadAttachment({ publicFetch: createPublicFetch(), signal, log }),
+};
 if (owner === "host") ofHost[name]?.();
 else if (name === "outside") throwLater();
 else if (name === "often") runAsAgent(runLog, throwOften);

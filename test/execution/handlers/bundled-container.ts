@@ -39,7 +39,8 @@ export async function bundleContainer({ config }: { config: object }) {
   writeFileSync(file, JSON.stringify(config));
   const args = ["execution", "bundle", "--config", file, "--out", out];
   const { code, stdout } = await sekisho({ args: args, cwd: made, env: {} }).exited;
-  if (code !== 0 || !stdout.includes(join(out, "server.cjs"))) throw new Error(`The bundle was not made: ${stdout}`);
+  if (code !== 0 || !stdout.includes(join(out, "server.cjs")))
+    throw new Error(`The bundle was not made: ${stdout}`);
   const closing: (() => unknown)[] = [];
 
   function emptyFolder(): string {
@@ -80,7 +81,10 @@ export async function bundleContainer({ config }: { config: object }) {
         folder,
         url,
         async call(method, params, { id = randomUUID(), bearer = "" } = {}) {
-          const headers = { "content-type": "application/json", ...(bearer && { authorization: `Bearer ${bearer}` }) };
+          const headers = {
+            "content-type": "application/json",
+            ...(bearer && { authorization: `Bearer ${bearer}` }),
+          };
           const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
           const response = await fetch(url, { method: "POST", headers, body });
           return { status: response.status, ...((await response.json()) as Answer) };
@@ -88,7 +92,10 @@ export async function bundleContainer({ config }: { config: object }) {
       };
     },
     /** A folder in which another configuration takes the place of the bundled one. */
-    withConfig(execution: unknown, sections: object = {}): { folder: string; env: { SEKISHO_CONFIG_FILE: string } } {
+    withConfig(
+      execution: unknown,
+      sections: object = {},
+    ): { folder: string; env: { SEKISHO_CONFIG_FILE: string } } {
       const folder = emptyFolder();
       writeFileSync(join(folder, "other.json"), JSON.stringify({ execution, ...sections }));
       return { folder, env: { SEKISHO_CONFIG_FILE: "other.json" } };

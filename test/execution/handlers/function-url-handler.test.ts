@@ -14,12 +14,21 @@ import { createLog } from "../../../lambdas/shared/log.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
 import { type Answer, createGate, createTestHost, hello } from "../test-host.ts";
-import { callerArn, callerRoleArn, callersVariable, functionUrlEvent, lambdaClient } from "./function-url.ts";
+import {
+  callerArn,
+  callerRoleArn,
+  callersVariable,
+  functionUrlEvent,
+  lambdaClient,
+} from "./function-url.ts";
 
 type EventOptions = Parameters<typeof functionUrlEvent>[0];
 
 function open(options: Partial<HostOptions> = {}) {
-  const { host, store } = createTestHost({ authenticator: createPlatformAuthenticator(), ...options });
+  const { host, store } = createTestHost({
+    authenticator: createPlatformAuthenticator(),
+    ...options,
+  });
   const handle = handleFunctionUrlRequests({
     host,
     callers: [callerRoleArn, "arn:aws:iam::111122223333:role/agents/sekisho-prod-other"],
@@ -38,7 +47,12 @@ function open(options: Partial<HostOptions> = {}) {
 
 /** The fixture with something taken out or put in. */
 function tampered(change: (event: ReturnType<typeof functionUrlEvent>) => unknown): unknown {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    id: randomUUID(),
+    method: "execute_task",
+    params: hello,
+  });
   const event = functionUrlEvent({ body });
   return change(event);
 }
@@ -63,7 +77,9 @@ describe("an event of the Function URL", () => {
     });
     const body = Buffer.from(request).toString("base64");
     await handle(functionUrlEvent({ body, isBase64Encoded: true }));
-    await handle(functionUrlEvent({ body: request.replace(/"id":"[^"]+"/, `"id":"${randomUUID()}"`) }));
+    await handle(
+      functionUrlEvent({ body: request.replace(/"id":"[^"]+"/, `"id":"${randomUUID()}"`) }),
+    );
     expect(gate.started.map(({ task }) => task.text)).toEqual([text, text]);
   });
 
@@ -89,7 +105,9 @@ describe("an event of the Function URL", () => {
     const gate = createGate();
     gate.letGo();
     await open({ agent: gate.agent }).call("execute_task", hello);
-    expect(gate.started[0]?.context.trace.traceparent).toMatch(/^00-0af7651916cd43dd8448eb211c80319c-/);
+    expect(gate.started[0]?.context.trace.traceparent).toMatch(
+      /^00-0af7651916cd43dd8448eb211c80319c-/,
+    );
   });
 
   it.each<[string, unknown]>([
@@ -102,21 +120,36 @@ describe("an event of the Function URL", () => {
     ],
     [
       "whose authorizer is not IAM",
-      tampered((event) => ({ ...event, requestContext: { ...event.requestContext, authorizer: { jwt: {} } } })),
+      tampered((event) => ({
+        ...event,
+        requestContext: { ...event.requestContext, authorizer: { jwt: {} } },
+      })),
     ],
     [
       "whose caller is null",
-      tampered((event) => ({ ...event, requestContext: { ...event.requestContext, authorizer: { iam: null } } })),
+      tampered((event) => ({
+        ...event,
+        requestContext: { ...event.requestContext, authorizer: { iam: null } },
+      })),
     ],
     ["without a caller's ARN", functionUrlEvent({ userArn: "" })],
     ["without a caller's account", functionUrlEvent({ accountId: "" })],
     ["whose ARN is of another account", functionUrlEvent({ accountId: "999999999999" })],
-    ["of another role", functionUrlEvent({ userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo" })],
-    ["of a user", functionUrlEvent({ userArn: "arn:aws:iam::111122223333:user/sekisho-prod-verification" })],
+    [
+      "of another role",
+      functionUrlEvent({ userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo" }),
+    ],
+    [
+      "of a user",
+      functionUrlEvent({ userArn: "arn:aws:iam::111122223333:user/sekisho-prod-verification" }),
+    ],
     ["of the account itself", functionUrlEvent({ userArn: "arn:aws:iam::111122223333:root" })],
     [
       "of a role with that name in another account",
-      functionUrlEvent({ userArn: callerArn.replace("111122223333", "999999999999"), accountId: "999999999999" }),
+      functionUrlEvent({
+        userArn: callerArn.replace("111122223333", "999999999999"),
+        accountId: "999999999999",
+      }),
     ],
     ["whose ARN is none", functionUrlEvent({ userArn: "sekisho-prod-verification" })],
     [
@@ -153,9 +186,14 @@ describe("a refused caller", () => {
       now: () => nowMs,
     });
     const from = (sourceIp: string) => {
-      const event = functionUrlEvent({ userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo" });
+      const event = functionUrlEvent({
+        userArn: "arn:aws:sts::111122223333:assumed-role/admin/jo",
+      });
       const { requestContext } = event;
-      return { ...event, requestContext: { ...requestContext, http: { ...requestContext.http, sourceIp } } };
+      return {
+        ...event,
+        requestContext: { ...requestContext, http: { ...requestContext.http, sourceIp } },
+      };
     };
     for (let count = 0; count < 3; count++) await handle(from("192.0.2.1"));
     await handle(from("192.0.2.2"));
@@ -189,17 +227,28 @@ describe("who calls", () => {
     ["another role", "arn:aws:sts::111122223333:assumed-role/other/s", "111122223333:role/other"],
     ["a user", "arn:aws:iam::111122223333:user/ops/jo", "111122223333:user/ops/jo"],
     ["the account itself", "arn:aws:iam::111122223333:root", "111122223333:root"],
-    ["another partition", "arn:aws-us-gov:sts::111122223333:assumed-role/r/s", "111122223333:role/r"],
+    [
+      "another partition",
+      "arn:aws-us-gov:sts::111122223333:assumed-role/r/s",
+      "111122223333:role/r",
+    ],
   ])("may be %s", (_name, userArn, principal) => {
     expect(principalOf(userArn)).toBe(principal);
   });
 
   it("is one of the roles that may, by its name, whatever its path", () => {
-    const principals = ["role/r", "role/a/b/r", "role/aws-reserved/sso.amazonaws.com/r"].map((role) =>
-      toRolePrincipal(`arn:aws:iam::111122223333:${role}`),
+    const principals = ["role/r", "role/a/b/r", "role/aws-reserved/sso.amazonaws.com/r"].map(
+      (role) => toRolePrincipal(`arn:aws:iam::111122223333:${role}`),
     );
-    expect(new Set(principals)).toEqual(new Set([principalOf("arn:aws:sts::111122223333:assumed-role/r/s")]));
-    for (const arn of ["", "r", "arn:aws:iam::111122223333:user/r", "arn:aws:iam::111122223333:role/"])
+    expect(new Set(principals)).toEqual(
+      new Set([principalOf("arn:aws:sts::111122223333:assumed-role/r/s")]),
+    );
+    for (const arn of [
+      "",
+      "r",
+      "arn:aws:iam::111122223333:user/r",
+      "arn:aws:iam::111122223333:role/",
+    ])
       expect(() => toRolePrincipal(arn)).toThrow("is not the ARN of a role");
   });
 
@@ -208,9 +257,13 @@ describe("who calls", () => {
     const id = randomUUID();
     await call("execute_task", hello, { id });
     const renamed = { userArn: callerArn.replace("worker-7", "worker-8") };
-    expect((await call("get_task", { request_id: id }, renamed)).answer.result?.status).toBe("success");
+    expect((await call("get_task", { request_id: id }, renamed)).answer.result?.status).toBe(
+      "success",
+    );
     const other = { userArn: callerArn.replace("verification", "other") };
-    expect((await call("get_task", { request_id: id }, other)).answer.error?.data.reason).toBe("task_not_found");
+    expect((await call("get_task", { request_id: id }, other)).answer.error?.data.reason).toBe(
+      "task_not_found",
+    );
   });
 });
 
@@ -281,7 +334,10 @@ describe("the card of a function", () => {
   it("is not sent again to who has it, and HEAD tells its tag as GET does", async () => {
     const { get } = start({ url });
     const { headers } = await get();
-    expect(await get({ "if-none-match": headers.etag ?? "" })).toMatchObject({ statusCode: 304, body: "" });
+    expect(await get({ "if-none-match": headers.etag ?? "" })).toMatchObject({
+      statusCode: 304,
+      body: "",
+    });
     expect(await get({}, { method: "HEAD" })).toMatchObject({ statusCode: 200, headers });
     expect(await get({}, { method: "POST" })).toMatchObject({ statusCode: 405 });
   });
@@ -290,11 +346,9 @@ describe("the card of a function", () => {
     aws.secrets.all.set(key, { value: pem });
     const { card, said } = start({ url, signature });
     const cards = await Promise.all([card(), card()]);
-    expect(await Promise.all([...cards, { ...(await card()), name: "Another" }].map(isSigned))).toEqual([
-      true,
-      true,
-      false,
-    ]);
+    expect(
+      await Promise.all([...cards, { ...(await card()), name: "Another" }].map(isSigned)),
+    ).toEqual([true, true, false]);
     expect(aws.calls.map(({ action }) => action)).toEqual(["secretsmanager:GetSecretValue"]);
     expect(said).toEqual([]);
   });
@@ -305,7 +359,10 @@ describe("the card of a function", () => {
       statusCode: 503,
       headers: { "retry-after": "1", "cache-control": "no-store" },
     });
-    expect(await ask("GetExtendedAgentCard")).toMatchObject({ statusCode: 503, error: { code: -32603 } });
+    expect(await ask("GetExtendedAgentCard")).toMatchObject({
+      statusCode: 503,
+      error: { code: -32603 },
+    });
     expect((await ask("rpc.discover", {}, "")).result).toHaveProperty("openrpc");
     expect(said.length).toBeGreaterThan(0);
     expect(new Set(said.map((line) => JSON.parse(line).message))).toContain("cards_not_made");
@@ -322,7 +379,10 @@ describe("the extended card of a function", () => {
     const { ask, card } = start({ url, extendedSkills: [ledgers] });
     const { result } = await ask<AgentCard>("GetExtendedAgentCard");
     expect(result?.skills.map(({ id }) => id)).toEqual(["task", "ledgers"]);
-    expect(await card()).toMatchObject({ capabilities: { extendedAgentCard: true }, skills: [{ id: "task" }] });
+    expect(await card()).toMatchObject({
+      capabilities: { extendedAgentCard: true },
+      skills: [{ id: "task" }],
+    });
     expect(await card()).toHaveProperty("skills.length", 1);
   });
 
@@ -336,7 +396,9 @@ describe("the extended card of a function", () => {
 it("a function that is not told its address knows nothing of A2A", async () => {
   const { get, ask } = start({ signature, name: "Clerk" });
   expect(await get()).toMatchObject({ statusCode: 404 });
-  expect(await get({}, { method: "POST", path: "/a2a", body: "{}" })).toMatchObject({ statusCode: 404 });
+  expect(await get({}, { method: "POST", path: "/a2a", body: "{}" })).toMatchObject({
+    statusCode: 404,
+  });
   for (const method of ["SendMessage", "message/send", "GetTask"])
     expect((await ask(method, { message: userMessage("hi") })).error?.code).toBe(-32601);
   expect((await ask("rpc.discover", {}, "")).result).toHaveProperty("openrpc");

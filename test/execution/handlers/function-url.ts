@@ -16,13 +16,17 @@ const headers = {
   traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
 };
 
-export const callerArn = "arn:aws:sts::111122223333:assumed-role/sekisho-prod-verification/sekisho-worker-7";
+export const callerArn =
+  "arn:aws:sts::111122223333:assumed-role/sekisho-prod-verification/sekisho-worker-7";
 
 /** The role of that session, as a policy or a configuration names it. */
 export const callerRoleArn = "arn:aws:iam::111122223333:role/sekisho-prod-verification";
 
 /** The variable that says who may call: that role, and the clients of tests. */
-export const callersVariable = [callerRoleArn, ...["a2a-client", "another-client"].map(roleOfAccount)].join(" ");
+export const callersVariable = [
+  callerRoleArn,
+  ...["a2a-client", "another-client"].map(roleOfAccount),
+].join(" ");
 
 export function functionUrlEvent({
   method = "POST",
@@ -92,17 +96,37 @@ function roleArn(role: string): string {
   return callerArn.replace("sekisho-prod-verification", role);
 }
 
-export function lambdaClient({ handle, role = "a2a-client" }: { handle: FunctionUrlHandler; role?: string }) {
+export function lambdaClient({
+  handle,
+  role = "a2a-client",
+}: {
+  handle: FunctionUrlHandler;
+  role?: string;
+}) {
   const userArn = roleArn(role);
 
   function get(more: Record<string, string> = {}, options: EventOptions = {}) {
-    return handle(functionUrlEvent({ method: "GET", path: "/.well-known/agent-card.json", userArn, more, ...options }));
+    return handle(
+      functionUrlEvent({
+        method: "GET",
+        path: "/.well-known/agent-card.json",
+        userArn,
+        more,
+        ...options,
+      }),
+    );
   }
 
-  async function ask<T = A2aTask>(method: string, params: unknown = {}, version = "1.0"): Promise<Asked<T>> {
+  async function ask<T = A2aTask>(
+    method: string,
+    params: unknown = {},
+    version = "1.0",
+  ): Promise<Asked<T>> {
     const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method, params });
     const more = version === "" ? {} : { "a2a-version": version };
-    const { statusCode, body: text } = await handle(functionUrlEvent({ path: "/", body, userArn, more }));
+    const { statusCode, body: text } = await handle(
+      functionUrlEvent({ path: "/", body, userArn, more }),
+    );
     return { statusCode, ...JSON.parse(text) };
   }
 

@@ -17,7 +17,11 @@ import { secrets, startReceiver, statesOf } from "../a2a/push-zone.ts";
 import { type Answer, answering, eventually, hello } from "../test-host.ts";
 import { callersVariable, functionUrlEvent, lambdaClient } from "./function-url.ts";
 
-const aws = { AWS_REGION: emulatorAccess.region, AWS_ACCESS_KEY_ID: "emulator", AWS_SECRET_ACCESS_KEY: "emulator" };
+const aws = {
+  AWS_REGION: emulatorAccess.region,
+  AWS_ACCESS_KEY_ID: "emulator",
+  AWS_SECRET_ACCESS_KEY: "emulator",
+};
 
 /** The host's log lines are not asked for here. */
 const quiet = { SEKISHO_LOG_LEVEL: "error" };
@@ -40,8 +44,12 @@ async function openLambdaZone({
   hasClientsQueue?: boolean;
 }) {
   const pair = () => createQueuePair({ client: clients.queues, maxReceiveCount: 3 });
-  const [table, { queueUrl, deadLettersUrl }, { queueUrl: completionsUrl }, { queueUrl: clientsQueueUrl }] =
-    await Promise.all([createTaskTable({ client: clients.dynamo }), pair(), pair(), pair()]);
+  const [
+    table,
+    { queueUrl, deadLettersUrl },
+    { queueUrl: completionsUrl },
+    { queueUrl: clientsQueueUrl },
+  ] = await Promise.all([createTaskTable({ client: clients.dynamo }), pair(), pair(), pair()]);
   Object.assign(process.env, aws, quiet, {
     AWS_ENDPOINT_URL_DYNAMODB: emulators.dynamo.endpoint,
     AWS_ENDPOINT_URL_SQS: emulators.queues.endpoint,
@@ -55,8 +63,16 @@ async function openLambdaZone({
   const handle = createFunctionUrlHandler({ config });
   const work = createExecutionWorkerHandler({ config, createAgent });
 
-  async function receive({ from = queueUrl, waitSeconds = 0, signal = new AbortController().signal } = {}) {
-    const command = new ReceiveMessageCommand({ QueueUrl: from, WaitTimeSeconds: waitSeconds, MaxNumberOfMessages: 1 });
+  async function receive({
+    from = queueUrl,
+    waitSeconds = 0,
+    signal = new AbortController().signal,
+  } = {}) {
+    const command = new ReceiveMessageCommand({
+      QueueUrl: from,
+      WaitTimeSeconds: waitSeconds,
+      MaxNumberOfMessages: 1,
+    });
     const { Messages = [] } = await clients.queues.send(command, { abortSignal: signal });
     return Messages;
   }
@@ -79,7 +95,8 @@ async function openLambdaZone({
     handle,
     workOnce: async () => workOn(await receive({ waitSeconds: 10 })),
     /** What is in the completion queue. */
-    pushed: async () => (await receive({ from: completionsUrl })).map(({ Body = "" }) => JSON.parse(Body) as unknown),
+    pushed: async () =>
+      (await receive({ from: completionsUrl })).map(({ Body = "" }) => JSON.parse(Body) as unknown),
     queued: () => receive(),
     queuedOfClients: () => receive({ from: clientsQueueUrl }),
     deadLetters: () => receive({ from: deadLettersUrl }),
@@ -121,8 +138,18 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
   afterAll(() => opened.close());
 
-  async function open({ syncBudgetMs, createAgent }: { syncBudgetMs: number; createAgent?: CreateAgent }) {
-    const zone = await openLambdaZone({ opened, execution: { syncBudgetMs }, ...(createAgent && { createAgent }) });
+  async function open({
+    syncBudgetMs,
+    createAgent,
+  }: {
+    syncBudgetMs: number;
+    createAgent?: CreateAgent;
+  }) {
+    const zone = await openLambdaZone({
+      opened,
+      execution: { syncBudgetMs },
+      ...(createAgent && { createAgent }),
+    });
     async function call(method: string, params: unknown, id: string = randomUUID()) {
       const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
       return JSON.parse((await zone.handle(functionUrlEvent({ body }))).body) as Answer;
@@ -150,9 +177,18 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("keep the tasks of other callers in a queue of their own", async () => {
-    const zone = await openLambdaZone({ opened, execution: { syncBudgetMs: 0 }, hasClientsQueue: true });
+    const zone = await openLambdaZone({
+      opened,
+      execution: { syncBudgetMs: 0 },
+      hasClientsQueue: true,
+    });
     async function ask(role: string) {
-      const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id: randomUUID(),
+        method: "execute_task",
+        params: hello,
+      });
       const userArn = `arn:aws:sts::111122223333:assumed-role/${role}/session`;
       const answer = await zone.handle(functionUrlEvent({ body, userArn }));
       expect((JSON.parse(answer.body) as Answer).result?.status).toBe("accepted");
@@ -194,7 +230,8 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
 describe("a function does not start", () => {
   const startUrl = (config: unknown = {}) => createFunctionUrlHandler({ config });
-  const startWorker = () => createExecutionWorkerHandler({ config: {}, createAgent: () => answering("done") });
+  const startWorker = () =>
+    createExecutionWorkerHandler({ config: {}, createAgent: () => answering("done") });
 
   it("without its variables, and says which is missing", () => {
     process.env = {};
@@ -202,11 +239,17 @@ describe("a function does not start", () => {
     expect(startWorker).toThrow(/SEKISHO_TABLE/);
     process.env = { SEKISHO_TABLE: "tasks" };
     expect(startUrl).toThrow(/SEKISHO_QUEUE_URL/);
-    process.env = { ...process.env, SEKISHO_QUEUE_URL: "https://sqs.eu-central-1.amazonaws.com/1/tasks" };
+    process.env = {
+      ...process.env,
+      SEKISHO_QUEUE_URL: "https://sqs.eu-central-1.amazonaws.com/1/tasks",
+    };
     expect(startUrl).toThrow(/SEKISHO_CALLERS/);
     process.env = { SEKISHO_TABLE: "tasks" };
     expect(startWorker).toThrow(/SEKISHO_COMPLETIONS_URL/);
-    process.env = { ...process.env, SEKISHO_COMPLETIONS_URL: "https://sqs.eu-central-1.amazonaws.com/1/completions" };
+    process.env = {
+      ...process.env,
+      SEKISHO_COMPLETIONS_URL: "https://sqs.eu-central-1.amazonaws.com/1/completions",
+    };
     expect(startWorker).toThrow(/AWS_/);
   });
 
@@ -233,15 +276,27 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
   });
 
   async function start({ a2a = {} }: { a2a?: object } = {}) {
-    const execution = { syncBudgetMs: 20_000, leaseMs: 500, a2a: { url: "https://agents.example/", ...a2a } };
+    const execution = {
+      syncBudgetMs: 20_000,
+      leaseMs: 500,
+      a2a: { url: "https://agents.example/", ...a2a },
+    };
     const zone = await openLambdaZone({ opened, execution });
     const worker = zone.workOnAll();
     ending.push(worker.end);
-    return { ...zone, client: lambdaClient(zone), other: lambdaClient({ ...zone, role: "another-client" }) };
+    return {
+      ...zone,
+      client: lambdaClient(zone),
+      other: lambdaClient({ ...zone, role: "another-client" }),
+    };
   }
   type Client = Awaited<ReturnType<typeof start>>["client"];
 
-  async function send(client: Client, text: string, { configuration = {}, ...more }: Record<string, unknown> = {}) {
+  async function send(
+    client: Client,
+    text: string,
+    { configuration = {}, ...more }: Record<string, unknown> = {},
+  ) {
     const message = userMessage(text, more);
     return (await client.result<Sent>("SendMessage", { message, configuration })).task;
   }
@@ -261,9 +316,18 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     const task = await send(client, "slow 1s, 関所 🏯");
     expect(task.status.state).toMatch(/SUBMITTED|WORKING/);
     await comesTo(client, task, "TASK_STATE_COMPLETED");
-    expect(JSON.stringify((await client.result("GetTask", { id: task.id })).artifacts)).toContain("関所 🏯");
-    const old = { kind: "message", messageId: "m-of-0.3", role: "user", parts: [{ kind: "text", text: "slow 1s" }] };
-    expect(await client.result("message/send", { message: old, configuration: { blocking: true } }, "")).toMatchObject({
+    expect(JSON.stringify((await client.result("GetTask", { id: task.id })).artifacts)).toContain(
+      "関所 🏯",
+    );
+    const old = {
+      kind: "message",
+      messageId: "m-of-0.3",
+      role: "user",
+      parts: [{ kind: "text", text: "slow 1s" }],
+    };
+    expect(
+      await client.result("message/send", { message: old, configuration: { blocking: true } }, ""),
+    ).toMatchObject({
       kind: "task",
       status: { state: expect.stringMatching(/submitted|working/) },
     });
@@ -285,9 +349,10 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     const task = await send(client, "hello");
     for (const method of ["GetTask", "CancelTask"])
       expect((await other.ask(method, { id: task.id })).error?.code).toBe(-32001);
-    expect((await other.ask("SendMessage", { message: userMessage("me, too", { taskId: task.id }) })).error?.code).toBe(
-      -32001,
-    );
+    expect(
+      (await other.ask("SendMessage", { message: userMessage("me, too", { taskId: task.id }) }))
+        .error?.code,
+    ).toBe(-32001);
   });
 
   it("lists a caller's own tasks page by page, by the table's index", async () => {
@@ -297,9 +362,14 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     const foreign = await sendAndFinish(other, "of another role");
     const page = await client.result<Listed>("ListTasks", { pageSize: 1 });
     expect([page.tasks.map(({ id }) => id), page.totalSize]).toEqual([[second.id], 2]);
-    const rest = await client.result<Listed>("ListTasks", { pageSize: 1, pageToken: page.nextPageToken });
+    const rest = await client.result<Listed>("ListTasks", {
+      pageSize: 1,
+      pageToken: page.nextPageToken,
+    });
     expect([rest.tasks.map(({ id }) => id), rest.nextPageToken]).toEqual([[first.id], ""]);
-    expect((await other.result<Listed>("ListTasks")).tasks.map(({ id }) => id)).toEqual([foreign.id]);
+    expect((await other.result<Listed>("ListTasks")).tasks.map(({ id }) => id)).toEqual([
+      foreign.id,
+    ]);
   });
 
   it("cancels a task whose agent is at work in the worker, and stops the agent", async () => {
@@ -307,7 +377,9 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     const task = await send(client, "slow 60s");
     await comesTo(client, task, "TASK_STATE_WORKING");
     for (const _ of [1, 2])
-      expect((await client.result("CancelTask", { id: task.id })).status.state).toBe("TASK_STATE_CANCELED");
+      expect((await client.result("CancelTask", { id: task.id })).status.state).toBe(
+        "TASK_STATE_CANCELED",
+      );
     // The worker ends with the test, which the agent's minute would hold up.
   });
 
@@ -331,8 +403,12 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     const authentication = { scheme: "Bearer", credentials: secrets.credentials };
     const taskPushNotificationConfig = { url, token: secrets.token, authentication };
     const task = await send(client, "hello", { configuration: { taskPushNotificationConfig } });
-    await eventually(() => received.length > 2 && statesOf(received).at(-1) === "TASK_STATE_COMPLETED");
-    expect(received.at(-1)?.json).toEqual({ task: await client.result("GetTask", { id: task.id }) });
+    await eventually(
+      () => received.length > 2 && statesOf(received).at(-1) === "TASK_STATE_COMPLETED",
+    );
+    expect(received.at(-1)?.json).toEqual({
+      task: await client.result("GetTask", { id: task.id }),
+    });
     expect(received.at(-1)?.headers.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
     const asked = await send(client, "ask me", { configuration: { taskPushNotificationConfig } });
     await eventually(() => statesOf(received).at(-1) === "TASK_STATE_INPUT_REQUIRED");
@@ -359,9 +435,17 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   async function open(answer?: () => Promise<Response>) {
     collector = await startOtlpCollector(answer === undefined ? {} : { answer });
     process.env.AWS_LAMBDA_FUNCTION_NAME = "sekisho-dev-Worker";
-    const telemetry = { metrics: false, traces: { exporter: { type: "otlp", url: collector.url } } };
+    const telemetry = {
+      metrics: false,
+      traces: { exporter: { type: "otlp", url: collector.url } },
+    };
     const zone = await openLambdaZone({ opened, execution: { syncBudgetMs: 0 }, telemetry });
-    const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: randomUUID(),
+      method: "execute_task",
+      params: hello,
+    });
     return { ...zone, ask: () => zone.handle(functionUrlEvent({ body, more: { traceparent } })) };
   }
 

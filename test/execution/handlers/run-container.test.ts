@@ -34,7 +34,9 @@ const token = () => issuer.sign({ aud: "agents", sub: "verifier" });
 beforeAll(async () => {
   issuer = await startJwksIssuer();
   const execution = { agent: "echo", syncBudgetMs: 100, authenticator: accepting() };
-  containers = await bundleContainer({ config: { execution, allowlist: [{ team: "TOFVERIFICATION" }] } });
+  containers = await bundleContainer({
+    config: { execution, allowlist: [{ team: "TOFVERIFICATION" }] },
+  });
 });
 
 afterAll(async () => {
@@ -49,12 +51,17 @@ describe("the image", () => {
     expect(dockerfile).toMatch(/^USER 65532:65532$/m);
     const names = readdirSync(containers.out).sort();
     expect(names).toEqual(["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "server.cjs"]);
-    for (const name of names) expect(readFileSync(join(containers.out, name), "utf8")).not.toContain("TOFVERIFICATION");
+    for (const name of names)
+      expect(readFileSync(join(containers.out, name), "utf8")).not.toContain("TOFVERIFICATION");
   });
 
   it("runs tasks of callers with a token of its issuer, and of nobody else", async () => {
     const { call, said } = await containers.start();
-    const { result } = await call("execute_task", { ...hello, text: "hi" }, { bearer: await token() });
+    const { result } = await call(
+      "execute_task",
+      { ...hello, text: "hi" },
+      { bearer: await token() },
+    );
     expect(result?.response_text).toContain("hi");
     expect(await call("execute_task", hello)).toMatchObject({
       status: 401,
@@ -73,7 +80,10 @@ describe("the image", () => {
     const folder = containers.emptyFolder();
     writeFileSync(join(folder, ".env"), "SEKISHO_LOG_LEVEL=nonsense\n");
     await containers.start({ folder });
-    const { said, exit } = containers.run(startText, { folder, env: { SEKISHO_LOG_LEVEL: "nonsense" } });
+    const { said, exit } = containers.run(startText, {
+      folder,
+      env: { SEKISHO_LOG_LEVEL: "nonsense" },
+    });
     expect((await exit)[0]).not.toBe(0);
     expect(said()).toContain("SEKISHO_LOG_LEVEL");
   });
@@ -86,7 +96,10 @@ describe("the image", () => {
     child.kill("SIGTERM");
     await exit;
     const check = containers.run(healthText, { folder, env });
-    expect([await check.exit, check.said()]).toEqual([[1, null], expect.stringContaining("does not answer")]);
+    expect([await check.exit, check.said()]).toEqual([
+      [1, null],
+      expect.stringContaining("does not answer"),
+    ]);
   });
 
   it("ends with one line where the configuration in its folder is broken", async () => {
@@ -100,7 +113,11 @@ describe("the image", () => {
   it("lets its task end on SIGTERM, exits with 0, and knows the result when it is started again", async () => {
     const first = await containers.start();
     const id = randomUUID();
-    const accepted = await first.call("execute_task", { ...hello, text: "slow 500ms" }, { id, bearer: await token() });
+    const accepted = await first.call(
+      "execute_task",
+      { ...hello, text: "slow 500ms" },
+      { id, bearer: await token() },
+    );
     expect(accepted.result?.status).toBe("accepted");
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([0, null]);
@@ -133,7 +150,9 @@ describe("a configuration file", () => {
   });
 
   it("may leave callers to the platform, which is said", async () => {
-    const { call, said } = await containers.start(containers.withConfig({ authenticator: { type: "platform" } }));
+    const { call, said } = await containers.start(
+      containers.withConfig({ authenticator: { type: "platform" } }),
+    );
     expect((await call("execute_task", hello)).result?.status).toBe("success");
     expect(said()).toContain('"message":"every_caller_is_let_in"');
   });
@@ -146,11 +165,26 @@ describe("a configuration file", () => {
 
   const everywhere = { SEKISHO_HOSTNAME: "" };
   it.each<[string, unknown, Record<string, string>, RegExp]>([
-    ["that lets in anyone, on every interface", {}, everywhere, /^Anyone could run tasks on 0\.0\.0\.0: .*"none"/],
-    ["with another agent than the bundle's", { agent: "./mine.ts" }, {}, /execution\.agent must be "echo"/],
+    [
+      "that lets in anyone, on every interface",
+      {},
+      everywhere,
+      /^Anyone could run tasks on 0\.0\.0\.0: .*"none"/,
+    ],
+    [
+      "with another agent than the bundle's",
+      { agent: "./mine.ts" },
+      {},
+      /execution\.agent must be "echo"/,
+    ],
     [
       "whose secrets are not there",
-      { authenticator: { type: "bearer", tokens: [{ env: "TOKEN_A" }, { secretsManager: "token-b" }] } },
+      {
+        authenticator: {
+          type: "bearer",
+          tokens: [{ env: "TOKEN_A" }, { secretsManager: "token-b" }],
+        },
+      },
       {},
       /TOKEN_A is not set[\s\S]*token-b from Secrets Manager/,
     ],
@@ -167,7 +201,12 @@ describe("a configuration file", () => {
       { PORT: "http", SEKISHO_LOG_LEVEL: "loud" },
       /PORT: [\s\S]*SEKISHO_LOG_LEVEL: /,
     ],
-    ["and a store that is none", {}, { SEKISHO_STORE: "server.cjs" }, /server\.cjs is not a database/],
+    [
+      "and a store that is none",
+      {},
+      { SEKISHO_STORE: "server.cjs" },
+      /server\.cjs is not a database/,
+    ],
   ])("%s ends the process with 1 and says why", async (_name, execution, more, why) => {
     const { folder, env } = containers.withConfig(execution);
     const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });
@@ -179,7 +218,11 @@ describe("a configuration file", () => {
 
 it("listens where platforms look for it, unless told otherwise", () => {
   const { hostname, port, store } = readContainerEnvironment({});
-  expect({ hostname, port, store }).toEqual({ hostname: "0.0.0.0", port: 8080, store: resolve("execution.db") });
+  expect({ hostname, port, store }).toEqual({
+    hostname: "0.0.0.0",
+    port: 8080,
+    store: resolve("execution.db"),
+  });
   expect(readContainerEnvironment({ PORT: "9000" }).port).toBe(9000);
 });
 
@@ -210,20 +253,32 @@ async function result<T = A2aTask>(url: string, method: string, params: unknown)
 
 describe("a container", () => {
   it("is an A2A agent at the address that its configuration says", async () => {
-    const { url } = await start({ a2a: { url: "https://agents.example/a2a" }, authenticator: platform }, everywhere);
+    const { url } = await start(
+      { a2a: { url: "https://agents.example/a2a" }, authenticator: platform },
+      everywhere,
+    );
     const card = (await (await cardOf(url)).json()) as AgentCard;
-    expect(card.supportedInterfaces.map((each) => each.url)).toEqual(new Array(2).fill("https://agents.example/a2a"));
+    expect(card.supportedInterfaces.map((each) => each.url)).toEqual(
+      new Array(2).fill("https://agents.example/a2a"),
+    );
     expect(card.capabilities).toMatchObject({ streaming: true, pushNotifications: true });
-    const { task } = await result<{ task: A2aTask }>(url, "SendMessage", { message: userMessage("hi") });
+    const { task } = await result<{ task: A2aTask }>(url, "SendMessage", {
+      message: userMessage("hi"),
+    });
     expect(task.status.state).toBe("TASK_STATE_COMPLETED");
   });
 
   it("is one on loopback where it was not told its address, and none elsewhere", async () => {
-    const [near, far] = await Promise.all([start({}), start({ authenticator: platform }, everywhere)]);
+    const [near, far] = await Promise.all([
+      start({}),
+      start({ authenticator: platform }, everywhere),
+    ]);
     const card = (await (await cardOf(near.url)).json()) as AgentCard;
     expect(card.supportedInterfaces[0]?.url).toBe(`${near.url}/`);
     expect((await cardOf(far.url)).status).toBe(404);
-    expect((await far.call("SendMessage", { message: userMessage("hi") })).error?.code).toBe(-32601);
+    expect((await far.call("SendMessage", { message: userMessage("hi") })).error?.code).toBe(
+      -32601,
+    );
     expect((await far.call("execute_task", hello)).result?.status).toBe("success");
   });
 
@@ -246,10 +301,14 @@ describe("a container", () => {
 
   it("ends its streams on SIGTERM as streams end, and itself with 0, however long a question may wait", async () => {
     const { url, child, exit } = await start({});
-    const { task } = await result<{ task: A2aTask }>(url, "SendMessage", { message: userMessage("ask me") });
+    const { task } = await result<{ task: A2aTask }>(url, "SendMessage", {
+      message: userMessage("ask me"),
+    });
     const stream = dataOf(await post(url, "SubscribeToTask", { id: task.id }));
     const { value: first = "{}" } = await stream.next();
-    expect((JSON.parse(first) as { result: StreamEvent }).result).toMatchObject({ task: { id: task.id } });
+    expect((JSON.parse(first) as { result: StreamEvent }).result).toMatchObject({
+      task: { id: task.id },
+    });
     child.kill("SIGTERM");
     expect(await stream.next()).toEqual({ done: true, value: undefined });
     expect(await exit).toEqual([0, null]);
@@ -258,13 +317,25 @@ describe("a container", () => {
 
 describe("a container that cannot start ends with 1 and a line that says why", () => {
   const signature = { key: { env: "CARD_KEY" }, keyId: "k" };
-  const other = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+  const other = generateKeyPairSync("ed25519")
+    .privateKey.export({ type: "pkcs8", format: "pem" })
+    .toString();
 
   it.each<[string, object, Record<string, string>, RegExp]>([
     ["its key is not there", { a2a: { signature } }, {}, /CARD_KEY is not set/],
-    ["its key is none", { a2a: { signature } }, { CARD_KEY: "hunter2" }, /execution\.a2a\.signature/],
+    [
+      "its key is none",
+      { a2a: { signature } },
+      { CARD_KEY: "hunter2" },
+      /execution\.a2a\.signature/,
+    ],
     ["its key is of another algorithm", { a2a: { signature } }, { CARD_KEY: other }, /ES256/],
-    ["anyone could call it", { a2a: { url: "https://agents.example/" } }, everywhere, /Anyone could run tasks/],
+    [
+      "anyone could call it",
+      { a2a: { url: "https://agents.example/" } },
+      everywhere,
+      /Anyone could run tasks/,
+    ],
   ])("because %s", async (_why, execution, more, why) => {
     const { folder, env } = containers.withConfig(execution);
     const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });

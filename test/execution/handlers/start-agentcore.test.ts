@@ -66,23 +66,37 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
       ...env,
     });
     await eventually(() => lines.some((line) => line.includes("server_listens")));
-    const { address: url } = JSON.parse(lines.find((line) => line.includes("server_listens")) ?? "{}");
+    const { address: url } = JSON.parse(
+      lines.find((line) => line.includes("server_listens")) ?? "{}",
+    );
     async function invoke(method: string, params: unknown, id: string = randomUUID()) {
       const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
       const headers = { "content-type": "application/json" };
       const response = await fetch(`${url}/invocations`, { method: "POST", body, headers });
       return { status: response.status, ...((await response.json()) as Answer) };
     }
-    return { child, exit, url, lines, invoke, ping: async () => Object(await (await fetch(`${url}/ping`)).json()) };
+    return {
+      child,
+      exit,
+      url,
+      lines,
+      invoke,
+      ping: async () => Object(await (await fetch(`${url}/ping`)).json()),
+    };
   }
 
   it("refuses a task that the platform would end before its time is over", async () => {
     const { invoke } = await start({ maxLifetimeSeconds: "30" });
     const id = randomUUID();
-    const refused = { status: 200, error: { code: -32077, data: { reason: "session_ending", retryable: true } } };
+    const refused = {
+      status: 200,
+      error: { code: -32077, data: { reason: "session_ending", retryable: true } },
+    };
     expect(await invoke("execute_task", hello, id)).toMatchObject(refused);
     const younger = await start();
-    expect((await younger.invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 }, id)).result).toBeDefined();
+    expect(
+      (await younger.invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 }, id)).result,
+    ).toBeDefined();
   });
 
   const restored = `--require ${resolve(__dirname, "../children/snapshot.cjs")}`;
@@ -96,23 +110,34 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect((await invoke("execute_task", hello)).result?.status).toBe("accepted");
     await eventually(() => drawn().some((line) => line.startsWith("DRAWN randomUUID")));
     // Node keeps random bytes for the next ids, and a snapshot would keep them too.
-    expect(drawn().filter((line) => line.startsWith("DRAWN randomUUID") && !line.endsWith("true"))).toEqual([]);
+    expect(
+      drawn().filter((line) => line.startsWith("DRAWN randomUUID") && !line.endsWith("true")),
+    ).toEqual([]);
   });
 
   it("counts its lifetime from its first call, however long ago the process of its snapshot began", async () => {
     const { invoke } = await start({ options: restored });
-    expect((await invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 })).result).toBeDefined();
+    expect(
+      (await invoke("execute_task", { ...hello, timeout_ms: 28 * 60_000 })).result,
+    ).toBeDefined();
   });
 
   it("ends the tasks of both people when the agent of one leaves errors that nothing catches", async () => {
     const env = { AGENT_FILE: resolve(__dirname, "../agents/files/leaves-errors.ts") };
     const { invoke, child, lines } = await start({ env });
     const texts = ["steady", "careless"];
-    const accepted = await Promise.all(texts.map((text) => invoke("execute_task", { channel: "C1", text })));
-    const ended = await Promise.all(
-      accepted.map(({ result }) => invoke("get_task", { task_id: result?.task_id, wait_ms: 10_000 })),
+    const accepted = await Promise.all(
+      texts.map((text) => invoke("execute_task", { channel: "C1", text })),
     );
-    expect(ended.map(({ result }) => result?.response_text)).toEqual(["steady: done", "careless: done"]);
+    const ended = await Promise.all(
+      accepted.map(({ result }) =>
+        invoke("get_task", { task_id: result?.task_id, wait_ms: 10_000 }),
+      ),
+    );
+    expect(ended.map(({ result }) => result?.response_text)).toEqual([
+      "steady: done",
+      "careless: done",
+    ]);
     expect(lines.filter((line) => line.includes("agent_error_uncaught"))).toHaveLength(3);
     expect(child.exitCode).toBeNull();
   });
@@ -122,7 +147,10 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     const idle = await ping();
     expect(idle).toEqual({ status: "Healthy", time_of_last_update: expect.any(Number) });
-    expect(readPing({ answer: idle, nowMs: Date.now() })).toEqual({ isBusy: false, changedAtMs: expect.any(Number) });
+    expect(readPing({ answer: idle, nowMs: Date.now() })).toEqual({
+      isBusy: false,
+      changedAtMs: expect.any(Number),
+    });
     const accepted = await invoke("execute_task", { ...hello, text: "slow 400ms" });
     expect(accepted.result?.status).toBe("accepted");
     // Half of the shortest idle time that a stage may have. A caller obeys a longer advice, and the session would idle out.
@@ -136,9 +164,18 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
 
   it("answers every error on /invocations with 200, since the platform replaces the body of any other status", async () => {
     const { url, invoke } = await start();
-    expect(await invoke("no_such_method", {})).toMatchObject({ status: 200, error: { code: -32601 } });
-    const response = await fetch(`${url}/invocations`, { method: "POST", body: new Uint8Array(300_000) });
-    expect([response.status, await response.text()]).toEqual([200, expect.stringContaining("payload_too_large")]);
+    expect(await invoke("no_such_method", {})).toMatchObject({
+      status: 200,
+      error: { code: -32601 },
+    });
+    const response = await fetch(`${url}/invocations`, {
+      method: "POST",
+      body: new Uint8Array(300_000),
+    });
+    expect([response.status, await response.text()]).toEqual([
+      200,
+      expect.stringContaining("payload_too_large"),
+    ]);
   });
 
   it("is no A2A agent and speaks no other dialect, whatever the configuration says for other places", async () => {
@@ -154,7 +191,11 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
   it("lets its task end on SIGTERM, pushes that and exits; the record outlives it and another one answers from it", async () => {
     const first = await start();
     const id = randomUUID();
-    const accepted = await first.invoke("execute_task", { ...hello, text: "slow 400ms", callback: true }, id);
+    const accepted = await first.invoke(
+      "execute_task",
+      { ...hello, text: "slow 400ms", callback: true },
+      id,
+    );
     expect(accepted.result?.status).toBe("accepted");
     first.child.kill("SIGTERM");
     expect(await first.exit).toEqual([0, null]);
@@ -177,11 +218,14 @@ describe("the environment of the AgentCore entry", () => {
     SEKISHO_MAX_LIFETIME_SECONDS: "28800",
   };
 
-  it.each([...Object.keys(variables), "AWS_REGION"])("without %s ends the process, which names it", async (name) => {
-    const { lines, exit } = run({ ...variables, [name]: "" });
-    expect(await exit).toEqual([1, null]);
-    await eventually(() => lines.join("\n").includes(name));
-  });
+  it.each([...Object.keys(variables), "AWS_REGION"])(
+    "without %s ends the process, which names it",
+    async (name) => {
+      const { lines, exit } = run({ ...variables, [name]: "" });
+      expect(await exit).toEqual([1, null]);
+      await eventually(() => lines.join("\n").includes(name));
+    },
+  );
 
   it("takes no lifetime that is no whole number of seconds", () => {
     const wrong = { ...variables, AWS_REGION: "eu-central-1", SEKISHO_MAX_LIFETIME_SECONDS: "8h" };
@@ -189,7 +233,10 @@ describe("the environment of the AgentCore entry", () => {
   });
 
   it("leaves the address to the platform's contract: every interface, port 8080", () => {
-    const { hostname, port } = readAgentCoreEnvironment({ ...variables, AWS_REGION: "eu-central-1" });
+    const { hostname, port } = readAgentCoreEnvironment({
+      ...variables,
+      AWS_REGION: "eu-central-1",
+    });
     expect([hostname, port]).toEqual(["0.0.0.0", 8080]);
   });
 });

@@ -10,7 +10,9 @@ const agentFile = join(import.meta.dirname, "../agents/files/leaves-errors.ts");
 let containers: Containers;
 
 beforeAll(async () => {
-  containers = await bundleContainer({ config: { execution: { agent: agentFile, syncBudgetMs: 60_000 } } });
+  containers = await bundleContainer({
+    config: { execution: { agent: agentFile, syncBudgetMs: 60_000 } },
+  });
 });
 
 afterAll(async () => {
@@ -25,7 +27,10 @@ it("lets the tasks of both people end, and logs each error with the request and 
     call("execute_task", { channel: "C1", text: "steady", user_id: "U0B" }),
     call("execute_task", { channel: "C1", text: "careless", user_id: "U0A" }, { id: careless }),
   ]);
-  expect(answers.map(({ result }) => result?.response_text)).toEqual(["steady: done", "careless: done"]);
+  expect(answers.map(({ result }) => result?.response_text)).toEqual([
+    "steady: done",
+    "careless: done",
+  ]);
   expect(child.exitCode).toBeNull();
   const lines = said()
     .split("\n")
@@ -53,10 +58,14 @@ it("goes on when a canceled task has passed its signal to something that nobody 
   const { call, said, child } = await containers.start();
   const id = randomUUID();
   const running = call("execute_task", { channel: "C1", text: "canceled" }, { id });
-  await eventually(async () => (await call("get_task", { request_id: id })).result?.progress !== undefined);
+  await eventually(
+    async () => (await call("get_task", { request_id: id })).result?.progress !== undefined,
+  );
   await call("cancel_task", { request_id: id });
   await running;
   await eventually(() => said().includes("error_uncaught"));
-  expect((await call("execute_task", { channel: "C1", text: "next" })).result?.response_text).toBe("next: done");
+  expect((await call("execute_task", { channel: "C1", text: "next" })).result?.response_text).toBe(
+    "next: done",
+  );
   expect(child.exitCode).toBeNull();
 });

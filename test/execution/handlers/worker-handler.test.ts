@@ -6,13 +6,23 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
-import { createExecutionWorker, type ExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import {
+  createExecutionWorker,
+  type ExecutionWorker,
+} from "../../../lambdas/execution/runs/execution-worker.ts";
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
 import { NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
-import { configOf, createPushZone, memoryQueue, principal, startReceiver, statesOf } from "../a2a/push-zone.ts";
+import {
+  configOf,
+  createPushZone,
+  memoryQueue,
+  principal,
+  startReceiver,
+  statesOf,
+} from "../a2a/push-zone.ts";
 import { createQueuedHost } from "../runs/queued-host.ts";
 import { answering, createGate, hello, memoryStore } from "../test-host.ts";
 
@@ -29,12 +39,21 @@ async function submitted({ texts, agent }: { texts: string[]; agent: Agent }) {
   const { lines, log } = collectLog({ service: "execution" });
   const worker = createExecutionWorker({ store, agent, log });
   const stateOf = async (body: string) => (await store.get({ id: JSON.parse(body).taskId }))?.state;
-  return { bodies: host.sent, handler: handleExecutionBatches({ worker, log }), store, lines, stateOf };
+  return {
+    bodies: host.sent,
+    handler: handleExecutionBatches({ worker, log }),
+    store,
+    lines,
+    stateOf,
+  };
 }
 
 describe("a batch", () => {
   it("is over when every one of its tasks is, and none failed", async () => {
-    const { bodies, handler, stateOf } = await submitted({ texts: ["a", "slow 50ms", "c"], agent: createEchoAgent() });
+    const { bodies, handler, stateOf } = await submitted({
+      texts: ["a", "slow 50ms", "c"],
+      agent: createEchoAgent(),
+    });
     expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
     for (const body of bodies) expect(await stateOf(body)).toBe("completed");
   });
@@ -48,7 +67,13 @@ describe("a batch", () => {
       vote: async () => {},
     };
     const { lines, log } = collectLog({ service: "execution" });
-    const event = createSqsEvent([taskOf("good"), taskOf("bad"), "hunter2 is no JSON", '{"taskId":7}', taskOf("good")]);
+    const event = createSqsEvent([
+      taskOf("good"),
+      taskOf("bad"),
+      "hunter2 is no JSON",
+      '{"taskId":7}',
+      taskOf("good"),
+    ]);
     expect(await handleExecutionBatches({ worker, log })(event, context)).toEqual({
       batchItemFailures: ["m1", "m2", "m3"].map((itemIdentifier) => ({ itemIdentifier })),
     });
@@ -61,14 +86,22 @@ describe("a batch", () => {
     const queue = { send: async (request: (typeof sent)[number]) => void sent.push(request) };
     const worker: ExecutionWorker = {
       async run({ taskId }) {
-        if (taskId === "newer") throw new SekishoError("unavailable", { cause: new NewerRecordError() });
+        if (taskId === "newer")
+          throw new SekishoError("unavailable", { cause: new NewerRecordError() });
       },
       look: async () => {},
       vote: async () => {},
     };
     const { log } = collectLog({ service: "execution" });
-    const event = createSqsEvent([taskOf("newer"), '{"later":{"taskId":"t"}}', '{"taskId":7}', "no JSON"]);
-    expect(await handleExecutionBatches({ worker, queue, log, now: () => 1 })(event, context)).toEqual({
+    const event = createSqsEvent([
+      taskOf("newer"),
+      '{"later":{"taskId":"t"}}',
+      '{"taskId":7}',
+      "no JSON",
+    ]);
+    expect(
+      await handleExecutionBatches({ worker, queue, log, now: () => 1 })(event, context),
+    ).toEqual({
       batchItemFailures: ["m2", "m3"].map((itemIdentifier) => ({ itemIdentifier })),
     });
     const left = sent.map(({ body, delayMs }) => ({ delayMs, ...JSON.parse(body) }));
@@ -98,7 +131,12 @@ describe("a batch", () => {
         return store.get(request);
       },
     };
-    const worker = createExecutionWorker({ store: flaky, agent: createEchoAgent(), log: silentLog, random: () => 0 });
+    const worker = createExecutionWorker({
+      store: flaky,
+      agent: createEchoAgent(),
+      log: silentLog,
+      random: () => 0,
+    });
     const handler = handleExecutionBatches({ worker, log: silentLog });
     expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
     expect((await store.get({ id: JSON.parse(bodies[0] ?? "").taskId }))?.state).toBe("completed");
@@ -116,14 +154,22 @@ describe("a batch", () => {
         return store.replace(request);
       },
     };
-    const worker = createExecutionWorker({ store: flaky, agent: createEchoAgent(), log: silentLog, random: () => 0 });
+    const worker = createExecutionWorker({
+      store: flaky,
+      agent: createEchoAgent(),
+      log: silentLog,
+      random: () => 0,
+    });
     const handler = handleExecutionBatches({ worker, log: silentLog });
     expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
     expect((await store.get({ id: JSON.parse(bodies[0] ?? "").taskId }))?.state).toBe("completed");
   });
 
   it("of an agent that fails has not failed: the task's outcome is its failure", async () => {
-    const { bodies, handler, stateOf } = await submitted({ texts: ["fail"], agent: createEchoAgent() });
+    const { bodies, handler, stateOf } = await submitted({
+      texts: ["fail"],
+      agent: createEchoAgent(),
+    });
     expect(await handler(createSqsEvent(bodies), context)).toEqual({ batchItemFailures: [] });
     expect(await stateOf(bodies[0] ?? "")).toBe("failed");
   });
@@ -131,7 +177,9 @@ describe("a batch", () => {
   it("ends twenty seconds before its function does: agents are stopped and their tasks stored as lost", async () => {
     const gate = createGate({ heedsSignal: false });
     const { bodies, handler, store } = await submitted({ texts: ["a", "b"], agent: gate.agent });
-    const answer = await handler(createSqsEvent(bodies), { getRemainingTimeInMillis: () => 20_050 });
+    const answer = await handler(createSqsEvent(bodies), {
+      getRemainingTimeInMillis: () => 20_050,
+    });
     expect(answer).toEqual({ batchItemFailures: [] });
     expect(gate.started.map(({ context: { signal } }) => signal.aborted)).toEqual([true, true]);
     for (const body of bodies) {
@@ -151,7 +199,10 @@ describe("a batch", () => {
       look: async () => {},
       vote: async () => {},
     };
-    const handled = handleExecutionBatches({ worker, log: silentLog })(createSqsEvent([taskOf("a")]), context);
+    const handled = handleExecutionBatches({ worker, log: silentLog })(
+      createSqsEvent([taskOf("a")]),
+      context,
+    );
     const isStopped = () => signals.map(({ aborted }) => aborted);
     jest.advanceTimersByTime(879_999);
     expect(isStopped()).toEqual([false]);
@@ -177,14 +228,26 @@ describe("a batch", () => {
 });
 
 /** One queue for both kinds of messages, and a handler that takes a batch of all that waits in it. */
-async function startWorker({ answers, delivers = true }: { answers?: number[]; delivers?: boolean } = {}) {
+async function startWorker({
+  answers,
+  delivers = true,
+}: {
+  answers?: number[];
+  delivers?: boolean;
+} = {}) {
   const receiver = await startReceiver(answers && { answers });
   const { queue, sent } = memoryQueue();
   const { store, tasks, begin, delivery } = createPushZone({ queue });
   const { lines, log } = collectLog({ service: "execution" });
-  const worker = createExecutionWorker({ agent: answering("done"), store, notifications: queue, log });
+  const worker = createExecutionWorker({
+    agent: answering("done"),
+    store,
+    notifications: queue,
+    log,
+  });
   const handler = handleExecutionBatches({ worker, ...(delivers && { delivery }), log });
-  const handleAll = async () => handler(createSqsEvent(sent.splice(0).map(({ body }) => body)), context);
+  const handleAll = async () =>
+    handler(createSqsEvent(sent.splice(0).map(({ body }) => body)), context);
   return { ...receiver, tasks, begin, sent, store, handleAll, lines };
 }
 
@@ -195,7 +258,11 @@ describe("a worker on one queue", () => {
     sent.splice(0);
     await tasks.update({
       ...{ principal, taskId },
-      change: ({ outcome: _none, ...task }) => ({ ...task, state: "submitted", params: { text: "hello" } }),
+      change: ({ outcome: _none, ...task }) => ({
+        ...task,
+        state: "submitted",
+        params: { text: "hello" },
+      }),
     });
     sent.splice(0, sent.length, { body: encodeExecutionMessage({ taskId }), delayMs: 0 });
     expect(await handleAll()).toEqual({ batchItemFailures: [] });
@@ -210,7 +277,9 @@ describe("a worker on one queue", () => {
     const { begin, url, received, sent, handleAll } = await startWorker({ answers: [503] });
     await begin({ pushConfigs: [configOf({ url })] });
     expect(await handleAll()).toEqual({ batchItemFailures: [] });
-    expect(sent.map(({ body, delayMs }) => [JSON.parse(body).push.attempt, delayMs])).toEqual([[1, 50]]);
+    expect(sent.map(({ body, delayMs }) => [JSON.parse(body).push.attempt, delayMs])).toEqual([
+      [1, 50],
+    ]);
     await handleAll();
     expect(received).toHaveLength(2);
   });
@@ -218,7 +287,9 @@ describe("a worker on one queue", () => {
   it("that delivers nothing fails a notice, so that it is not lost", async () => {
     const { begin, url, received, handleAll, lines } = await startWorker({ delivers: false });
     await begin({ pushConfigs: [configOf({ url })] });
-    expect(await handleAll()).toEqual({ batchItemFailures: [{ itemIdentifier: "m0" }, { itemIdentifier: "m1" }] });
+    expect(await handleAll()).toEqual({
+      batchItemFailures: [{ itemIdentifier: "m0" }, { itemIdentifier: "m1" }],
+    });
     expect(received).toEqual([]);
     expect(lines.join("")).not.toContain("hunter2");
   });

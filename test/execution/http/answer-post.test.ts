@@ -11,7 +11,15 @@ import {
 } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { isAmbiguousOrTooDeep } from "../../../lambdas/shared/repeated-keys.ts";
 import { isNestedTooDeep, isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
-import { type Answer, createGate, createTestHost, eventually, hello, post, yielding } from "../test-host.ts";
+import {
+  type Answer,
+  createGate,
+  createTestHost,
+  eventually,
+  hello,
+  post,
+  yielding,
+} from "../test-host.ts";
 
 const request = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "execute_task", params: hello });
 
@@ -21,23 +29,35 @@ async function answerOf(response: Response): Promise<Answer> {
 }
 
 describe("paths", () => {
-  it.each(["/", "/invocations"])("POST %s takes requests, with a query or without", async (path) => {
-    const { host } = createTestHost();
-    for (const query of ["", "?qualifier=DEFAULT"]) {
-      const response = await host.handle(post(request, { path: path + query }));
-      expect(response.status).toBe(200);
-      expect((await answerOf(response)).result?.response_text).toBe("done");
-    }
-  });
+  it.each(["/", "/invocations"])(
+    "POST %s takes requests, with a query or without",
+    async (path) => {
+      const { host } = createTestHost();
+      for (const query of ["", "?qualifier=DEFAULT"]) {
+        const response = await host.handle(post(request, { path: path + query }));
+        expect(response.status).toBe(200);
+        expect((await answerOf(response)).result?.response_text).toBe("done");
+      }
+    },
+  );
 
   it("GET /ping says to the platform whether an agent is at work and since when, and to anyone else that the host is up", async () => {
     const gate = createGate();
     const bootSeconds = Math.floor(Date.now() / 1000);
     const clock = { nowMs: 0 };
-    const { host, call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0, now: () => clock.nowMs });
+    const { host, call } = createTestHost({
+      agent: gate.agent,
+      syncBudgetMs: 0,
+      now: () => clock.nowMs,
+    });
     const stranger = async () => (await host.handle(new Request("http://127.0.0.1/ping"))).json();
     const platform = async () => {
-      const exchange = { method: "GET", path: "/ping", platformPrincipal: "agentcore", canStream: false };
+      const exchange = {
+        method: "GET",
+        path: "/ping",
+        platformPrincipal: "agentcore",
+        canStream: false,
+      };
       const { body } = await host.exchange({
         ...exchange,
         query: () => undefined,
@@ -48,27 +68,44 @@ describe("paths", () => {
       return JSON.parse(String(body));
     };
     const bySecond = (seconds: number) => (clock.nowMs = (bootSeconds + seconds) * 1000 + 999);
-    const stamped = (status: string, seconds: number) => ({ status, time_of_last_update: bootSeconds + seconds });
+    const stamped = (status: string, seconds: number) => ({
+      status,
+      time_of_last_update: bootSeconds + seconds,
+    });
     bySecond(1);
-    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, stamped("Healthy", 1)]);
+    expect([await stranger(), await platform()]).toEqual([
+      { status: "Healthy" },
+      stamped("Healthy", 1),
+    ]);
     bySecond(2);
     const { result } = await call("execute_task", hello);
     bySecond(3);
-    expect([await stranger(), await platform()]).toEqual([{ status: "Healthy" }, stamped("HealthyBusy", 2)]);
+    expect([await stranger(), await platform()]).toEqual([
+      { status: "Healthy" },
+      stamped("HealthyBusy", 2),
+    ]);
     bySecond(4);
     expect(await platform()).toEqual(stamped("HealthyBusy", 2));
     gate.letGo();
     await call("get_task", { task_id: result?.task_id, wait_ms: 10_000 });
     await eventually(() => !host.busy());
     bySecond(5);
-    expect([await platform(), await platform()]).toEqual([stamped("Healthy", 4), stamped("Healthy", 4)]);
+    expect([await platform(), await platform()]).toEqual([
+      stamped("Healthy", 4),
+      stamped("Healthy", 4),
+    ]);
   });
 
   it.each([
     ["/healthz", { status: "ok" }],
-    ["/openrpc.json", expect.objectContaining({ openrpc: expect.any(String), methods: expect.any(Array) })],
+    [
+      "/openrpc.json",
+      expect.objectContaining({ openrpc: expect.any(String), methods: expect.any(Array) }),
+    ],
   ])("GET %s needs no credentials", async (path, expected) => {
-    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => ["t"] }) });
+    const { host } = createTestHost({
+      authenticator: createBearerAuthenticator({ readTokens: async () => ["t"] }),
+    });
     const response = await host.handle(new Request(`http://127.0.0.1${path}`));
     expect([response.status, await response.json()]).toEqual([200, expected]);
   });
@@ -81,21 +118,33 @@ describe("paths", () => {
     ["POST", "/ping", 405, "GET, HEAD"],
     ["POST", "/openrpc.json", 405, "GET, HEAD"],
   ])("%s %s is %i without a body", async (method, path, status, allow) => {
-    const response = await createTestHost().host.handle(new Request(`http://127.0.0.1${path}`, { method }));
-    expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([status, allow, ""]);
+    const response = await createTestHost().host.handle(
+      new Request(`http://127.0.0.1${path}`, { method }),
+    );
+    expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([
+      status,
+      allow,
+      "",
+    ]);
   });
 });
 
 describe("the configured bearer authenticator", () => {
   it("lets nobody in, and says why in the log, while one of its tokens is shorter than 20 characters", async () => {
     const config = { type: "bearer" as const, tokens: [{ env: "OLD" }, { env: "NEW" }] };
-    const tokens: Record<string, string> = { OLD: "a-token-of-this-test-alone", NEW: "nineteen-characters" };
-    const readSecret = async (reference: object) => ("env" in reference ? (tokens[String(reference.env)] ?? "") : "");
+    const tokens: Record<string, string> = {
+      OLD: "a-token-of-this-test-alone",
+      NEW: "nineteen-characters",
+    };
+    const readSecret = async (reference: object) =>
+      "env" in reference ? (tokens[String(reference.env)] ?? "") : "";
     let nowMs = 0;
     const authenticator = createAuthenticator({ config, readSecret, now: () => nowMs });
     const { host, lines } = createTestHost({ authenticator });
     const ask = async (token = "") => {
-      const response = await host.handle(post(request, { headers: { authorization: `Bearer ${token}` } }));
+      const response = await host.handle(
+        post(request, { headers: { authorization: `Bearer ${token}` } }),
+      );
       return ((await response.json()) as Answer).error?.data.reason;
     };
     expect([await ask(tokens.OLD), await ask(tokens.NEW)]).toEqual(["unavailable", "unavailable"]);
@@ -107,12 +156,19 @@ describe("the configured bearer authenticator", () => {
 });
 
 describe("the bearer authenticator", () => {
-  const authenticator = createBearerAuthenticator({ readTokens: async () => ["old-token", "new-token"] });
-
-  it.each(["Bearer old-token", "Bearer new-token", "bearer new-token"])("lets in %s", async (authorization) => {
-    const { call } = createTestHost({ authenticator });
-    expect((await call("execute_task", hello, { headers: { authorization } })).result?.status).toBe("success");
+  const authenticator = createBearerAuthenticator({
+    readTokens: async () => ["old-token", "new-token"],
   });
+
+  it.each(["Bearer old-token", "Bearer new-token", "bearer new-token"])(
+    "lets in %s",
+    async (authorization) => {
+      const { call } = createTestHost({ authenticator });
+      expect(
+        (await call("execute_task", hello, { headers: { authorization } })).result?.status,
+      ).toBe("success");
+    },
+  );
 
   it.each<[string, Record<string, string>]>([
     ["no header", {}],
@@ -135,19 +191,27 @@ describe("the bearer authenticator", () => {
   it("refuses with 200 on /invocations, where the platform would replace the body", async () => {
     const { host } = createTestHost({ authenticator });
     const response = await host.handle(post(request, { path: "/invocations" }));
-    expect([response.status, (await answerOf(response)).error?.data.reason]).toEqual([200, "unauthenticated"]);
+    expect([response.status, (await answerOf(response)).error?.data.reason]).toEqual([
+      200,
+      "unauthenticated",
+    ]);
   });
 
   it("reads nothing of the body before", async () => {
     const { host } = createTestHost({ authenticator });
     let pulled = 0;
-    const body = new ReadableStream<Uint8Array>({ pull: () => void pulled++ }, { highWaterMark: 0 });
+    const body = new ReadableStream<Uint8Array>(
+      { pull: () => void pulled++ },
+      { highWaterMark: 0 },
+    );
     expect((await host.handle(post(body))).status).toBe(401);
     expect(pulled).toBe(0);
   });
 
   it.each([[[]], [[""]]])("lets nobody in where the tokens are %j", async (tokens) => {
-    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => tokens }) });
+    const { host } = createTestHost({
+      authenticator: createBearerAuthenticator({ readTokens: async () => tokens }),
+    });
     for (const authorization of ["Bearer", "Bearer ", "Bearer x"]) {
       expect((await host.handle(post(request, { headers: { authorization } }))).status).toBe(401);
     }
@@ -155,7 +219,9 @@ describe("the bearer authenticator", () => {
 
   it("sees a rotated token with the next request", async () => {
     let token = "one";
-    const { host } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens: async () => [token] }) });
+    const { host } = createTestHost({
+      authenticator: createBearerAuthenticator({ readTokens: async () => [token] }),
+    });
     const withOne = { headers: { authorization: "Bearer one" } };
     expect((await host.handle(post(request, withOne))).status).toBe(200);
     token = "two";
@@ -164,7 +230,9 @@ describe("the bearer authenticator", () => {
 
   it("lets nobody in where the tokens cannot be read, and tells only that it may be tried again", async () => {
     const readTokens = () => Promise.reject(new Error("vault at 10.0.0.7"));
-    const { host, lines } = createTestHost({ authenticator: createBearerAuthenticator({ readTokens }) });
+    const { host, lines } = createTestHost({
+      authenticator: createBearerAuthenticator({ readTokens }),
+    });
     const response = await host.handle(post(request, { headers: { authorization: "Bearer x" } }));
     const { error } = await answerOf(response);
     expect(error?.data).toEqual({ reason: "unavailable", retryable: true });
@@ -183,21 +251,28 @@ describe("without an authenticator", () => {
     expect(response.status).toBe(401);
   });
 
-  it.each(["127.0.0.1:8080", "localhost:8080", "[::1]:8080"])("the host %s is served", async (host) => {
-    const response = await createTestHost().host.handle(post(request, { headers: { host } }));
-    expect(response.status).toBe(200);
-  });
+  it.each(["127.0.0.1:8080", "localhost:8080", "[::1]:8080"])(
+    "the host %s is served",
+    async (host) => {
+      const response = await createTestHost().host.handle(post(request, { headers: { host } }));
+      expect(response.status).toBe(200);
+    },
+  );
 });
 
 describe("limits", () => {
-  it.each(["text/plain", "application/jsonp", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"])(
-    "the content type %s is refused",
-    async (type) => {
-      const response = await createTestHost().host.handle(post(request, { headers: { "content-type": type } }));
-      const reason = (await answerOf(response)).error?.data.reason;
-      expect([response.status, reason]).toEqual([200, "content_type_not_supported"]);
-    },
-  );
+  it.each([
+    "text/plain",
+    "application/jsonp",
+    "multipart/form-data; boundary=x",
+    "application/x-www-form-urlencoded",
+  ])("the content type %s is refused", async (type) => {
+    const response = await createTestHost().host.handle(
+      post(request, { headers: { "content-type": type } }),
+    );
+    const reason = (await answerOf(response)).error?.data.reason;
+    expect([response.status, reason]).toEqual([200, "content_type_not_supported"]);
+  });
 
   it.each([
     "application/json",
@@ -205,16 +280,23 @@ describe("limits", () => {
     "application/json ;charset=UTF-8",
     "application/json-rpc",
   ])("the content type %s is taken", async (type) => {
-    const response = await createTestHost().host.handle(post(request, { headers: { "content-type": type } }));
+    const response = await createTestHost().host.handle(
+      post(request, { headers: { "content-type": type } }),
+    );
     expect((await answerOf(response)).result?.status).toBe("success");
   });
 
   it("a body that is announced as too large is 413 and not read", async () => {
     let pulled = 0;
-    const body = new ReadableStream<Uint8Array>({ pull: () => void pulled++ }, { highWaterMark: 0 });
+    const body = new ReadableStream<Uint8Array>(
+      { pull: () => void pulled++ },
+      { highWaterMark: 0 },
+    );
     const headers = { "content-length": String(256 * 1024 + 1) };
     const response = await createTestHost().host.handle(post(body, { headers }));
-    expect([response.status, (await answerOf(response)).error?.code, pulled]).toEqual([413, -32075, 0]);
+    expect([response.status, (await answerOf(response)).error?.code, pulled]).toEqual([
+      413, -32075, 0,
+    ]);
   });
 
   it.each([
@@ -225,7 +307,8 @@ describe("limits", () => {
     bytes.set(new TextEncoder().encode(request));
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
-        for (let at = 0; at < bytes.length; at += 50_000) controller.enqueue(bytes.subarray(at, at + 50_000));
+        for (let at = 0; at < bytes.length; at += 50_000)
+          controller.enqueue(bytes.subarray(at, at + 50_000));
         controller.close();
       },
     });
@@ -239,7 +322,10 @@ describe("limits", () => {
     const { host } = createTestHost({ bodyTimeoutMs: 20 });
     const response = await host.handle(post(new ReadableStream<Uint8Array>({ pull })));
     const { error } = await answerOf(response);
-    expect([response.status, error?.data]).toEqual([200, { reason: "unavailable", retryable: true }]);
+    expect([response.status, error?.data]).toEqual([
+      200,
+      { reason: "unavailable", retryable: true },
+    ]);
   });
 });
 
@@ -253,15 +339,35 @@ describe("what is no request", () => {
     ["an empty batch", "[]", -32600],
     ["a byte order mark", `\ufeff${request}`, -32700],
     ["a repeated key", `${request.slice(0, -1)},"id":"2"}`, -32600],
-    ["a repeated key, deep inside", request.replace('"params":{', '"params":{"x":[{"a":1,"\\u0061":2}],'), -32600],
+    [
+      "a repeated key, deep inside",
+      request.replace('"params":{', '"params":{"x":[{"a":1,"\\u0061":2}],'),
+      -32600,
+    ],
     ["null", "null", -32600],
     ["a number", "7", -32600],
     ["a notification", invalid({ jsonrpc: "2.0", method: "execute_task", params: hello }), -32600],
-    ["an id that is null", invalid({ jsonrpc: "2.0", id: null, method: "execute_task", params: hello }), -32600],
-    ["an id with a fraction", invalid({ jsonrpc: "2.0", id: 1.5, method: "execute_task", params: hello }), -32600],
-    ["an id of 129 characters", invalid({ jsonrpc: "2.0", id: "x".repeat(129), method: "get_task" }), -32600],
+    [
+      "an id that is null",
+      invalid({ jsonrpc: "2.0", id: null, method: "execute_task", params: hello }),
+      -32600,
+    ],
+    [
+      "an id with a fraction",
+      invalid({ jsonrpc: "2.0", id: 1.5, method: "execute_task", params: hello }),
+      -32600,
+    ],
+    [
+      "an id of 129 characters",
+      invalid({ jsonrpc: "2.0", id: "x".repeat(129), method: "get_task" }),
+      -32600,
+    ],
     ["another version", invalid({ jsonrpc: "1.0", id: "1", method: "execute_task" }), -32600],
-    ["a method of the protocol's own", invalid({ jsonrpc: "2.0", id: "1", method: "rpc.other" }), -32600],
+    [
+      "a method of the protocol's own",
+      invalid({ jsonrpc: "2.0", id: "1", method: "rpc.other" }),
+      -32600,
+    ],
   ])("%s", async (_name, body, code) => {
     const response = await createTestHost().host.handle(post(body));
     const { id, error } = await answerOf(response);
@@ -271,7 +377,9 @@ describe("what is no request", () => {
   it("is not UTF-8, even inside a string", async () => {
     const bytes = new Uint8Array(Buffer.from(request));
     bytes[bytes.length - 5] = 0xff;
-    expect((await answerOf(await createTestHost().host.handle(post(bytes)))).error?.code).toBe(-32700);
+    expect((await answerOf(await createTestHost().host.handle(post(bytes)))).error?.code).toBe(
+      -32700,
+    );
   });
 
   it.each(["execute", "constructor", "__proto__", "toString", "EXECUTE_TASK"])(
@@ -287,7 +395,12 @@ describe("what is no request", () => {
     const answer = await createTestHost().call("execute_task", params, { id: 9 });
     expect([answer.id, answer.error?.code]).toEqual([9, -32602]);
     const issues = answer.error?.data.issues as { path: string }[];
-    expect(issues.map(({ path }) => path).sort()).toEqual(["bot_token", "channel", "text", "user_id"]);
+    expect(issues.map(({ path }) => path).sort()).toEqual([
+      "bot_token",
+      "channel",
+      "text",
+      "user_id",
+    ]);
     expect(JSON.stringify(answer)).not.toContain("secret");
   });
 
@@ -315,24 +428,31 @@ describe("JSON", () => {
         const whole = `${`{${JSON.stringify(text)}:`.repeat(levels)}${JSON.stringify(value)}${"}".repeat(levels)}`;
         expect(isTooDeep(Buffer.from(whole))).toBe(levels + depthOf(value) > 100);
         expect(isNestedTooDeep(JSON.parse(whole))).toBe(levels + depthOf(value) > 100);
-        expect(isAmbiguousOrTooDeep({ json: whole, value: JSON.parse(whole) })).toBe(levels + depthOf(value) > 100);
+        expect(isAmbiguousOrTooDeep({ json: whole, value: JSON.parse(whole) })).toBe(
+          levels + depthOf(value) > 100,
+        );
       }),
     );
   });
 });
 
 describe("a request that is nested too deeply", () => {
-  it.each([101, 5000, 60_000])("is refused as one, and nobody is alarmed: %i levels", async (levels) => {
-    const { host, lines } = createTestHost();
-    const body = `{"jsonrpc":"2.0","id":"1","method":"execute_task","params":{"channel":"C1","text":"t","x":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
-    const answer = await host.handle(post(body));
-    expect(await answer.json()).toMatchObject({ id: null, error: { code: -32600 } });
-    expect(lines.map((line) => JSON.parse(line).level)).toEqual(["info"]);
-  });
+  it.each([101, 5000, 60_000])(
+    "is refused as one, and nobody is alarmed: %i levels",
+    async (levels) => {
+      const { host, lines } = createTestHost();
+      const body = `{"jsonrpc":"2.0","id":"1","method":"execute_task","params":{"channel":"C1","text":"t","x":${"[".repeat(levels)}${"]".repeat(levels)}}}`;
+      const answer = await host.handle(post(body));
+      expect(await answer.json()).toMatchObject({ id: null, error: { code: -32600 } });
+      expect(lines.map((line) => JSON.parse(line).level)).toEqual(["info"]);
+    },
+  );
 
   it("is one only from there on", async () => {
     const { call } = createTestHost();
-    expect((await call("execute_task", { ...hello, x: nested(98) })).result?.status).toBe("success");
+    expect((await call("execute_task", { ...hello, x: nested(98) })).result?.status).toBe(
+      "success",
+    );
   });
 });
 
@@ -343,14 +463,19 @@ describe("half a surrogate pair", () => {
     };
     const { host } = createTestHost({ agent });
     const params = '{"channel":"C\\uD800","text":"a\\ud83c\\udfef b\\udfef \\\\ud800"}';
-    const answer = await host.handle(post(`{"jsonrpc":"2.0","id":"1","method":"execute_task","params":${params}}`));
+    const answer = await host.handle(
+      post(`{"jsonrpc":"2.0","id":"1","method":"execute_task","params":${params}}`),
+    );
     expect((await answerOf(answer)).result?.response_text).toBe("C\ufffd a🏯 b\ufffd \\ud800");
   });
 
   it("in what an agent made does not go out", async () => {
     const artifact = { name: "a\ud83c.txt", data: { "k\ud83c": ["v\udfef"] } };
     const { host } = createTestHost({
-      agent: yielding({ type: "artifact", artifact }, { type: "answer", text: "done \ud83c \\ud83c" }),
+      agent: yielding(
+        { type: "artifact", artifact },
+        { type: "answer", text: "done \ud83c \\ud83c" },
+      ),
     });
     const body = await (await host.handle(post(request))).text();
     expect(body).not.toMatch(/(?<!\\)\\u[dD]/);
@@ -366,7 +491,9 @@ describe("an artifact of an agent", () => {
     ["none", { name: "a.txt" }],
     ["two", { name: "a.txt", text: "a", base64: "YQ==" }],
   ])("with %s contents fails its task", async (_what, artifact) => {
-    const { call } = createTestHost({ agent: yielding({ type: "artifact", artifact }, { type: "answer", text: "a" }) });
+    const { call } = createTestHost({
+      agent: yielding({ type: "artifact", artifact }, { type: "answer", text: "a" }),
+    });
     expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
   });
 });
@@ -377,13 +504,18 @@ describe("what an agent made that is nested too deeply", () => {
     ["in its notes on usage", [{ type: "answer", text: "done", usage: { deep: nested(101) } }]],
     ["for any stack", [{ type: "artifact", artifact: { data: nested(50_000) } }]],
   ])("fails its task: %s", async (_what, updates) => {
-    const { call } = createTestHost({ agent: yielding(...updates, { type: "answer", text: "done" }) });
+    const { call } = createTestHost({
+      agent: yielding(...updates, { type: "answer", text: "done" }),
+    });
     expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
   });
 });
 
 const secret = "hunter2-do-not-tell";
-const { host, lines } = createTestHost({ agent: createEchoAgent({ sleep: async () => {} }), syncBudgetMs: 0 });
+const { host, lines } = createTestHost({
+  agent: createEchoAgent({ sleep: async () => {} }),
+  syncBudgetMs: 0,
+});
 let sentBytes = 0;
 
 /** Text that must not come back in an error, nor be logged, wherever in a request it stood. */
@@ -395,7 +527,8 @@ const value = fc.oneof(
   fc.constantFrom("2.0", "execute_task", "get_task", "C1", -1, Number.MAX_VALUE, null),
 );
 
-const names = "jsonrpc id method params channel text task_id request_id wait_ms __proto__ history".split(" ");
+const names =
+  "jsonrpc id method params channel text task_id request_id wait_ms __proto__ history".split(" ");
 
 const almostParams = fc.dictionary(fc.constantFrom(...names), value);
 
@@ -403,7 +536,15 @@ const almostRequest = fc.record(
   {
     jsonrpc: fc.oneof(fc.constant("2.0"), value),
     id: fc.oneof(fc.uuid(), fc.integer(), value),
-    method: fc.constantFrom("execute_task", "get_task", "cancel_task", "answer_task", "rpc.discover", "rpc.x", secret),
+    method: fc.constantFrom(
+      "execute_task",
+      "get_task",
+      "cancel_task",
+      "answer_task",
+      "rpc.discover",
+      "rpc.x",
+      secret,
+    ),
     params: fc.oneof(almostParams, value),
   },
   { requiredKeys: [] },
@@ -435,7 +576,9 @@ describe("hostile bodies", () => {
 
   it("of any JSON", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.json({ maxDepth: 5, noUnicodeString: false }), (body) => expectContract(utf8(body))),
+      fc.asyncProperty(fc.json({ maxDepth: 5, noUnicodeString: false }), (body) =>
+        expectContract(utf8(body)),
+      ),
       { numRuns: 400 },
     );
   });
@@ -455,10 +598,16 @@ describe("hostile bodies", () => {
       params: { channel: "C1", text: secret },
     });
     const whole = Buffer.from(request);
-    const cut = fc.tuple(fc.nat(whole.length), fc.nat(whole.length), fc.uint8Array({ maxLength: 3 }));
+    const cut = fc.tuple(
+      fc.nat(whole.length),
+      fc.nat(whole.length),
+      fc.uint8Array({ maxLength: 3 }),
+    );
     await fc.assert(
       fc.asyncProperty(cut, ([from, to, insert]) =>
-        expectContract(new Uint8Array(Buffer.concat([whole.subarray(0, from), insert, whole.subarray(to)]))),
+        expectContract(
+          new Uint8Array(Buffer.concat([whole.subarray(0, from), insert, whole.subarray(to)])),
+        ),
       ),
       { numRuns: 1500 },
     );
@@ -468,11 +617,17 @@ describe("hostile bodies", () => {
     ["deep arrays", "[".repeat(250_000)],
     ["deep objects", '{"a":'.repeat(50_000)],
     ["deep but whole", "[".repeat(100_000) + "]".repeat(100_000)],
-    ["deep params", `{"jsonrpc":"2.0","id":"1","method":"get_task","params":${"[".repeat(1e5)}${"]".repeat(1e5)}}`],
+    [
+      "deep params",
+      `{"jsonrpc":"2.0","id":"1","method":"get_task","params":${"[".repeat(1e5)}${"]".repeat(1e5)}}`,
+    ],
     ["many keys", `{${Array.from({ length: 20_000 }, (_, index) => `"k${index}":1`).join(",")}}`],
     ["a long number", `{"jsonrpc":"2.0","id":${"9".repeat(250_000)},"method":"get_task"}`],
     ["a long text", `{"jsonrpc":"2.0","id":"1","method":"${"x".repeat(250_000)}"}`],
-    ["lone surrogates", '{"jsonrpc":"2.0","id":"\\ud800","method":"get_task","params":{"task_id":"\\udfff"}}'],
+    [
+      "lone surrogates",
+      '{"jsonrpc":"2.0","id":"\\ud800","method":"get_task","params":{"task_id":"\\udfff"}}',
+    ],
     ["a text above the limit", " ".repeat(300_000)],
   ])("with %s", async (_name, body) => {
     await expectContract(utf8(body));

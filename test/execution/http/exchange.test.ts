@@ -3,13 +3,26 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { type Authenticator, createAdmitCaller, createRunSlots } from "../../../lambdas/execution/http/exchange.ts";
+import {
+  type Authenticator,
+  createAdmitCaller,
+  createRunSlots,
+} from "../../../lambdas/execution/http/exchange.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
-import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+import {
+  createGate,
+  createTestHost,
+  eventually,
+  hello,
+  memoryStore,
+  yielding,
+} from "../test-host.ts";
 
 const right = "the-right-token-of-this-test";
 
-function start(authenticator: Authenticator = createBearerAuthenticator({ readTokens: async () => [right] })) {
+function start(
+  authenticator: Authenticator = createBearerAuthenticator({ readTokens: async () => [right] }),
+) {
   let nowMs = 0;
   const { lines, log } = collectLog({ service: "execution" });
   const admit = createAdmitCaller({ authenticator, now: () => nowMs, log });
@@ -71,8 +84,12 @@ describe("an address", () => {
 });
 
 it("an authenticator that fails has one line per minute, and its callers may try again", async () => {
-  const { ask, logged, pass } = start({ kind: "jwt", authenticate: () => Promise.reject(new Error("away")) });
-  for (let i = 0; i < 10; i++) expect(await ask("any")).toMatchObject({ reason: "unavailable", retryable: true });
+  const { ask, logged, pass } = start({
+    kind: "jwt",
+    authenticate: () => Promise.reject(new Error("away")),
+  });
+  for (let i = 0; i < 10; i++)
+    expect(await ask("any")).toMatchObject({ reason: "unavailable", retryable: true });
   expect(logged()).toEqual([["authenticator_failed", undefined, undefined]]);
   pass(60_000);
   await ask("any");
@@ -80,7 +97,10 @@ it("an authenticator that fails has one line per minute, and its callers may try
 });
 
 /** Everyone is who they say they are. */
-const authenticator: Authenticator = { kind: "bearer", authenticate: async ({ header }) => header("x-caller") };
+const authenticator: Authenticator = {
+  kind: "bearer",
+  authenticate: async ({ header }) => header("x-caller"),
+};
 
 const as = (caller: string) => ({ headers: { "x-caller": caller } });
 const limits = { runsPerCaller: 2, openCallsPerCaller: 1000 };
@@ -88,26 +108,34 @@ const refusal = { code: -32070, data: { reason: "rate_limited", retryable: true 
 
 function startLimited(options: Parameters<typeof createTestHost>[0] = {}) {
   const gate = createGate();
-  return { ...gate, ...createTestHost({ authenticator, agent: gate.agent, limits, syncBudgetMs: 0, ...options }) };
+  return {
+    ...gate,
+    ...createTestHost({ authenticator, agent: gate.agent, limits, syncBudgetMs: 0, ...options }),
+  };
 }
 
 describe("runs of one caller", () => {
   it("beyond the limit are refused with rate_limited and a time, and nothing is stored of them", async () => {
     const { call, started, letGo } = startLimited();
-    for (let i = 0; i < 2; i++) expect((await call("execute_task", hello, as("a"))).result?.status).toBe("accepted");
+    for (let i = 0; i < 2; i++)
+      expect((await call("execute_task", hello, as("a"))).result?.status).toBe("accepted");
     const id = randomUUID();
     const { error } = await call("execute_task", hello, { id, ...as("a") });
     expect(error).toMatchObject(refusal);
     expect(Number(error?.data.retry_after_ms)).toBeGreaterThanOrEqual(15_000);
     expect(Number(error?.data.retry_after_ms)).toBeLessThanOrEqual(30_000);
-    expect((await call("get_task", { request_id: id }, as("a"))).error?.data.reason).toBe("task_not_found");
+    expect((await call("get_task", { request_id: id }, as("a"))).error?.data.reason).toBe(
+      "task_not_found",
+    );
     expect(started).toHaveLength(2);
     letGo();
   });
 
   it("are bounded also where all of them come at the same moment", async () => {
     const { call, started, letGo } = startLimited();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => call("execute_task", hello, as("a"))));
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => call("execute_task", hello, as("a"))),
+    );
     expect(answers.filter(({ result }) => result?.status === "accepted")).toHaveLength(2);
     expect(answers.filter(({ error }) => error?.data.reason === "rate_limited")).toHaveLength(48);
     expect(started).toHaveLength(2);
@@ -133,24 +161,35 @@ describe("runs of one caller", () => {
     letGo();
     await eventually(async () => (await again()).result?.status === "success");
     for (let i = 0; i < 5; i++)
-      await eventually(async () => (await call("execute_task", hello, as("a"))).result !== undefined);
+      await eventually(
+        async () => (await call("execute_task", hello, as("a"))).result !== undefined,
+      );
   });
 
-  it.each(["cancel_task", "timeout"])("keep their place after %s until the agent returns", async (end) => {
-    const stubborn = createGate({ heedsSignal: false });
-    const { call } = startLimited({ agent: stubborn.agent });
-    const timeout_ms = end === "timeout" ? 1000 : 60_000;
-    for (let i = 0; i < 2; i++) {
-      const { result } = await call("execute_task", { ...hello, timeout_ms }, as("a"));
-      const name = { task_id: result?.task_id };
-      if (end === "cancel_task") await call(end, name, as("a"));
-      else await eventually(async () => (await call("get_task", name, as("a"))).error?.data.reason === end);
-    }
-    for (let i = 0; i < 5; i++) expect((await call("execute_task", hello, as("a"))).error).toMatchObject(refusal);
-    expect(stubborn.started).toHaveLength(2);
-    stubborn.letGo();
-    await eventually(async () => (await call("execute_task", hello, as("a"))).result !== undefined);
-  });
+  it.each(["cancel_task", "timeout"])(
+    "keep their place after %s until the agent returns",
+    async (end) => {
+      const stubborn = createGate({ heedsSignal: false });
+      const { call } = startLimited({ agent: stubborn.agent });
+      const timeout_ms = end === "timeout" ? 1000 : 60_000;
+      for (let i = 0; i < 2; i++) {
+        const { result } = await call("execute_task", { ...hello, timeout_ms }, as("a"));
+        const name = { task_id: result?.task_id };
+        if (end === "cancel_task") await call(end, name, as("a"));
+        else
+          await eventually(
+            async () => (await call("get_task", name, as("a"))).error?.data.reason === end,
+          );
+      }
+      for (let i = 0; i < 5; i++)
+        expect((await call("execute_task", hello, as("a"))).error).toMatchObject(refusal);
+      expect(stubborn.started).toHaveLength(2);
+      stubborn.letGo();
+      await eventually(
+        async () => (await call("execute_task", hello, as("a"))).result !== undefined,
+      );
+    },
+  );
 
   it("are not exceeded by repetitions of one request, of which one finds the store away", async () => {
     const store = memoryStore();
@@ -191,20 +230,30 @@ describe("runs of one caller", () => {
     let asks = true;
     const gate = createGate();
     const asking = yielding({ type: "question", prompt: "Which one?" });
-    const { call } = startLimited({ agent: (task, context) => (asks ? asking : gate.agent)(task, context) });
+    const { call } = startLimited({
+      agent: (task, context) => (asks ? asking : gate.agent)(task, context),
+    });
     const { result } = await call("execute_task", hello, as("a"));
     const question = { task_id: result?.task_id };
-    await eventually(async () => (await call("get_task", question, as("a"))).result?.status === "input_required");
+    await eventually(
+      async () => (await call("get_task", question, as("a"))).result?.status === "input_required",
+    );
     asks = false;
     for (let i = 0; i < 2; i++) await call("execute_task", hello, as("a"));
     const answer = { id: randomUUID(), ...as("a") };
-    expect((await call("answer_task", { ...question, text: "this" }, answer)).error).toMatchObject(refusal);
+    expect((await call("answer_task", { ...question, text: "this" }, answer)).error).toMatchObject(
+      refusal,
+    );
     expect((await call("get_task", question, as("a"))).result?.status).toBe("input_required");
     gate.letGo();
     await eventually(
-      async () => (await call("answer_task", { ...question, text: "this" }, answer)).result?.status !== undefined,
+      async () =>
+        (await call("answer_task", { ...question, text: "this" }, answer)).result?.status !==
+        undefined,
     );
-    await eventually(async () => (await call("get_task", question, as("a"))).result?.status === "success");
+    await eventually(
+      async () => (await call("get_task", question, as("a"))).result?.status === "success",
+    );
   });
 
   it("leave no place taken where the store does not take the task", async () => {
@@ -225,7 +274,11 @@ describe("runs of one caller", () => {
 describe("calls of a caller that may not wait", () => {
   it("are answered at once, while other callers wait for the end", async () => {
     const mayWait = (principal: string) => principal === "patient";
-    const { call, letGo } = startLimited({ limits: { ...limits, runsPerCaller: 9 }, syncBudgetMs: 60_000, mayWait });
+    const { call, letGo } = startLimited({
+      limits: { ...limits, runsPerCaller: 9 },
+      syncBudgetMs: 60_000,
+      mayWait,
+    });
     let isHeld = true;
     const held = call("execute_task", hello, as("patient")).finally(() => {
       isHeld = false;
@@ -244,7 +297,8 @@ describe("calls of one caller that wait", () => {
   it("are answered at once beyond the limit", async () => {
     const { call, letGo } = startLimited({ limits: { runsPerCaller: 9, openCallsPerCaller: 1 } });
     const { result } = await call("execute_task", hello, as("a"));
-    const wait = (ms: number) => call("get_task", { task_id: result?.task_id, wait_ms: ms }, as("a"));
+    const wait = (ms: number) =>
+      call("get_task", { task_id: result?.task_id, wait_ms: ms }, as("a"));
     let isHeld = true;
     const held = wait(25_000).finally(() => {
       isHeld = false;
@@ -282,7 +336,8 @@ it("a place count never gives more than there are, and has all of them again at 
         if (release !== undefined) held.push({ id, release });
       }
       for (const { release } of held) release();
-      for (let i = 0; i < max; i++) expect(slots.take({ principal: "a", id: `new ${i}` })).toBeDefined();
+      for (let i = 0; i < max; i++)
+        expect(slots.take({ principal: "a", id: `new ${i}` })).toBeDefined();
       expect(slots.take({ principal: "a", id: "more" })).toBeUndefined();
     }),
   );

@@ -16,7 +16,10 @@ afterEach(async () => {
 });
 
 /** Resolves to the first of the ports that is free. */
-async function listen(answer: RequestListener, [port = 0, ...others]: number[] = []): Promise<number> {
+async function listen(
+  answer: RequestListener,
+  [port = 0, ...others]: number[] = [],
+): Promise<number> {
   const server = createServer(answer).listen(port, hostname);
   const isListening = await once(server, "listening").then(
     () => true,
@@ -27,7 +30,8 @@ async function listen(answer: RequestListener, [port = 0, ...others]: number[] =
   return (server.address() as AddressInfo).port;
 }
 
-const well: RequestListener = ({ url }, response) => response.writeHead(url === "/healthz" ? 200 : 404).end("{}");
+const well: RequestListener = ({ url }, response) =>
+  response.writeHead(url === "/healthz" ? 200 : 404).end("{}");
 
 describe("the health check", () => {
   it("asks on loopback what listens everywhere", async () => {
@@ -36,8 +40,13 @@ describe("the health check", () => {
   });
 
   it("asks at a port that browsers keep away from, too", async () => {
-    const port = await listen(well, [6000, 10080, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 5060, 5061, 4190]);
-    await expect(fetch(`http://${hostname}:${port}/healthz`)).rejects.toMatchObject({ cause: { message: "bad port" } });
+    const port = await listen(
+      well,
+      [6000, 10080, 6566, 6665, 6666, 6667, 6668, 6669, 6697, 5060, 5061, 4190],
+    );
+    await expect(fetch(`http://${hostname}:${port}/healthz`)).rejects.toMatchObject({
+      cause: { message: "bad port" },
+    });
     await expect(checkHealth({ hostname, port })).resolves.toBeUndefined();
   });
 
@@ -60,6 +69,8 @@ describe("the health check", () => {
     ["hangs up", ({ socket }) => socket.destroy()],
   ])("says of a server that %s that it does not answer", async (_what, answer) => {
     const port = await listen(answer);
-    await expect(checkHealth({ hostname, port, timeoutMs: 100 })).rejects.toThrow(/healthz does not answer\.$/);
+    await expect(checkHealth({ hostname, port, timeoutMs: 100 })).rejects.toThrow(
+      /healthz does not answer\.$/,
+    );
   });
 });

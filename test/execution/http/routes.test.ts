@@ -10,7 +10,10 @@ import {
   createNoneAuthenticator,
   createPlatformAuthenticator,
 } from "../../../lambdas/execution/http/exchange.ts";
-import { type ExecutionServer, startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import {
+  type ExecutionServer,
+  startExecutionServer,
+} from "../../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
 import { createPrometheusMetrics } from "../../../lambdas/shared/telemetry/prometheus-metrics.ts";
 import { noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";
@@ -36,9 +39,15 @@ type Options = { path: string; version?: string; id?: string };
 
 async function open(options: Parameters<typeof createTestHost>[0] = {}) {
   const { host } = createTestHost({ a2a: { cards: await cards(), firstSignMs: 5 }, ...options });
-  async function call(method: string, params: unknown, { path, version, id = randomUUID() }: Options) {
+  async function call(
+    method: string,
+    params: unknown,
+    { path, version, id = randomUUID() }: Options,
+  ) {
     const headers: Record<string, string> = version === undefined ? {} : { "a2a-version": version };
-    const response = await host.handle(post(JSON.stringify({ jsonrpc: "2.0", id, method, params }), { path, headers }));
+    const response = await host.handle(
+      post(JSON.stringify({ jsonrpc: "2.0", id, method, params }), { path, headers }),
+    );
     const text = await response.text();
     return {
       status: response.status,
@@ -69,13 +78,17 @@ describe.each(["/", "/invocations"])("POST %s", (path) => {
       [-32601, false],
       [-32601, true],
     ]);
-    expect((await call("execute_task", hello, { path, version: "1.0" })).answer.result.status).toBe("success");
+    expect((await call("execute_task", hello, { path, version: "1.0" })).answer.result.status).toBe(
+      "success",
+    );
   });
 
   it("writes the error of what is no request for who asks", async () => {
     const { host } = await open();
     for (const version of ["", "1.0"]) {
-      const response = await host.handle(post("no JSON", { path, headers: { "a2a-version": version } }));
+      const response = await host.handle(
+        post("no JSON", { path, headers: { "a2a-version": version } }),
+      );
       const { error } = (await response.json()) as { error: { code: number; data: unknown } };
       expect([error.code, Array.isArray(error.data)]).toEqual([-32700, version !== ""]);
     }
@@ -85,7 +98,11 @@ describe.each(["/", "/invocations"])("POST %s", (path) => {
     const { call } = await open({ a2a: undefined });
     for (const method of ["SendMessage", "message/send"]) {
       const { status, answer } = await call(method, sent(), { path, version: "1.0" });
-      expect([status, answer.error.code, answer.error.data.reason]).toEqual([200, -32601, "method_not_found"]);
+      expect([status, answer.error.code, answer.error.data.reason]).toEqual([
+        200,
+        -32601,
+        "method_not_found",
+      ]);
     }
   });
 });
@@ -98,7 +115,9 @@ describe("without A2A", () => {
     ["GET", "/.well-known/agent.json"],
   ])("%s %s is not there", async (method, path) => {
     const { host } = await open({ a2a: undefined });
-    expect((await host.handle(new Request(`http://127.0.0.1${path}`, { method }))).status).toBe(404);
+    expect((await host.handle(new Request(`http://127.0.0.1${path}`, { method }))).status).toBe(
+      404,
+    );
   });
 });
 
@@ -107,18 +126,26 @@ describe("the card", () => {
     "is at %s, for everyone, and cacheable",
     async (path) => {
       const { host } = await open({ authenticator: createPlatformAuthenticator() });
-      const get = (headers: Record<string, string>) => host.handle(new Request(`http://127.0.0.1${path}`, { headers }));
+      const get = (headers: Record<string, string>) =>
+        host.handle(new Request(`http://127.0.0.1${path}`, { headers }));
       const first = await get({ "a2a-version": "1.0" });
       expect([first.status, await first.json()]).toMatchObject([
         200,
         { supportedInterfaces: [{ protocolVersion: "1.0" }, {}] },
       ]);
-      const again = await get({ "a2a-version": "1.0", "if-none-match": first.headers.get("etag") ?? "" });
+      const again = await get({
+        "a2a-version": "1.0",
+        "if-none-match": first.headers.get("etag") ?? "",
+      });
       expect([again.status, await again.text()]).toEqual([304, ""]);
       const byQuery = await host.handle(new Request(`http://127.0.0.1${path}?A2A-Version=1.0`));
       expect(byQuery.headers.get("etag")).toBe(first.headers.get("etag"));
-      expect((await host.handle(new Request(`http://127.0.0.1${path}`, { method: "POST" }))).status).toBe(405);
-      const head = await host.handle(new Request(`http://127.0.0.1${path}?A2A-Version=1.0`, { method: "HEAD" }));
+      expect(
+        (await host.handle(new Request(`http://127.0.0.1${path}`, { method: "POST" }))).status,
+      ).toBe(405);
+      const head = await host.handle(
+        new Request(`http://127.0.0.1${path}?A2A-Version=1.0`, { method: "HEAD" }),
+      );
       expect([head.status, head.headers.get("etag")]).toEqual([200, first.headers.get("etag")]);
     },
   );
@@ -136,18 +163,32 @@ describe("a further path", () => {
     ["/agents/clever", 200, -32001, true],
     ["/a2a-like", 200, -32001, true],
     ["/", 200, -32061, true],
-  ])("%s speaks the zone contract with the errors of its dialect", async (path, status, code, hasId) => {
-    const { call } = await open({ dialects });
-    const done = await call("execute_task", hello, { path, id: "r" });
-    expect([done.status, done.answer.id, done.answer.result.response_text]).toEqual([200, "r", "done"]);
-    const lost = await call("get_task", { task_id: "t" }, { path, id: "r" });
-    expect([lost.status, lost.answer.error.code, lost.answer.id]).toEqual([status, code, hasId ? "r" : undefined]);
-  });
+  ])(
+    "%s speaks the zone contract with the errors of its dialect",
+    async (path, status, code, hasId) => {
+      const { call } = await open({ dialects });
+      const done = await call("execute_task", hello, { path, id: "r" });
+      expect([done.status, done.answer.id, done.answer.result.response_text]).toEqual([
+        200,
+        "r",
+        "done",
+      ]);
+      const lost = await call("get_task", { task_id: "t" }, { path, id: "r" });
+      expect([lost.status, lost.answer.error.code, lost.answer.id]).toEqual([
+        status,
+        code,
+        hasId ? "r" : undefined,
+      ]);
+    },
+  );
 
   it("writes so what is refused before anything is read, and takes no A2A", async () => {
     const { host, call } = await open({ dialects });
     const response = await host.handle(post("no JSON", { path: "/vapora" }));
-    expect([response.status, await response.json()]).toMatchObject([400, { error: { code: -32700 } }]);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { error: { code: -32700 } },
+    ]);
     expect((await call("SendMessage", sent(), { path: "/vapora" })).answer.error.code).toBe(-32601);
     expect((await host.handle(new Request("http://127.0.0.1/vapora"))).status).toBe(405);
   });
@@ -155,10 +196,19 @@ describe("a further path", () => {
 
 describe("an answer in one piece, which is all that a Function URL can give", () => {
   async function ask(method: string, params: unknown) {
-    const { host } = await open({ authenticator: createPlatformAuthenticator(), a2a: { cards: await cards(false) } });
+    const { host } = await open({
+      authenticator: createPlatformAuthenticator(),
+      a2a: { cards: await cards(false) },
+    });
     const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method, params });
-    const event = { ...functionUrlEvent({ body, path: "/a2a" }), rawQueryString: "A2A-Version=1.0" };
-    const { statusCode, body: text } = await handleFunctionUrlRequests({ host, callers: [callerRoleArn] })(event);
+    const event = {
+      ...functionUrlEvent({ body, path: "/a2a" }),
+      rawQueryString: "A2A-Version=1.0",
+    };
+    const { statusCode, body: text } = await handleFunctionUrlRequests({
+      host,
+      callers: [callerRoleArn],
+    })(event);
     return { statusCode, ...JSON.parse(text) };
   }
 
@@ -167,11 +217,17 @@ describe("an answer in one piece, which is all that a Function URL can give", ()
     ["SubscribeToTask", { id: "t" }],
   ])("has no room for %s, which is told by A2A's code", async (method, params) => {
     const { statusCode, error } = await ask(method, params);
-    expect([statusCode, error.code, error.data[0].reason]).toEqual([200, -32004, "UNSUPPORTED_OPERATION"]);
+    expect([statusCode, error.code, error.data[0].reason]).toEqual([
+      200,
+      -32004,
+      "UNSUPPORTED_OPERATION",
+    ]);
   });
 
   it("has room for everything else", async () => {
-    expect((await ask("SendMessage", sent())).result.task.status.state).toBe("TASK_STATE_COMPLETED");
+    expect((await ask("SendMessage", sent())).result.task.status.state).toBe(
+      "TASK_STATE_COMPLETED",
+    );
   });
 });
 
@@ -207,7 +263,11 @@ describe("GET /metrics of the Execution host", () => {
 
   it("asks for the token where a request must have one, and says nothing without", async () => {
     const { url, lines } = await startWithMetrics(bearer());
-    expect(await httpGet(url)).toMatchObject({ status: 401, body: "", headers: { "www-authenticate": "Bearer" } });
+    expect(await httpGet(url)).toMatchObject({
+      status: 401,
+      body: "",
+      headers: { "www-authenticate": "Bearer" },
+    });
     const wrong = await httpGet(url, { headers: { authorization: "Bearer a-wrong-token" } });
     expect([wrong.status, wrong.body]).toEqual([401, ""]);
     const right = await httpGet(url, { headers: { authorization: "Bearer a-good-token" } });
@@ -220,7 +280,9 @@ describe("GET /metrics of the Execution host", () => {
   it("is closed where a platform vouches for its callers and does not for this one", async () => {
     const { url } = await startWithMetrics(createPlatformAuthenticator());
     expect(await httpGet(url)).toMatchObject({ status: 403, body: "" });
-    const { url: vouched } = await startWithMetrics(createPlatformAuthenticator(), { platformPrincipal: "platform" });
+    const { url: vouched } = await startWithMetrics(createPlatformAuthenticator(), {
+      platformPrincipal: "platform",
+    });
     expect((await httpGet(vouched)).status).toBe(200);
   });
 

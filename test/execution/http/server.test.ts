@@ -37,9 +37,18 @@ async function serve(options: Parameters<typeof createTestHost>[0] = {}) {
   return { ...test, server };
 }
 
-async function call(url: string, method: string, params: unknown, id: string = randomUUID()): Promise<Answer> {
+async function call(
+  url: string,
+  method: string,
+  params: unknown,
+  id: string = randomUUID(),
+): Promise<Answer> {
   const body = JSON.stringify({ jsonrpc: "2.0", id, method, params });
-  const response = await fetch(url, { method: "POST", body, headers: { "content-type": "application/json" } });
+  const response = await fetch(url, {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json" },
+  });
   return (await response.json()) as Answer;
 }
 
@@ -59,13 +68,20 @@ async function raw(port: number, bytes: string, until = /$^/): Promise<string> {
   return received;
 }
 
-const head = (length: number) => `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${length}\r\n\r\n`;
+const head = (length: number) =>
+  `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${length}\r\n\r\n`;
 
 describe("in a server of somebody else, the listener", () => {
   async function mount(before: (request: IncomingMessage) => Promise<unknown>) {
     const { host, lines } = createTestHost();
-    const listener = createRequestListener({ host, closing: new AbortController().signal, log: silentLog });
-    const server = createServer((request, response) => void before(request).then(() => listener(request, response)));
+    const listener = createRequestListener({
+      host,
+      closing: new AbortController().signal,
+      log: silentLog,
+    });
+    const server = createServer(
+      (request, response) => void before(request).then(() => listener(request, response)),
+    );
     await once(server.listen(0, "127.0.0.1"), "listening");
     afterTest(() => server.close());
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, lines };
@@ -73,12 +89,16 @@ describe("in a server of somebody else, the listener", () => {
 
   it("answers", async () => {
     const { url } = await mount(async () => {});
-    expect(await call(url, "execute_task", hello)).toMatchObject({ result: { response_text: "done" } });
+    expect(await call(url, "execute_task", hello)).toMatchObject({
+      result: { response_text: "done" },
+    });
   });
 
   it("says at once that a body parser has read the body before, instead of waiting for it", async () => {
     const { url, lines } = await mount((request) => request.toArray());
-    expect(await call(url, "execute_task", hello)).toMatchObject({ error: { data: { reason: "internal" } } });
+    expect(await call(url, "execute_task", hello)).toMatchObject({
+      error: { data: { reason: "internal" } },
+    });
     expect(lines.join()).toContain("ERR_BODY_ALREADY_READ");
   });
 });
@@ -135,7 +155,10 @@ describe("the server", () => {
   it("answers a body above the limit while it is still coming, so that the client can read the 413", async () => {
     const { server } = await serve();
     const response = await fetch(server.url, { method: "POST", body: new Uint8Array(20_000_000) });
-    expect([response.status, await response.text()]).toEqual([413, expect.stringContaining("-32075")]);
+    expect([response.status, await response.text()]).toEqual([
+      413,
+      expect.stringContaining("-32075"),
+    ]);
     const bytes = " ".repeat(600_000);
     const chunked = `POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n${bytes}`;
     expect(await raw(server.port, chunked)).toMatch(/^HTTP\/1\.1 413 [\s\S]*-32075/);
@@ -144,8 +167,14 @@ describe("the server", () => {
   it.each([
     ["garbage", "\u0000\u0001 hello\r\n\r\n"],
     ["a request and then garbage", `${head(2)}{}GARBAGE\r\n\r\n`],
-    ["two lengths", "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"],
-    ["a length and chunks", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}"],
+    [
+      "two lengths",
+      "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+    ],
+    [
+      "a length and chunks",
+      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
+    ],
     ["huge headers", `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`],
   ])("survives %s", async (_name, bytes) => {
     const { server } = await serve();
@@ -156,7 +185,9 @@ describe("the server", () => {
   it("does not listen beyond loopback for a host that lets in anyone", async () => {
     const { host } = createTestHost();
     for (const hostname of ["0.0.0.0", "::", "192.0.2.1", "agents.example"]) {
-      await expect(startExecutionServer({ host, hostname, port: 0 })).rejects.toThrow(/authenticator.*bearer/);
+      await expect(startExecutionServer({ host, hostname, port: 0 })).rejects.toThrow(
+        /authenticator.*bearer/,
+      );
     }
   });
 
@@ -166,29 +197,58 @@ describe("the server", () => {
     {
       type: "jwt",
       issuers: [
-        { ...issuer, subjects: ["s"], algorithms: ["RS256"], clockToleranceSeconds: 30, maxLifetimeSeconds: 3600 },
+        {
+          ...issuer,
+          subjects: ["s"],
+          algorithms: ["RS256"],
+          clockToleranceSeconds: 30,
+          maxLifetimeSeconds: 3600,
+        },
       ],
     },
     { type: "web-identity", ...issuer, roles: ["arn:aws:iam::111122223333:role/R"] },
   ])("listens everywhere for a host that asks for a token: $type", async (config) => {
-    const authenticator = createAuthenticator({ config, readSecret: async () => "a-token-of-this-test-alone" });
-    const server = await startExecutionServer({ ...createTestHost({ authenticator }), hostname: "0.0.0.0", port: 0 });
+    const authenticator = createAuthenticator({
+      config,
+      readSecret: async () => "a-token-of-this-test-alone",
+    });
+    const server = await startExecutionServer({
+      ...createTestHost({ authenticator }),
+      hostname: "0.0.0.0",
+      port: 0,
+    });
     afterTest(server.close);
-    expect((await fetch(`http://127.0.0.1:${server.port}/`, { method: "POST", body: "{}" })).status).toBe(401);
+    expect(
+      (await fetch(`http://127.0.0.1:${server.port}/`, { method: "POST", body: "{}" })).status,
+    ).toBe(401);
   });
 
   it("does not listen beyond loopback for a host that leaves it to a platform, where there is none", async () => {
     const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
-    await expect(startExecutionServer({ host, hostname: "0.0.0.0", port: 0 })).rejects.toThrow(/authenticator.*bearer/);
+    await expect(startExecutionServer({ host, hostname: "0.0.0.0", port: 0 })).rejects.toThrow(
+      /authenticator.*bearer/,
+    );
     const server = await startExecutionServer({ host, port: 0 });
     afterTest(server.close);
-    const response = await fetch(server.url, { method: "POST", body: "{}", headers: { "x-principal": "me" } });
-    expect([response.status, await response.text()]).toEqual([403, expect.stringContaining("permission_denied")]);
+    const response = await fetch(server.url, {
+      method: "POST",
+      body: "{}",
+      headers: { "x-principal": "me" },
+    });
+    expect([response.status, await response.text()]).toEqual([
+      403,
+      expect.stringContaining("permission_denied"),
+    ]);
   });
 
   it("listens everywhere behind a platform that has authenticated everyone, and serves them as one", async () => {
     const { host } = createTestHost({ authenticator: createPlatformAuthenticator() });
-    const server = await startExecutionServer({ host, hostname: "0.0.0.0", port: 0, platformPrincipal: "p" });
+    const server = await startExecutionServer({
+      host,
+      hostname: "0.0.0.0",
+      port: 0,
+      platformPrincipal: "p",
+    });
     afterTest(server.close);
     const url = `http://127.0.0.1:${server.port}/invocations`;
     const id = randomUUID();
@@ -204,7 +264,10 @@ describe("the server", () => {
 });
 
 /** Admits anybody as the principal that a header names. */
-const byHeader: Authenticator = { kind: "bearer", authenticate: async ({ header }) => header("x-principal") };
+const byHeader: Authenticator = {
+  kind: "bearer",
+  authenticate: async ({ header }) => header("x-principal"),
+};
 
 /** Sends all of a request but the last byte of its body. `answer` resolves to what came back until the connection closed. */
 function holdBody({ port, principal, bytes }: { port: number; principal: string; bytes: number }) {
@@ -221,7 +284,12 @@ function holdBody({ port, principal, bytes }: { port: number; principal: string;
 }
 
 async function callAs(url: string, principal: string): Promise<Answer> {
-  const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params: hello });
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    id: randomUUID(),
+    method: "execute_task",
+    params: hello,
+  });
   const headers = { "content-type": "application/json", "x-principal": principal };
   return (await (await fetch(url, { method: "POST", body, headers })).json()) as Answer;
 }
@@ -251,17 +319,28 @@ describe("unfinished bodies", () => {
     for (const { finish } of [innocent, ...greedy]) finish();
     expect(await innocent.answer).toContain("parse_error");
     const answers = await Promise.all(greedy.map(({ answer }) => answer));
-    expect(answers.filter((answer) => answer.includes("parse_error")).length).toBeGreaterThanOrEqual(8);
+    expect(
+      answers.filter((answer) => answer.includes("parse_error")).length,
+    ).toBeGreaterThanOrEqual(8);
     expect(answers.every((answer) => /parse_error|rate_limited/.test(answer))).toBe(true);
   });
 
   describe("behind a web-standard server", () => {
     function openWith(options: Parameters<typeof createTestHost>[0]) {
-      const { host } = createTestHost({ authenticator: byHeader, maxHeldBytes: 10_000, ...options });
+      const { host } = createTestHost({
+        authenticator: byHeader,
+        maxHeldBytes: 10_000,
+        ...options,
+      });
       return (principal: string) => {
         const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
         const headers = { "x-principal": principal };
-        const request = new Request("http://127.0.0.1/", { method: "POST", headers, body: readable, duplex: "half" });
+        const request = new Request("http://127.0.0.1/", {
+          method: "POST",
+          headers,
+          body: readable,
+          duplex: "half",
+        });
         const writer = writable.getWriter();
         return { answer: host.handle(request).then((response) => response.text()), writer };
       };
@@ -294,7 +373,12 @@ describe("connections", () => {
   it("give way to newer ones while they have no request of an admitted caller, and stay while they are answered", async () => {
     const gate = createGate();
     const { host } = createTestHost({ agent: gate.agent, authenticator: byHeader });
-    const server = await startExecutionServer({ host, port: 0, maxConnections: 4, maxWaitingConnections: 3 });
+    const server = await startExecutionServer({
+      host,
+      port: 0,
+      maxConnections: 4,
+      maxWaitingConnections: 3,
+    });
     afterTest(server.close);
     const { port, url } = server;
     const answered = callAs(url, "a");
@@ -308,11 +392,17 @@ describe("connections", () => {
 });
 
 describe("a server process", () => {
-  async function start(path: string): Promise<{ child: ChildProcess; url: string; exit: Promise<unknown[]> }> {
+  async function start(
+    path: string,
+  ): Promise<{ child: ChildProcess; url: string; exit: Promise<unknown[]> }> {
     const script = resolve(import.meta.dirname, "../children/host.ts");
-    const child = spawn(process.execPath, [script, join(path, "execution.db"), join(path, "starts")], {
-      stdio: ["ignore", "pipe", "inherit"],
-    });
+    const child = spawn(
+      process.execPath,
+      [script, join(path, "execution.db"), join(path, "starts")],
+      {
+        stdio: ["ignore", "pipe", "inherit"],
+      },
+    );
     afterTest(() => child.kill("SIGKILL"));
     const exit = once(child, "exit");
     const [line] = await once(child.stdout, "data");
@@ -343,7 +433,10 @@ type Answering = (exchange: Exchange) => ExchangeResponse;
 
 async function serveAnswer({ answer, stallMs = 10_000 }: { answer: Answering; stallMs?: number }) {
   const { lines, log } = collectLog({ service: "execution" });
-  const host = { exchange: async (exchange: Exchange) => answer(exchange), authenticatorKind: "none" as const };
+  const host = {
+    exchange: async (exchange: Exchange) => answer(exchange),
+    authenticatorKind: "none" as const,
+  };
   const server = await startExecutionServer({ host, port: 0, stallMs, log });
   afterTest(server.close);
   return { ...server, lines };
@@ -454,7 +547,9 @@ describe("an answer in pieces", () => {
       yield "one";
       throw new Error("password=hunter2");
     }
-    const { url, lines } = await serveAnswer({ answer: () => ({ status: 200, headers: {}, body: breaking() }) });
+    const { url, lines } = await serveAnswer({
+      answer: () => ({ status: 200, headers: {}, body: breaking() }),
+    });
     await expect(fetch(url).then((response) => response.text())).rejects.toThrow();
     expect(lines.join("")).toMatch(/"cause_kind":"Error"/);
     expect(lines.join("")).not.toContain("hunter2");
@@ -468,7 +563,11 @@ describe("an answer that is unchanged", () => {
     const overWeb = await createWebHandler(async (exchange) => answer(exchange))(new Request(url));
     for (const response of [await fetch(url), overWeb]) {
       const { status, headers } = response;
-      expect([status, headers.get("etag"), headers.get("content-length")]).toEqual([304, '"a"', null]);
+      expect([status, headers.get("etag"), headers.get("content-length")]).toEqual([
+        304,
+        '"a"',
+        null,
+      ]);
     }
   });
 });
@@ -496,7 +595,9 @@ describe("a parameter of the query", () => {
 describe("the web-standard rim", () => {
   it("makes a piece when one is read, and tells whoever makes them that the reader is gone", async () => {
     const { answer, seen } = endless();
-    const { body } = await createWebHandler(async (exchange) => answer(exchange))(new Request("http://127.0.0.1/"));
+    const { body } = await createWebHandler(async (exchange) => answer(exchange))(
+      new Request("http://127.0.0.1/"),
+    );
     const reader = (body ?? new ReadableStream<Uint8Array>()).getReader();
     for (let count = 1; count <= 3; count += 1) {
       expect(Buffer.from((await reader.read()).value ?? []).toString()).toBe("xxxxxxxxxx");
@@ -510,7 +611,9 @@ describe("the web-standard rim", () => {
 afterEach(() => void jest.restoreAllMocks());
 
 it("lets go of the timer that would end the connection", async () => {
-  const { hear } = await serveAuthenticator(createBearerAuthenticator({ readTokens: async () => [] }));
+  const { hear } = await serveAuthenticator(
+    createBearerAuthenticator({ readTokens: async () => [] }),
+  );
   const timers = new Set<unknown>();
   const { promise: cleared, resolve } = Promise.withResolvers<void>();
   const { setTimeout: real, clearTimeout: realClear } = globalThis;

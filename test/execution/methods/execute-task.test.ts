@@ -8,7 +8,15 @@ import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { serveA2a, userMessage } from "../a2a/a2a-host.ts";
-import { answering, createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+import {
+  answering,
+  createGate,
+  createTestHost,
+  eventually,
+  hello,
+  memoryStore,
+  yielding,
+} from "../test-host.ts";
 
 describe("the result", () => {
   it("comes at once where the agent is quick, under the id that was sent", async () => {
@@ -22,9 +30,19 @@ describe("the result", () => {
 
   it("carries artifacts, usage and the caller's correlation id", async () => {
     const artifact = { name: "a.txt", mimetype: "text/plain", text: "x", own: { deep: [1] } };
-    const agent = yielding({ type: "artifact", artifact }, { type: "answer", text: "see", usage: { tokens: 3 } });
-    const { result } = await createTestHost({ agent }).call("execute_task", { ...hello, correlation_id: "mine" });
-    expect(result).toMatchObject({ artifacts: [artifact], usage: { tokens: 3 }, correlation_id: "mine" });
+    const agent = yielding(
+      { type: "artifact", artifact },
+      { type: "answer", text: "see", usage: { tokens: 3 } },
+    );
+    const { result } = await createTestHost({ agent }).call("execute_task", {
+      ...hello,
+      correlation_id: "mine",
+    });
+    expect(result).toMatchObject({
+      artifacts: [artifact],
+      usage: { tokens: 3 },
+      correlation_id: "mine",
+    });
   });
 
   it.each(["execution_failed", "plan_error", "budget_exceeded"] as const)(
@@ -58,14 +76,24 @@ describe("the result", () => {
   });
 
   it("takes the first ending and nothing after it", async () => {
-    const agent = yielding({ type: "answer", text: "first" }, { type: "failure", reason: "plan_error" });
-    expect((await createTestHost({ agent }).call("execute_task", hello)).result?.response_text).toBe("first");
+    const agent = yielding(
+      { type: "answer", text: "first" },
+      { type: "failure", reason: "plan_error" },
+    );
+    expect(
+      (await createTestHost({ agent }).call("execute_task", hello)).result?.response_text,
+    ).toBe("first");
   });
 
   it.each([
     ["a text of 256 KiB is passed on", [], 256 * 1024, undefined],
     ["a text above 256 KiB is refused", [], 256 * 1024 + 1, "payload_too_large"],
-    ["artifacts count", [{ type: "artifact", artifact: { text: "x".repeat(200_000) } }], 100_000, "payload_too_large"],
+    [
+      "artifacts count",
+      [{ type: "artifact", artifact: { text: "x".repeat(200_000) } }],
+      100_000,
+      "payload_too_large",
+    ],
   ] as const)("%s", async (_name, artifacts, length, reason) => {
     const agent = yielding(...artifacts, { type: "answer", text: "x".repeat(length) });
     const { call } = createTestHost({ agent });
@@ -80,7 +108,10 @@ describe("the result", () => {
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     const id = randomUUID();
-    const { result } = await call("execute_task", hello, { id, headers: { traceparent, tracestate: "a=b" } });
+    const { result } = await call("execute_task", hello, {
+      id,
+      headers: { traceparent, tracestate: "a=b" },
+    });
     await gate.firstStart;
     const [{ context } = { context: undefined }] = gate.started;
     expect(context).toMatchObject({
@@ -111,7 +142,11 @@ describe("past the sync budget", () => {
     const gate = createGate();
     const { call, host } = createTestHost({ agent: gate.agent, syncBudgetMs: 5, pollAfterMs: 70 });
     const { result } = await call("execute_task", hello);
-    expect(result).toMatchObject({ status: "accepted", poll_after_ms: 70, task_id: expect.any(String) });
+    expect(result).toMatchObject({
+      status: "accepted",
+      poll_after_ms: 70,
+      task_id: expect.any(String),
+    });
     expect(Date.parse(result?.expires_at ?? "")).toBeGreaterThan(Date.now() + 24 * 3600_000 - 1000);
     expect(host.busy()).toBe(true);
     gate.letGo();
@@ -123,13 +158,21 @@ describe("past the sync budget", () => {
   it("recommends a longer delay for a task whose changes are pushed, until its answer is being written", async () => {
     const gate = createGate({ updates: [{ type: "progress", text: "Reading" }] });
     const writing = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
-    const times = { syncBudgetMs: 200, pollAfterMs: 1000, pushedPollAfterMs: 10_000, progressMs: 500 };
+    const times = {
+      syncBudgetMs: 200,
+      pollAfterMs: 1000,
+      pushedPollAfterMs: 10_000,
+      progressMs: 500,
+    };
     const { call } = createTestHost({ agent: gate.agent, ...times });
     const pushed = { ...hello, callback: true };
-    const adviceOf = async (params: object, options = {}) => (await call("execute_task", params, options)).result;
+    const adviceOf = async (params: object, options = {}) =>
+      (await call("execute_task", params, options)).result;
     const accepted = await adviceOf(pushed);
     expect(accepted).toMatchObject({ poll_after_ms: 10_000, progress: { text: "Reading" } });
-    expect((await call("get_task", { task_id: accepted?.task_id })).result?.poll_after_ms).toBe(10_000);
+    expect((await call("get_task", { task_id: accepted?.task_id })).result?.poll_after_ms).toBe(
+      10_000,
+    );
     expect(await adviceOf(hello)).toMatchObject({ poll_after_ms: 1000 });
     // Such a task cannot be told by its request id.
     expect(await adviceOf(pushed, { id: "not a UUID" })).toMatchObject({ poll_after_ms: 1000 });
@@ -162,7 +205,12 @@ describe("past the sync budget", () => {
 
   it("or before, once an answer is being written, answers accepted, and recommends to poll soon", async () => {
     const gate = createGate({ updates: [{ type: "progress", partial: "A sekisho was" }] });
-    const times = { syncBudgetMs: 3600_000, writingBudgetMs: 20, progressMs: 30, pollAfterMs: 1000 };
+    const times = {
+      syncBudgetMs: 3600_000,
+      writingBudgetMs: 20,
+      progressMs: 30,
+      pollAfterMs: 1000,
+    };
     const { call } = createTestHost({ agent: gate.agent, ...times });
     const { result } = await call("execute_task", hello);
     const progress = { partial_text: "A sekisho was" };
@@ -171,9 +219,14 @@ describe("past the sync budget", () => {
   });
 
   it("waits for the rest of an answer that is written at once", async () => {
-    const agent = yielding({ type: "progress", partial: "A" }, { type: "answer", text: "A sekisho" });
+    const agent = yielding(
+      { type: "progress", partial: "A" },
+      { type: "answer", text: "A sekisho" },
+    );
     const { call } = createTestHost({ agent, syncBudgetMs: 3600_000, writingBudgetMs: 1800_000 });
-    expect((await call("execute_task", hello)).result).toMatchObject({ response_text: "A sekisho" });
+    expect((await call("execute_task", hello)).result).toMatchObject({
+      response_text: "A sekisho",
+    });
   });
 
   it("keeps a task at least 24 hours after its end, and not for ever", async () => {
@@ -201,7 +254,9 @@ describe("the deadline", () => {
   it("holds for an agent that ignores its signal, and for hosts with a shorter limit than asked for", async () => {
     const gate = createGate({ heedsSignal: false });
     const { call } = createTestHost({ agent: gate.agent, maxTaskMs: 20 });
-    expect((await call("execute_task", { ...hello, timeout_ms: 60_000 })).error?.data.reason).toBe("timeout");
+    expect((await call("execute_task", { ...hello, timeout_ms: 60_000 })).error?.data.reason).toBe(
+      "timeout",
+    );
     gate.letGo();
   });
 });
@@ -215,7 +270,11 @@ describe("secrets and texts", () => {
       return store.create(request);
     };
     const gate = createGate();
-    const { call, lines } = createTestHost({ agent: gate.agent, store: { ...store, create }, syncBudgetMs: 0 });
+    const { call, lines } = createTestHost({
+      agent: gate.agent,
+      store: { ...store, create },
+      syncBudgetMs: 0,
+    });
     await call("execute_task", { ...hello, text: "private words", bot_token: "token-to-hide" });
     await gate.firstStart;
     expect(gate.started[0]?.task.bot_token).toBe("token-to-hide");
@@ -229,7 +288,9 @@ describe("secrets and texts", () => {
     const { call, store } = createTestHost();
     const id = randomUUID();
     await call("execute_task", { ...hello, text: "private words" }, { id });
-    const [{ id: taskId } = { id: "" }] = (await store.list({ index: "state", key: "completed", limit: 1 })).items;
+    const [{ id: taskId } = { id: "" }] = (
+      await store.list({ index: "state", key: "completed", limit: 1 })
+    ).items;
     expect(JSON.stringify(await store.get({ id: taskId }))).not.toContain("private words");
   });
 
@@ -249,7 +310,10 @@ it("never answers anything but a result or error of the contract, whatever the p
     fc.string({ unit: "binary", maxLength: 200 }),
     fc.constantFrom("slow 5s", "progress", "slow 1s fail"),
   );
-  const params = fc.record({ channel: fc.string({ unit: "binary", minLength: 1, maxLength: 32 }), text });
+  const params = fc.record({
+    channel: fc.string({ unit: "binary", minLength: 1, maxLength: 32 }),
+    text,
+  });
   await fc.assert(
     fc.asyncProperty(params, async (given) => {
       const { result, error } = await call("execute_task", given);
@@ -261,7 +325,10 @@ it("never answers anything but a result or error of the contract, whatever the p
 });
 
 /** Whoever the header names: so one host has several principals. */
-const byName: Authenticator = { kind: "bearer", authenticate: async ({ header }) => header("x-name") };
+const byName: Authenticator = {
+  kind: "bearer",
+  authenticate: async ({ header }) => header("x-name"),
+};
 
 describe("a repeated request id", () => {
   it("gets the stored outcome, and the agent runs once", async () => {
@@ -273,13 +340,19 @@ describe("a repeated request id", () => {
     const { call } = createTestHost({ agent });
     const id = randomUUID();
     const first = await call("execute_task", hello, { id });
-    expect(await call("execute_task", { ...hello, timeout_ms: 5000, history: [] }, { id })).toEqual(first);
-    expect(await call("execute_task", hello, { id: id.toUpperCase() })).toMatchObject({ result: first.result });
+    expect(await call("execute_task", { ...hello, timeout_ms: 5000, history: [] }, { id })).toEqual(
+      first,
+    );
+    expect(await call("execute_task", hello, { id: id.toUpperCase() })).toMatchObject({
+      result: first.result,
+    });
     expect(runs).toBe(1);
   });
 
   it("gets the stored failure, too", async () => {
-    const { call } = createTestHost({ agent: yielding({ type: "failure", reason: "budget_exceeded" }) });
+    const { call } = createTestHost({
+      agent: yielding({ type: "failure", reason: "budget_exceeded" }),
+    });
     const id = randomUUID();
     const first = await call("execute_task", hello, { id });
     expect(await call("execute_task", hello, { id })).toEqual(first);
@@ -290,7 +363,9 @@ describe("a repeated request id", () => {
     const quick = createTestHost({ agent: gate.agent, syncBudgetMs: 5 });
     const id = randomUUID();
     const first = await quick.call("execute_task", hello, { id });
-    expect((await quick.call("execute_task", hello, { id })).result?.task_id).toBe(first.result?.task_id);
+    expect((await quick.call("execute_task", hello, { id })).result?.task_id).toBe(
+      first.result?.task_id,
+    );
     const patient = createTestHost({ agent: gate.agent, store: quick.store });
     const waiting = patient.call("execute_task", hello, { id });
     gate.letGo();
@@ -309,29 +384,47 @@ describe("a repeated request id", () => {
     expect(gate.started).toHaveLength(1);
   });
 
-  it.each(["text", "channel", "thread_ts", "user_id"])("with another %s is already_exists", async (field) => {
-    const { call } = createTestHost();
-    const id = randomUUID();
-    await call("execute_task", hello, { id });
-    const { error } = await call("execute_task", { ...hello, [field]: "9.9" }, { id });
-    expect(error).toMatchObject({ code: -32068, data: { reason: "already_exists" } });
-  });
+  it.each(["text", "channel", "thread_ts", "user_id"])(
+    "with another %s is already_exists",
+    async (field) => {
+      const { call } = createTestHost();
+      const id = randomUUID();
+      await call("execute_task", hello, { id });
+      const { error } = await call("execute_task", { ...hello, [field]: "9.9" }, { id });
+      expect(error).toMatchObject({ code: -32068, data: { reason: "already_exists" } });
+    },
+  );
 
   it("with other attachments is already_exists, with other links to the same ones it is not", async () => {
     const { call } = createTestHost();
     const id = randomUUID();
-    const file = { id: "F1", name: "a", mimetype: "text/plain", size: 1, url: "https://files.example/1" };
+    const file = {
+      id: "F1",
+      name: "a",
+      mimetype: "text/plain",
+      size: 1,
+      url: "https://files.example/1",
+    };
     const first = await call("execute_task", { ...hello, attachments: [file] }, { id });
     const signedAnew = { ...file, url: "https://files.example/2" };
-    expect(await call("execute_task", { ...hello, attachments: [signedAnew] }, { id })).toEqual(first);
-    const { error } = await call("execute_task", { ...hello, attachments: [{ ...file, id: "F2" }] }, { id });
+    expect(await call("execute_task", { ...hello, attachments: [signedAnew] }, { id })).toEqual(
+      first,
+    );
+    const { error } = await call(
+      "execute_task",
+      { ...hello, attachments: [{ ...file, id: "F2" }] },
+      { id },
+    );
     expect(error?.data.reason).toBe("already_exists");
   });
 
   it.each(["plain", 7, -7])("that is no UUID (%s) is a new task each time", async (id) => {
     const gate = createGate();
     const { call } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
-    const answers = [await call("execute_task", hello, { id }), await call("execute_task", hello, { id })];
+    const answers = [
+      await call("execute_task", hello, { id }),
+      await call("execute_task", hello, { id }),
+    ];
     expect(new Set(answers.map(({ result }) => result?.task_id)).size).toBe(2);
     expect(answers.map((answer) => answer.id)).toEqual([id, id]);
     gate.letGo();
@@ -373,7 +466,11 @@ describe("what an agent remembers of a conversation", () => {
   function startZone() {
     const { call } = createTestHost({ agent: remembering(), authenticator: byName });
     return async (name: string, params: object): Promise<Told> => {
-      const { result } = await call("execute_task", { channel: "C1", ...params }, { headers: { "x-name": name } });
+      const { result } = await call(
+        "execute_task",
+        { channel: "C1", ...params },
+        { headers: { "x-name": name } },
+      );
       return JSON.parse(result?.response_text ?? "{}");
     };
   }
@@ -412,7 +509,11 @@ describe("what an agent remembers of a conversation", () => {
       const told: Told = JSON.parse(task.artifacts?.[0]?.parts[0]?.text ?? "{}");
       return { ...told, wire: [task.contextId, task.history?.[0]?.contextId] };
     };
-    const said = [await say("kim", "my secret"), await say("kim", "and now?"), await say("lee", "what is it?")];
+    const said = [
+      await say("kim", "my secret"),
+      await say("kim", "and now?"),
+      await say("lee", "what is it?"),
+    ];
     expect(said.map(({ before }) => before)).toEqual([[], ["my secret"], []]);
     for (const { wire } of said) expect(wire).toEqual(["the deal", "the deal"]);
     expect(said.some(({ contextId }) => contextId?.includes("deal"))).toBe(false);

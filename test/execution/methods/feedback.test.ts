@@ -1,6 +1,10 @@
 /** Votes of people on an answer: they are stored with the task and passed to the agent's own function `feedback`. */
 import { describe, expect, it } from "@jest/globals";
-import { type Agent, type AgentVote, withFeedback } from "../../../lambdas/execution/agents/agent.ts";
+import {
+  type Agent,
+  type AgentVote,
+  withFeedback,
+} from "../../../lambdas/execution/agents/agent.ts";
 import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
@@ -21,7 +25,8 @@ async function completed({ fails }: { fails: () => boolean } = { fails: () => fa
   });
   const test = createTestHost({ agent });
   await test.call("execute_task", hello, { id: requestId });
-  const vote = (given: Record<string, unknown>) => test.call("feedback", { request_id: requestId, ...given });
+  const vote = (given: Record<string, unknown>) =>
+    test.call("feedback", { request_id: requestId, ...given });
   const stored = async () => {
     const [task] = (await test.store.list({ index: "state", key: "completed", limit: 1 })).items;
     return task?.votes;
@@ -71,7 +76,9 @@ describe("a vote", () => {
     const { call } = createTestHost();
     const { result } = await call("execute_task", hello, { id: requestId });
     expect(result?.response_text).toBe("done");
-    expect((await call("feedback", { request_id: requestId, ...up })).result?.status).toBe("recorded");
+    expect((await call("feedback", { request_id: requestId, ...up })).result?.status).toBe(
+      "recorded",
+    );
   });
 
   it("on a task that is not completed is refused", async () => {
@@ -86,7 +93,9 @@ describe("a vote", () => {
 
   it("on a task that nobody knows is refused", async () => {
     const { call } = createTestHost();
-    expect((await call("feedback", { request_id: requestId, ...up })).error?.data.reason).toBe("task_not_found");
+    expect((await call("feedback", { request_id: requestId, ...up })).error?.data.reason).toBe(
+      "task_not_found",
+    );
   });
 });
 
@@ -100,7 +109,9 @@ it("goes to the worker's agent where the host runs none", async () => {
   const context = { getRemainingTimeInMillis: () => 900_000 };
   await host.call("execute_task", hello, { id: requestId });
   await handler(createSqsEvent(host.sent.splice(0)), context);
-  expect((await host.call("feedback", { request_id: requestId, ...up })).result?.status).toBe("recorded");
+  expect((await host.call("feedback", { request_id: requestId, ...up })).result?.status).toBe(
+    "recorded",
+  );
   expect(await handler(createSqsEvent(host.sent), context)).toEqual({ batchItemFailures: [] });
   expect(got).toMatchObject([{ vote: "up", voterId: "v1", requestId }]);
 });

@@ -32,8 +32,10 @@ async function asked(agent = asking) {
   const test = createTestHost({ agent, store });
   const question = (await test.call("execute_task", hello)).result;
   const task_id = question?.task_id ?? "";
-  const answer = (said: object, id: string = randomUUID()) => test.call("answer_task", { task_id, ...said }, { id });
-  const end = async () => (await test.call("get_task", { task_id, wait_ms: 5000 })).result?.response_text;
+  const answer = (said: object, id: string = randomUUID()) =>
+    test.call("answer_task", { task_id, ...said }, { id });
+  const end = async () =>
+    (await test.call("get_task", { task_id, wait_ms: 5000 })).result?.response_text;
   return { ...test, store, question, task_id, answer, end };
 }
 
@@ -46,7 +48,9 @@ describe("a question with fields", () => {
 
   it("gets its values to the agent, without those that are absent", async () => {
     const { answer, end } = await asked();
-    expect((await answer({ fields: { count: null, region: "ap" } })).result).toMatchObject({ status: "accepted" });
+    expect((await answer({ fields: { count: null, region: "ap" } })).result).toMatchObject({
+      status: "accepted",
+    });
     expect(JSON.parse((await end()) ?? "")).toEqual([{ region: "ap" }, ""]);
   });
 
@@ -82,7 +86,9 @@ describe("a question with fields", () => {
       expect((await answer({ fields: { count: 2, region: "eu" } }, again)).error).toBeUndefined();
     }
     expect((await answer({ fields: { region: "ap" } })).error?.data.reason).toBe("invalid_state");
-    expect((await answer({ fields: { region: "ap" } }, id)).error?.data.reason).toBe("already_exists");
+    expect((await answer({ fields: { region: "ap" } }, id)).error?.data.reason).toBe(
+      "already_exists",
+    );
   });
 
   it("leaves no value in the record of a task that is over", async () => {
@@ -102,7 +108,10 @@ describe("values for a question without fields", () => {
     };
     const { answer } = await asked(agent);
     const { error } = await answer({ fields: { region: "eu" } });
-    expect(error?.data).toMatchObject({ reason: "invalid_params", issues: [{ path: "fields.region" }] });
+    expect(error?.data).toMatchObject({
+      reason: "invalid_params",
+      issues: [{ path: "fields.region" }],
+    });
   });
 });
 
@@ -119,7 +128,10 @@ describe("over A2A", () => {
     ]);
     const message = { ...userMessage("", { taskId: task.id }), parts: [values] };
     const { task: ended } = await host.result<Sent>("SendMessage", { message });
-    expect(JSON.parse(ended.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([{ region: "eu", count: 3 }, ""]);
+    expect(JSON.parse(ended.artifacts?.[0]?.parts[0]?.text ?? "")).toEqual([
+      { region: "eu", count: 3 },
+      "",
+    ]);
     expect(ended.history?.map(({ parts }) => parts.at(-1))).toEqual([
       { text: "Fly me" },
       { data: { fields }, mediaType: "application/json" },
@@ -132,7 +144,9 @@ describe("over A2A", () => {
     const { task } = await host.result<Sent>("SendMessage", { message: userMessage("Fly me") });
     for (const fieldsGiven of [{ region: "us" }, { region: {} }, ["eu"]]) {
       const parts = [{ data: { fields: fieldsGiven } }];
-      const { error } = await host.ask("SendMessage", { message: { ...userMessage("", { taskId: task.id }), parts } });
+      const { error } = await host.ask("SendMessage", {
+        message: { ...userMessage("", { taskId: task.id }), parts },
+      });
       expect([error?.code, error?.data[0]?.reason]).toEqual([-32602, "INVALID_PARAMS"]);
     }
     const message = userMessage("Europe", { taskId: task.id });

@@ -22,7 +22,10 @@ function asking({ questions = 1, offers = true, started = [] as string[] } = {})
       yield { type: "artifact", artifact: { name: `plan ${number}`, text: "a plan" } };
       yield { type: "question", prompt: `Shall I? (${number})`, ...(offers && { options }) };
     }
-    yield { type: "answer", text: answers.map(({ option_id, text }) => option_id ?? text).join(", ") };
+    yield {
+      type: "answer",
+      text: answers.map(({ option_id, text }) => option_id ?? text).join(", "),
+    };
   };
 }
 
@@ -34,7 +37,8 @@ async function waiting(agent = asking({ questions: 2, offers: false })) {
   const task_id = first?.task_id ?? "";
   const answer = (said: Record<string, unknown>, id?: string | number) =>
     test.call("answer_task", { task_id, ...said }, id === undefined ? {} : { id });
-  const say = (text: string, question_id?: string, id?: string) => answer({ text, user_id: "U1", question_id }, id);
+  const say = (text: string, question_id?: string, id?: string) =>
+    answer({ text, user_id: "U1", question_id }, id);
   /** How the task stands once it asks or is over. */
   async function settled() {
     await eventually(async () =>
@@ -63,7 +67,11 @@ describe("an agent that asks", () => {
     const { result } = await call("answer_task", { task_id, option_id: "yes", user_id: "U1" });
     expect(result).toMatchObject({ status: "accepted", task_id });
     const ended = await call("get_task", { task_id, wait_ms: 5000 });
-    expect(ended.result).toMatchObject({ status: "success", response_text: "yes", artifacts: [{ name: "plan 1" }] });
+    expect(ended.result).toMatchObject({
+      status: "success",
+      response_text: "yes",
+      artifacts: [{ name: "plan 1" }],
+    });
   });
 
   it("may ask again, and is told every answer so far", async () => {
@@ -73,7 +81,9 @@ describe("an agent that asks", () => {
     const task_id = (await call("execute_task", hello, { id })).result?.task_id;
     const answerId = randomUUID();
     await call("answer_task", { task_id, text: "first" }, { id: answerId });
-    await eventually(async () => (await call("get_task", { task_id })).result?.prompt === "Shall I? (2)");
+    await eventually(
+      async () => (await call("get_task", { task_id })).result?.prompt === "Shall I? (2)",
+    );
     await call("answer_task", { task_id, text: "second" });
     const ended = await call("get_task", { task_id, wait_ms: 5000 });
     expect(ended.result?.response_text).toBe("first, second");
@@ -85,9 +95,13 @@ describe("an agent that asks", () => {
     const task_id = (await call("execute_task", hello)).result?.task_id ?? "";
     await call("get_task", { task_id });
     await call("answer_task", { task_id, text: "first" });
-    await eventually(async () => (await store.get({ id: task_id }))?.question?.prompt === "Shall I? (2)");
+    await eventually(
+      async () => (await store.get({ id: task_id }))?.question?.prompt === "Shall I? (2)",
+    );
     let result: unknown;
-    const held = call("get_task", { task_id, wait_ms: 25_000 }).then((answer) => (result = answer.result));
+    const held = call("get_task", { task_id, wait_ms: 25_000 }).then(
+      (answer) => (result = answer.result),
+    );
     for (let turn = 0; turn < 1000 && result === undefined; turn += 1) await sleep(1);
     expect(result).toMatchObject({ status: "input_required", prompt: "Shall I? (2)" });
     await held;
@@ -100,20 +114,33 @@ describe("an agent that asks", () => {
     await first.host.stop({ graceMs: 0 });
     const second = createTestHost({ agent: asking(), store });
     await second.call("answer_task", { task_id, option_id: "no" });
-    expect((await second.call("get_task", { task_id, wait_ms: 5000 })).result?.response_text).toBe("no");
+    expect((await second.call("get_task", { task_id, wait_ms: 5000 })).result?.response_text).toBe(
+      "no",
+    );
   });
 
   it("hears of the credentials that it asked for as of any answer", async () => {
     const agent: Agent = async function* (task) {
-      if (task.answers.length === 0) yield { type: "question", prompt: "Sign in first.", kind: "auth" };
+      if (task.answers.length === 0)
+        yield { type: "question", prompt: "Sign in first.", kind: "auth" };
       yield { type: "answer", text: "in" };
     };
     const { call } = createTestHost({ agent });
     const { result } = await call("execute_task", hello);
-    expect(result).toMatchObject({ status: "input_required", prompt: "Sign in first.", kind: "auth" });
+    expect(result).toMatchObject({
+      status: "input_required",
+      prompt: "Sign in first.",
+      kind: "auth",
+    });
   });
 
-  it.each<[string, { prompt?: string; options?: { id: string; label: string }[]; fields?: object[] }, string]>([
+  it.each<
+    [
+      string,
+      { prompt?: string; options?: { id: string; label: string }[]; fields?: object[] },
+      string,
+    ]
+  >([
     ["says nothing", { prompt: "" }, "update.prompt: too_small"],
     ["shows nothing", { prompt: " \n\u00a0" }, "update.prompt: custom"],
     [
@@ -128,10 +155,26 @@ describe("an agent that asks", () => {
     ],
     ["is too long", { prompt: "x".repeat(10_001) }, "update.prompt: too_big"],
     ["offers nothing", { options: [] }, "update.options: too_small"],
-    ["offers too much", { options: new Array(21).fill({ id: "a", label: "A" }) }, "update.options: too_big"],
-    ["has an option without an id", { options: [{ id: "", label: "A" }] }, "update.options.0.id: too_small"],
-    ["has an option that no answer can name", { options: [{ id: long, label: "A" }] }, "update.options.0.id: too_big"],
-    ["has an option without words", { options: [{ id: "a", label: "" }] }, "update.options.0.label: too_small"],
+    [
+      "offers too much",
+      { options: new Array(21).fill({ id: "a", label: "A" }) },
+      "update.options: too_big",
+    ],
+    [
+      "has an option without an id",
+      { options: [{ id: "", label: "A" }] },
+      "update.options.0.id: too_small",
+    ],
+    [
+      "has an option that no answer can name",
+      { options: [{ id: long, label: "A" }] },
+      "update.options.0.id: too_big",
+    ],
+    [
+      "has an option without words",
+      { options: [{ id: "a", label: "" }] },
+      "update.options.0.label: too_small",
+    ],
     ["has no fields", { fields: [] }, "update.fields: too_small"],
     [
       "has a field without a label",
@@ -158,7 +201,11 @@ describe("an agent that asks", () => {
       { options: [{ id: "a", label: "A" }], fields: [{ id: "a", label: "A", type: "text" }] },
       "update.fields: custom",
     ],
-    ["has an endless label", { options: [{ id: "a", label: long + long }] }, "update.options.0.label: too_big"],
+    [
+      "has an endless label",
+      { options: [{ id: "a", label: long + long }] },
+      "update.options.0.label: too_big",
+    ],
   ])("fails where its question %s, and the log says where", async (_what, given, cause_kind) => {
     const { call, lines } = createTestHost({
       agent: yielding({ type: "question", prompt: "Which?", ...given } as TaskUpdate),
@@ -190,11 +237,17 @@ describe("an answer", () => {
     const task_id = (await call("execute_task", hello)).result?.task_id;
     const answer = { task_id, option_id: "yes" };
     const id = randomUUID();
-    const all = await Promise.all([call("answer_task", answer, { id }), call("answer_task", answer, { id })]);
+    const all = await Promise.all([
+      call("answer_task", answer, { id }),
+      call("answer_task", answer, { id }),
+    ]);
     all.push(await call("answer_task", answer));
     for (const { result } of all) expect(["accepted", "success"]).toContain(result?.status);
     await call("get_task", { task_id, wait_ms: 5000 });
-    expect((await call("answer_task", answer)).result).toMatchObject({ status: "success", response_text: "yes" });
+    expect((await call("answer_task", answer)).result).toMatchObject({
+      status: "success",
+      response_text: "yes",
+    });
     expect(started).toHaveLength(2);
   });
 
@@ -211,7 +264,9 @@ describe("an answer", () => {
     await call("answer_task", { ...answer, user_id: "U1" });
     expect((await call("answer_task", { ...answer, user_id: "U2" })).error).toBeUndefined();
     await call("get_task", { task_id, wait_ms: 5000 });
-    expect((await call("answer_task", { ...answer, user_id: "U2" })).result?.status).toBe("success");
+    expect((await call("answer_task", { ...answer, user_id: "U2" })).result?.status).toBe(
+      "success",
+    );
     expect(heard).toEqual(["U1"]);
   });
 
@@ -243,7 +298,9 @@ describe("an answer", () => {
 
   it("of somebody else finds no task", async () => {
     const { call } = createTestHost({ agent: asking() });
-    expect((await call("answer_task", { task_id: "nobody", text: "x" })).error?.data.reason).toBe("task_not_found");
+    expect((await call("answer_task", { task_id: "nobody", text: "x" })).error?.data.reason).toBe(
+      "task_not_found",
+    );
   });
 });
 
@@ -252,7 +309,9 @@ describe("a question", () => {
     const { call } = createTestHost({ agent: asking() });
     const task_id = (await call("execute_task", hello)).result?.task_id;
     expect((await call("cancel_task", { task_id })).result?.status).toBe("canceled");
-    expect((await call("answer_task", { task_id, option_id: "yes" })).error?.data.current).toBe("canceled");
+    expect((await call("answer_task", { task_id, option_id: "yes" })).error?.data.current).toBe(
+      "canceled",
+    );
   });
 
   it("leaves no text behind when the task is over", async () => {
@@ -331,7 +390,11 @@ it("a task that was answered before its first turn was done with is still known 
     else await open;
     yield { type: "answer", text: "done" };
   };
-  const { call, host } = createTestHost({ agent, store: { ...store, replace: slow }, syncBudgetMs: 0 });
+  const { call, host } = createTestHost({
+    agent,
+    store: { ...store, replace: slow },
+    syncBudgetMs: 0,
+  });
   const task_id = (await call("execute_task", hello)).result?.task_id ?? "";
   await eventually(async () => (await store.get({ id: task_id }))?.state === "input_required");
   await call("answer_task", { task_id, text: "yes" });
@@ -348,9 +411,15 @@ describe("a question's id", () => {
   it("is the same at every read and on every instance, and another one for the next question", async () => {
     const { call, store, first, task_id, say, settled } = await waiting();
     const elsewhere = createTestHost({ agent: asking({ questions: 2 }), store });
-    const read = [await call("get_task", { task_id }), await elsewhere.call("get_task", { task_id })];
+    const read = [
+      await call("get_task", { task_id }),
+      await elsewhere.call("get_task", { task_id }),
+    ];
     expect(first?.question_id).toEqual(expect.any(String));
-    expect(read.map(({ result }) => result?.question_id)).toEqual([first?.question_id, first?.question_id]);
+    expect(read.map(({ result }) => result?.question_id)).toEqual([
+      first?.question_id,
+      first?.question_id,
+    ]);
     await say("yes", first?.question_id);
     const next = await settled();
     expect(next).toMatchObject({ status: "input_required", question_id: expect.any(String) });
@@ -409,7 +478,9 @@ describe("an answer that names its question", () => {
     await say("yes", first?.question_id, id);
     const second = await settled();
     expect((await say("yes", second?.question_id, id)).error?.data.reason).toBe("already_exists");
-    expect((await say("yes", first?.question_id, id)).result?.question_id).toBe(second?.question_id);
+    expect((await say("yes", first?.question_id, id)).result?.question_id).toBe(
+      second?.question_id,
+    );
   });
 
   it("counts once, where many of it come at the same time", async () => {

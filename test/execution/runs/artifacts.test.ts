@@ -5,12 +5,19 @@ import { createTestHost, hello, yielding } from "../test-host.ts";
 
 /** The result of an agent that yields these artifacts and then answers, and the causes that were logged. */
 async function resultOf(artifacts: readonly unknown[], answer: object = { text: "done" }) {
-  const updates = [...artifacts.map((artifact) => ({ type: "artifact", artifact })), { type: "answer", ...answer }];
+  const updates = [
+    ...artifacts.map((artifact) => ({ type: "artifact", artifact })),
+    { type: "answer", ...answer },
+  ];
   const { call, lines } = createTestHost({ agent: yielding(...(updates as TaskUpdate[])) });
   const { result, error } = await call("execute_task", hello);
   const logged = lines.map((line) => JSON.parse(line) as { message: string; cause_kind?: string });
   const leftOut = logged.filter(({ message }) => message === "agent_artifact_left_out");
-  return { result, reason: error?.data.reason, leftOut: leftOut.map(({ cause_kind }) => cause_kind) };
+  return {
+    result,
+    reason: error?.data.reason,
+    leftOut: leftOut.map(({ cause_kind }) => cause_kind),
+  };
 }
 
 describe("an artifact with a url", () => {
@@ -27,18 +34,24 @@ describe("an artifact with a url", () => {
     "not an address",
   ])("that no client would read is left out, and the log says why: %s", async (url) => {
     const { result, leftOut } = await resultOf([{ url }, { text: "kept" }]);
-    expect(result).toMatchObject({ status: "success", response_text: "done", artifacts: [{ text: "kept" }] });
+    expect(result).toMatchObject({
+      status: "success",
+      response_text: "done",
+      artifacts: [{ text: "kept" }],
+    });
     expect(leftOut).toEqual(["artifact.url: not_public_https"]);
   });
 
-  it.each(["https://files.example/a", "https://8.8.8.8/a", "http://127.0.0.1:9/a", "http://localhost:9/a"])(
-    "is sent: %s",
-    async (url) => {
-      const { result, leftOut } = await resultOf([{ url }]);
-      expect(result?.artifacts).toEqual([{ url }]);
-      expect(leftOut).toEqual([]);
-    },
-  );
+  it.each([
+    "https://files.example/a",
+    "https://8.8.8.8/a",
+    "http://127.0.0.1:9/a",
+    "http://localhost:9/a",
+  ])("is sent: %s", async (url) => {
+    const { result, leftOut } = await resultOf([{ url }]);
+    expect(result?.artifacts).toEqual([{ url }]);
+    expect(leftOut).toEqual([]);
+  });
 
   it("that is the whole answer makes the task fail where it is left out", async () => {
     expect((await resultOf([{ url: "file:///a" }], { text: "" })).reason).toBe("execution_failed");
@@ -46,7 +59,9 @@ describe("an artifact with a url", () => {
 });
 
 it("the first hundred artifacts are sent", async () => {
-  const { result, leftOut } = await resultOf(Array.from({ length: 102 }, (_, index) => ({ text: `${index}` })));
+  const { result, leftOut } = await resultOf(
+    Array.from({ length: 102 }, (_, index) => ({ text: `${index}` })),
+  );
   expect(result?.artifacts).toHaveLength(100);
   expect(result?.artifacts?.at(-1)).toEqual({ text: "99" });
   expect(leftOut).toEqual(["artifact: too_many", "artifact: too_many"]);
@@ -60,7 +75,11 @@ describe("an artifact is mended", () => {
       { text: "a" },
     ],
     ["whose base64 is broken into lines", { base64: "YWJj\r\nZA==\n" }, { base64: "YWJjZA==" }],
-    ["whose name is too long", { name: "n".repeat(300), text: "a" }, { name: "n".repeat(255), text: "a" }],
+    [
+      "whose name is too long",
+      { name: "n".repeat(300), text: "a" },
+      { name: "n".repeat(255), text: "a" },
+    ],
     [
       "whose name would be cut within a character",
       { name: `${"n".repeat(254)}🦊`, text: "a" },
@@ -70,12 +89,15 @@ describe("an artifact is mended", () => {
     expect((await resultOf([given])).result?.artifacts).toEqual([sent]);
   });
 
-  it.each([[{}], [{ name: "a", data: null }], [{ text: "a", url: "https://a.example/" }], [{ base64: "%" }], ["a"]])(
-    "but not one that has no single content: %j",
-    async (artifact) => {
-      expect((await resultOf([artifact])).reason).toBe("execution_failed");
-    },
-  );
+  it.each([
+    [{}],
+    [{ name: "a", data: null }],
+    [{ text: "a", url: "https://a.example/" }],
+    [{ base64: "%" }],
+    ["a"],
+  ])("but not one that has no single content: %j", async (artifact) => {
+    expect((await resultOf([artifact])).reason).toBe("execution_failed");
+  });
 });
 
 describe("the usage of an answer", () => {

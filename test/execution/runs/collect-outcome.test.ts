@@ -13,7 +13,11 @@ import { agentContext, agentTask } from "../agents/agent-context.ts";
 import { recordOf } from "../tasks/records.ts";
 import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
-const writes = (partial: string, more: object = {}): TaskUpdate => ({ type: "progress", partial, ...more });
+const writes = (partial: string, more: object = {}): TaskUpdate => ({
+  type: "progress",
+  partial,
+  ...more,
+});
 
 const noEnd = () => {};
 
@@ -22,12 +26,23 @@ async function toldOf(...updates: TaskUpdate[]) {
   const told: unknown[] = [];
   const agent = yielding(...updates);
   const onNews = ({ progress }: { progress?: unknown }) => void told.push(progress);
-  await collectOutcome({ agent, task: agentTask(hello), context: agentContext(), isReadableUrl, onNews, end: noEnd });
+  await collectOutcome({
+    agent,
+    task: agentTask(hello),
+    context: agentContext(),
+    isReadableUrl,
+    onNews,
+    end: noEnd,
+  });
   return told;
 }
 
 describe("the steps of an agent", () => {
-  const step = (status: TaskStep["status"]): TaskStep => ({ id: "read", title: "Read the log", status });
+  const step = (status: TaskStep["status"]): TaskStep => ({
+    id: "read",
+    title: "Read the log",
+    status,
+  });
 
   it("stay while other progress comes and goes, and until there are newer ones", async () => {
     const told = await toldOf(
@@ -54,20 +69,38 @@ describe("the steps of an agent", () => {
     );
     const [told] = (await toldOf({ type: "progress", steps: many })) as [{ steps: TaskStep[] }];
     expect(told.steps.map(({ id }) => id)).toEqual(many.slice(-50).map(({ id }) => id));
-    expect(told.steps.map(({ title }) => title.length)).toEqual(Array.from({ length: 50 }, () => 200));
+    expect(told.steps.map(({ title }) => title.length)).toEqual(
+      Array.from({ length: 50 }, () => 200),
+    );
   });
 
   it.each([
-    ["another status", { id: "b", title: "B", status: "complete" }, "update.steps.status: invalid_value"],
+    [
+      "another status",
+      { id: "b", title: "B", status: "complete" },
+      "update.steps.status: invalid_value",
+    ],
     ["no title", { id: "b", title: "", status: "pending" }, "update.steps.title: too_small"],
     ["no form", "b", "update.steps: invalid_type"],
-  ])("with %s are left out and logged, and the others are told", async (_what, broken, cause_kind) => {
-    const update = { type: "progress", steps: [step("pending"), broken] } as unknown as TaskUpdate;
-    const { told, logged, turn } = await collect([update, update, { type: "answer", text: "done" }]);
-    expect(told).toEqual([{ steps: [step("pending")] }, { steps: [step("pending")] }]);
-    expect(logged).toEqual([expect.objectContaining({ message: "agent_progress_left_out", cause_kind })]);
-    expect(turn.ended).toMatchObject({ type: "success", text: "done" });
-  });
+  ])(
+    "with %s are left out and logged, and the others are told",
+    async (_what, broken, cause_kind) => {
+      const update = {
+        type: "progress",
+        steps: [step("pending"), broken],
+      } as unknown as TaskUpdate;
+      const { told, logged, turn } = await collect([
+        update,
+        update,
+        { type: "answer", text: "done" },
+      ]);
+      expect(told).toEqual([{ steps: [step("pending")] }, { steps: [step("pending")] }]);
+      expect(logged).toEqual([
+        expect.objectContaining({ message: "agent_progress_left_out", cause_kind }),
+      ]);
+      expect(turn.ended).toMatchObject({ type: "success", text: "done" });
+    },
+  );
 });
 
 describe("an answer that its record cannot hold", () => {
@@ -78,7 +111,9 @@ describe("an answer that its record cannot hold", () => {
     const artifactUpdate: TaskUpdate = { type: "artifact", artifact };
     const whole = await collect([artifactUpdate, { type: "answer", text }]);
     expect(whole.turn.ended).toEqual({ type: "failure", reason: "payload_too_large" });
-    expect((await collect([{ type: "answer", text }])).turn.ended).toMatchObject({ type: "success" });
+    expect((await collect([{ type: "answer", text }])).turn.ended).toMatchObject({
+      type: "success",
+    });
     const short = await collect([artifactUpdate, { type: "answer", text: "x" }]);
     expect(short.turn.ended).toMatchObject({ type: "success" });
   });
@@ -123,13 +158,19 @@ describe("progress with a member that is broken", () => {
     ["an artifact", { type: "artifact", artifact: { name: "a" } }],
     ["an update of no type", { type: "steps", steps: [] }],
   ])("is another thing than %s that is broken, which ends the task", async (_what, update) => {
-    const { turn } = await collect([update as unknown as TaskUpdate, { type: "answer", text: "done" }]);
+    const { turn } = await collect([
+      update as unknown as TaskUpdate,
+      { type: "answer", text: "done" },
+    ]);
     expect(turn.ended).toEqual({ type: "failure", reason: "execution_failed" });
   });
 });
 
 describe("an agent that cleans up after its answer", () => {
-  const answering = (cleanUp: () => unknown, last: TaskUpdate = { type: "answer", text: "done" }): Agent =>
+  const answering = (
+    cleanUp: () => unknown,
+    last: TaskUpdate = { type: "answer", text: "done" },
+  ): Agent =>
     async function* () {
       try {
         yield last;
@@ -146,10 +187,16 @@ describe("an agent that cleans up after its answer", () => {
       logged: [],
       cleanUps: 1,
     });
-    const throws = await collectFrom(answering(() => Promise.reject(new TypeError("closed twice"))));
+    const throws = await collectFrom(
+      answering(() => Promise.reject(new TypeError("closed twice"))),
+    );
     expect(throws.turn.ended).toEqual({ type: "success", text: "done" });
     expect(await throws.loggedLater()).toEqual([
-      expect.objectContaining({ level: "warn", message: "agent_cleanup_failed", cause_kind: "TypeError" }),
+      expect.objectContaining({
+        level: "warn",
+        message: "agent_cleanup_failed",
+        cause_kind: "TypeError",
+      }),
     ]);
     const hangs = await collectFrom(answering(() => new Promise(() => {})));
     expect(hangs.turn.ended).toEqual({ type: "success", text: "done" });
@@ -160,7 +207,9 @@ describe("an agent that cleans up after its answer", () => {
 
   it("has asked its question all the same", async () => {
     const question: TaskUpdate = { type: "question", prompt: "Shall I?" };
-    const { turn } = await collectFrom(answering(() => Promise.reject(new Error("closed")), question));
+    const { turn } = await collectFrom(
+      answering(() => Promise.reject(new Error("closed")), question),
+    );
     expect(turn.ended).toEqual(question);
   });
 });
@@ -185,15 +234,19 @@ describe("what is written of an answer", () => {
 
   it("is told as its first 12,000 characters, none of which is half a one", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 11_990, max: 12_010 }), fc.integer({ min: 0, max: 5 }), async (plain, cut) => {
-        const whole = `${"x".repeat(plain)}🏯🏯🏯`;
-        const [progress] = await toldOf(writes(whole.slice(0, whole.length - cut)));
-        const told = acceptedResultSchema.shape.progress.parse(progress)?.partial_text ?? "";
-        expect(whole.startsWith(told)).toBe(true);
-        expect(told.isWellFormed()).toBe(true);
-        expect(told.length).toBeGreaterThanOrEqual(Math.min(11_999, whole.length - cut - 1));
-        expect(told.length).toBeLessThanOrEqual(12_000);
-      }),
+      fc.asyncProperty(
+        fc.integer({ min: 11_990, max: 12_010 }),
+        fc.integer({ min: 0, max: 5 }),
+        async (plain, cut) => {
+          const whole = `${"x".repeat(plain)}🏯🏯🏯`;
+          const [progress] = await toldOf(writes(whole.slice(0, whole.length - cut)));
+          const told = acceptedResultSchema.shape.progress.parse(progress)?.partial_text ?? "";
+          expect(whole.startsWith(told)).toBe(true);
+          expect(told.isWellFormed()).toBe(true);
+          expect(told.length).toBeGreaterThanOrEqual(Math.min(11_999, whole.length - cut - 1));
+          expect(told.length).toBeLessThanOrEqual(12_000);
+        },
+      ),
       { numRuns: 60 },
     );
   });
@@ -213,7 +266,10 @@ describe("what is written of an answer", () => {
     await eventually(async () => (await store.get({ id: task_id ?? "" }))?.progress !== undefined);
     const waiting = call("get_task", { task_id, wait_ms: 25_000 });
     gates[0]?.resolve();
-    expect((await waiting).result).toMatchObject({ status: "accepted", progress: { partial_text: "The answer" } });
+    expect((await waiting).result).toMatchObject({
+      status: "accepted",
+      progress: { partial_text: "The answer" },
+    });
     gates[1]?.resolve();
     const ended = await call("get_task", { task_id, wait_ms: 25_000 });
     expect(ended.result).toMatchObject({ status: "success", response_text: "The answer is 42." });
@@ -231,19 +287,24 @@ describe("what is written of an answer", () => {
       yield { type: "answer", text: "done" };
     };
     const { call } = createTestHost({ agent, progressMs: 1 });
-    const { task_id } = (await call("execute_task", { ...hello, text: escapes(30_000) })).result ?? {};
+    const { task_id } =
+      (await call("execute_task", { ...hello, text: escapes(30_000) })).result ?? {};
     await call("answer_task", { task_id, text: `a${escapes(25_000)}` });
     const look = async () => (await call("get_task", { task_id })).result?.progress;
     await eventually(async () => (await look())?.text === "nearly");
     expect(await look()).toEqual({ text: "nearly" });
     resolve();
-    expect((await call("get_task", { task_id, wait_ms: 10_000 })).result?.response_text).toBe("done");
+    expect((await call("get_task", { task_id, wait_ms: 10_000 })).result?.response_text).toBe(
+      "done",
+    );
   });
 });
 
 it("an A2A client is told nothing of it: there a status is what the agent says, and an artifact is whole", () => {
   const before = toA2aTask({ task: recordOf({ progress: { text: "Writing" } }) });
-  const after = toA2aTask({ task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }) });
+  const after = toA2aTask({
+    task: recordOf({ progress: { text: "Writing", partial_text: "The answer" } }),
+  });
   expect(diffTaskEvents({ previous: before, next: after })).toEqual([]);
   expect(JSON.stringify(after)).not.toContain("The answer");
 });
@@ -268,10 +329,16 @@ describe("an answer that says nothing", () => {
   it.each([
     ["blank", yielding({ type: "answer", text: " \n" }), "failure"],
     ["that shows nothing", yielding({ type: "answer", text: "\u200b\u2060" }), "failure"],
-    ["blank beside a file", yielding({ type: "artifact", artifact }, { type: "answer", text: "" }), "success"],
+    [
+      "blank beside a file",
+      yielding({ type: "artifact", artifact }, { type: "answer", text: "" }),
+      "success",
+    ],
     ["a text", yielding({ type: "answer", text: "a" }), "success"],
   ] as const)("%s is a failure unless there is a file", async (_what, agent, type) => {
     const { ended } = (await collectFrom(agent)).turn;
-    expect(ended).toMatchObject(type === "failure" ? { type, reason: "execution_failed" } : { type });
+    expect(ended).toMatchObject(
+      type === "failure" ? { type, reason: "execution_failed" } : { type },
+    );
   });
 });

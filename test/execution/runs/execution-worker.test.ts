@@ -22,9 +22,17 @@ describe("a host that queues its tasks", () => {
 
   it("names the caller of each message to the queue, so that it can be fair, and not by name", async () => {
     const authenticate: Authenticator["authenticate"] = async ({ header }) => header("x-caller");
-    const { call, groups } = createQueuedHost({ syncBudgetMs: 0, authenticator: { kind: "bearer", authenticate } });
-    const callers = ["111122223333:role/Slack", "111122223333:role/Other", "111122223333:role/Slack"];
-    for (const caller of callers) await call("execute_task", hello, { headers: { "x-caller": caller } });
+    const { call, groups } = createQueuedHost({
+      syncBudgetMs: 0,
+      authenticator: { kind: "bearer", authenticate },
+    });
+    const callers = [
+      "111122223333:role/Slack",
+      "111122223333:role/Other",
+      "111122223333:role/Slack",
+    ];
+    for (const caller of callers)
+      await call("execute_task", hello, { headers: { "x-caller": caller } });
     expect(groups).toEqual([groups[0], groups[1], groups[0]]);
     expect(groups[0]).not.toBe(groups[1]);
     // What SQS takes for a group (task-queue.ts), or the message would have none.
@@ -53,7 +61,9 @@ describe("a host that queues its tasks", () => {
     startWorker({ agent: gate.agent });
     await gate.firstStart;
     gate.letGo();
-    expect((await call("get_task", { request_id: id, wait_ms: 10_000 })).result?.response_text).toBe("done");
+    expect(
+      (await call("get_task", { request_id: id, wait_ms: 10_000 })).result?.response_text,
+    ).toBe("done");
     expect(gate.started).toHaveLength(1);
   });
 
@@ -110,7 +120,9 @@ describe("a host that queues its tasks", () => {
         : task;
     };
     const { call } = createQueuedHost({ syncBudgetMs: 1, store: { ...store, get } });
-    expect((await call("execute_task", hello)).result).toMatchObject({ response_text: "just in time" });
+    expect((await call("execute_task", hello)).result).toMatchObject({
+      response_text: "just in time",
+    });
   });
 
   it("cancels a task before a worker has it: its agent never starts", async () => {
@@ -122,10 +134,13 @@ describe("a host that queues its tasks", () => {
     const next = await call("execute_task", hello);
     gate.letGo();
     await eventually(
-      async () => (await call("get_task", { task_id: next.result?.task_id })).result?.status === "success",
+      async () =>
+        (await call("get_task", { task_id: next.result?.task_id })).result?.status === "success",
     );
     expect(gate.started).toHaveLength(1);
-    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe("canceled");
+    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe(
+      "canceled",
+    );
   });
 
   it("cancels a task in the worker, whose agent is told at the next renewal of the lease", async () => {
@@ -134,9 +149,13 @@ describe("a host that queues its tasks", () => {
     startWorker({ agent: gate.agent });
     const { result } = await call("execute_task", hello);
     await gate.firstStart;
-    expect((await call("cancel_task", { task_id: result?.task_id })).result?.status).toBe("canceled");
+    expect((await call("cancel_task", { task_id: result?.task_id })).result?.status).toBe(
+      "canceled",
+    );
     await eventually(() => gate.started[0]?.context.signal.aborted === true);
-    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe("canceled");
+    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe(
+      "canceled",
+    );
   });
 });
 
@@ -225,7 +244,8 @@ describe("a worker", () => {
     let alive = true;
     const dying: typeof store = {
       ...store,
-      replace: async (request) => (alive ? store.replace(request) : Promise.reject(new Error("dead"))),
+      replace: async (request) =>
+        alive ? store.replace(request) : Promise.reject(new Error("dead")),
     };
     const times = { leaseMs: 40, lostAfterMs: 40 };
     const first = createExecutionWorker({ ...times, store: dying, agent: gate.agent });
@@ -260,7 +280,10 @@ describe("a worker", () => {
     const { taskId, call } = await submitted(store);
     const gate = createGate();
     const worker = createExecutionWorker({ store, agent: gate.agent });
-    const other = createExecutionWorker({ store, agent: yielding({ type: "failure", reason: "plan_error" }) });
+    const other = createExecutionWorker({
+      store,
+      agent: yielding({ type: "failure", reason: "plan_error" }),
+    });
     await worker.run({ taskId: randomUUID(), signal: never });
     const run = worker.run({ taskId, signal: never });
     await gate.firstStart;
@@ -289,12 +312,18 @@ describe("a worker", () => {
     const { taskId, call, name } = await submitted(store);
     const gate = createGate({ heedsSignal: false });
     const ending = new AbortController();
-    const run = createExecutionWorker({ store, agent: gate.agent }).run({ taskId, signal: ending.signal });
+    const run = createExecutionWorker({ store, agent: gate.agent }).run({
+      taskId,
+      signal: ending.signal,
+    });
     await gate.firstStart;
     ending.abort();
     await run;
     expect(gate.started[0]?.context.signal.aborted).toBe(true);
-    expect((await call("get_task", name)).error?.data).toMatchObject({ reason: "execution_failed", lost: true });
+    expect((await call("get_task", name)).error?.data).toMatchObject({
+      reason: "execution_failed",
+      lost: true,
+    });
   });
 
   it("whose time is over before it began starts nothing, and runs other tasks later", async () => {
@@ -324,7 +353,11 @@ describe("a worker", () => {
         },
       };
       const ending = new AbortController();
-      const worker = createExecutionWorker({ store: slow, agent: answering("done"), random: () => 0.99 });
+      const worker = createExecutionWorker({
+        store: slow,
+        agent: answering("done"),
+        random: () => 0.99,
+      });
       const run = worker.run({ taskId, signal: ending.signal });
       await reached.promise;
       // A turn later it waits for its next try.

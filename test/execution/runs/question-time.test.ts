@@ -4,7 +4,11 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { answerChange, questionChange, startChange } from "../../../lambdas/execution/tasks/changes.ts";
+import {
+  answerChange,
+  questionChange,
+  startChange,
+} from "../../../lambdas/execution/tasks/changes.ts";
 import { recordOf } from "../tasks/records.ts";
 import { createTestHost, eventually, hello, memoryStore, type TestHost } from "../test-host.ts";
 import { createQueuedHost } from "./queued-host.ts";
@@ -16,20 +20,36 @@ const dayMs = 24 * hourMs;
 type Clock = { nowMs: number };
 
 /** Works for `workMs` by the clock before each of its questions, and tells what it heard after the last one. */
-function asking({ clock, workMs = 0, questions = 1 }: { clock: Clock; workMs?: number; questions?: number }): Agent {
+function asking({
+  clock,
+  workMs = 0,
+  questions = 1,
+}: {
+  clock: Clock;
+  workMs?: number;
+  questions?: number;
+}): Agent {
   return async function* ({ answers }, { signal }) {
     signal.throwIfAborted();
     clock.nowMs += workMs;
-    if (answers.length < questions) yield { type: "question", prompt: `Shall I? (${answers.length + 1})` };
+    if (answers.length < questions)
+      yield { type: "question", prompt: `Shall I? (${answers.length + 1})` };
     yield { type: "answer", text: answers.map(({ text }) => text).join(", ") };
   };
 }
 
-function hostWith({ workMs, questions, ...options }: Partial<HostOptions> & { workMs?: number; questions?: number }) {
+function hostWith({
+  workMs,
+  questions,
+  ...options
+}: Partial<HostOptions> & { workMs?: number; questions?: number }) {
   const clock: Clock = { nowMs: Date.now() };
   const now = () => clock.nowMs;
   const agent = asking({ clock, ...(workMs && { workMs }), ...(questions && { questions }) });
-  return { clock, ...createTestHost({ agent, now, store: memoryStore(now), ...options } as Partial<HostOptions>) };
+  return {
+    clock,
+    ...createTestHost({ agent, now, store: memoryStore(now), ...options } as Partial<HostOptions>),
+  };
 }
 
 async function askedOf({ call, params = hello }: { call: TestHost["call"]; params?: unknown }) {
@@ -44,7 +64,9 @@ describe("a task that waits for a person", () => {
     const { task_id } = await askedOf({ call, params: { ...hello, timeout_ms: minuteMs } });
     clock.nowMs += 5 * hourMs;
     await call("answer_task", { task_id, text: "first" });
-    await eventually(async () => (await call("get_task", { task_id })).result?.prompt === "Shall I? (2)");
+    await eventually(
+      async () => (await call("get_task", { task_id })).result?.prompt === "Shall I? (2)",
+    );
     clock.nowMs += 20 * hourMs;
     await call("answer_task", { task_id, text: "second" });
     const { deadlineAtMs = 0 } = (await store.get({ id: task_id })) ?? {};
@@ -64,13 +86,18 @@ describe("a task that waits for a person", () => {
 
   it("goes on after hours where a worker that may take minutes runs it", async () => {
     const clock: Clock = { nowMs: Date.now() };
-    const { call, startWorker } = createQueuedHost({ now: () => clock.nowMs, maxTaskMs: 14 * minuteMs });
+    const { call, startWorker } = createQueuedHost({
+      now: () => clock.nowMs,
+      maxTaskMs: 14 * minuteMs,
+    });
     startWorker({ agent: asking({ clock, workMs: 6 * minuteMs }) });
     const { task_id, endAtMs } = await askedOf({ call });
     expect(endAtMs - clock.nowMs).toBe(dayMs);
     clock.nowMs += 8 * hourMs;
     await call("answer_task", { task_id, text: "yes" });
-    await eventually(async () => (await call("get_task", { task_id })).result?.response_text === "yes");
+    await eventually(
+      async () => (await call("get_task", { task_id })).result?.response_text === "yes",
+    );
   });
 
   it("is as it was, however often it is read and its answer is repeated", async () => {
@@ -78,7 +105,8 @@ describe("a task that waits for a person", () => {
     const { task_id, result } = await askedOf({ call });
     const asked = await store.get({ id: task_id });
     clock.nowMs += hourMs;
-    for (let read = 0; read < 3; read++) expect((await call("get_task", { task_id })).result).toEqual(result);
+    for (let read = 0; read < 3; read++)
+      expect((await call("get_task", { task_id })).result).toEqual(result);
     expect(await store.get({ id: task_id })).toEqual(asked);
     const id = randomUUID();
     await call("answer_task", { task_id, text: "yes" }, { id });
@@ -92,12 +120,18 @@ describe("a task that waits for a person", () => {
 
 it("the deadline moves by what was waited, and by nothing else", () => {
   const owner = "o";
-  const waits = fc.array(fc.record({ workMs: fc.nat(dayMs), waitMs: fc.nat(dayMs) }), { maxLength: 8 });
+  const waits = fc.array(fc.record({ workMs: fc.nat(dayMs), waitMs: fc.nat(dayMs) }), {
+    maxLength: 8,
+  });
   fc.assert(
     fc.property(waits, fc.nat(3 * dayMs), fc.nat(dayMs), (turns, timeMs, retentionMs) => {
       let { changedAtMs: nowMs } = recordOf();
       const deadlineAtMs = nowMs + timeMs;
-      let task = recordOf({ state: "submitted", deadlineAtMs, expiresAtMs: deadlineAtMs + retentionMs });
+      let task = recordOf({
+        state: "submitted",
+        deadlineAtMs,
+        expiresAtMs: deadlineAtMs + retentionMs,
+      });
       for (const [index, { workMs, waitMs }] of turns.entries()) {
         const endAtMs = nowMs + workMs + dayMs;
         const question = { prompt: "Shall I?", messageId: `q${index}`, expiresAtMs: endAtMs };
@@ -111,7 +145,11 @@ it("the deadline moves by what was waited, and by nothing else", () => {
         };
         expect(task.expiresAtMs).toBeGreaterThanOrEqual(endAtMs + retentionMs);
         nowMs += waitMs;
-        task = { ...task, ...answerChange({ answer: said, nowMs, retentionMs })(task), changedAtMs: nowMs };
+        task = {
+          ...task,
+          ...answerChange({ answer: said, nowMs, retentionMs })(task),
+          changedAtMs: nowMs,
+        };
         expect(task.expiresAtMs).toBeGreaterThanOrEqual(task.deadlineAtMs + retentionMs);
         task = { ...task, question: undefined };
       }

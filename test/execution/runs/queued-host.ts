@@ -54,7 +54,12 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
     groups,
     failing,
     startWorker({ agent, signal = new AbortController().signal }) {
-      const worker = createExecutionWorker({ ...times, agent, store, ...(options.now && { now: options.now }) });
+      const worker = createExecutionWorker({
+        ...times,
+        agent,
+        store,
+        ...(options.now && { now: options.now }),
+      });
       loops.push(
         runQueueLoop({
           consumer: queue,

@@ -3,8 +3,14 @@ import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createLatestWriter, createLocalAttachmentFetch } from "../../../lambdas/execution/runs/run.ts";
-import { createPublicFetch, type PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import {
+  createLatestWriter,
+  createLocalAttachmentFetch,
+} from "../../../lambdas/execution/runs/run.ts";
+import {
+  createPublicFetch,
+  type PublicFetch,
+} from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { raw, silence } from "../../doubles/answers.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
@@ -18,7 +24,10 @@ function reading({ maxBytes }: { maxBytes?: number } = {}): Agent {
   return async function* (task, { readAttachment }) {
     const [attachment] = task.attachments ?? [];
     if (attachment === undefined) throw new Error("no attachment");
-    const outcome = await readAttachment({ attachment, ...(maxBytes !== undefined && { maxBytes }) }).then(
+    const outcome = await readAttachment({
+      attachment,
+      ...(maxBytes !== undefined && { maxBytes }),
+    }).then(
       (bytes) => Buffer.from(bytes).toString(),
       (thrown: unknown) => SekishoError.from(thrown).reason,
     );
@@ -26,7 +35,9 @@ function reading({ maxBytes }: { maxBytes?: number } = {}): Agent {
   };
 }
 
-async function startFiles(handle: (request: Request) => Response | Promise<Response> = () => raw(content)) {
+async function startFiles(
+  handle: (request: Request) => Response | Promise<Response> = () => raw(content),
+) {
   const requests: Request[] = [];
   const { url, close } = await startWebServer({
     handle: async ({ request }) => {
@@ -79,7 +90,11 @@ describe("an agent that reads an attachment", () => {
 
   it("does not get more than it asked for", async () => {
     const { url } = await startFiles();
-    const { text } = await answerFor({ url, publicFetch: onLoopback, agent: reading({ maxBytes: 3 }) });
+    const { text } = await answerFor({
+      url,
+      publicFetch: onLoopback,
+      agent: reading({ maxBytes: 3 }),
+    });
     expect(text).toBe("payload_too_large");
   });
 
@@ -102,9 +117,13 @@ describe("an agent that reads an attachment", () => {
   it("gets what a Verification zone on its machine keeps, where the host was made for that", async () => {
     const { url } = await startFiles();
     const asked = { publicFetch: localFetch(url), sha256 };
-    expect((await answerFor({ ...asked, url: `${url}/files/r1/F1?expires=1&signature=x` })).text).toBe(content);
+    expect(
+      (await answerFor({ ...asked, url: `${url}/files/r1/F1?expires=1&signature=x` })).text,
+    ).toBe(content);
     const { port } = new URL(url);
-    expect((await answerFor({ ...asked, url: `http://localhost:${port}/files/r1/F1` })).text).toBe(content);
+    expect((await answerFor({ ...asked, url: `http://localhost:${port}/files/r1/F1` })).text).toBe(
+      content,
+    );
   });
 
   it.each([
@@ -124,12 +143,17 @@ describe("an agent that reads an attachment", () => {
   it.each([
     ["is another one", (url: string) => Number(new URL(url).port) + 1],
     ["is not known", () => undefined],
-  ])("gets nothing of a port of that machine where the Verification zone's port %s", async (_what, portOf) => {
-    const { url, requests } = await startFiles();
-    const publicFetch = createLocalAttachmentFetch({ verificationPort: () => portOf(url) });
-    expect((await answerFor({ url: `${url}/files/F1`, publicFetch })).text).toBe("permission_denied");
-    expect(requests).toEqual([]);
-  });
+  ])(
+    "gets nothing of a port of that machine where the Verification zone's port %s",
+    async (_what, portOf) => {
+      const { url, requests } = await startFiles();
+      const publicFetch = createLocalAttachmentFetch({ verificationPort: () => portOf(url) });
+      expect((await answerFor({ url: `${url}/files/F1`, publicFetch })).text).toBe(
+        "permission_denied",
+      );
+      expect(requests).toEqual([]);
+    },
+  );
 
   it("follows no redirect out of there", async () => {
     const other = await startFiles();
@@ -163,7 +187,10 @@ describe("a writer of the latest value", () => {
 
   it("writes the first value at once, and the last one of an interval at its end", async () => {
     const written: number[] = [];
-    const writer = createLatestWriter<number>({ write: async (value) => void written.push(value), intervalMs: 1000 });
+    const writer = createLatestWriter<number>({
+      write: async (value) => void written.push(value),
+      intervalMs: 1000,
+    });
     for (const value of [1, 2, 3]) writer.put(value);
     expect(written).toEqual([1]);
     await jest.advanceTimersByTimeAsync(1000);

@@ -1,11 +1,22 @@
 /** Hosts on one store, hosts that die and hosts near their end: an agent starts at most once, and a lost task is told. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { deriveTaskId, type ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import {
+  deriveTaskId,
+  type ExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
 import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { answering, createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+import {
+  answering,
+  createGate,
+  createTestHost,
+  eventually,
+  hello,
+  memoryStore,
+  yielding,
+} from "../test-host.ts";
 
 /** What a `kill -9` looks like from the store: from then on nothing is written. */
 function mortalStore(store: TaskStore<ExecutionTask>) {
@@ -33,12 +44,18 @@ describe("two hosts on one store", () => {
   it("start one agent for one request id, whoever is asked", async () => {
     const store = memoryStore();
     const gate = createGate();
-    const hosts = [createTestHost({ store, agent: gate.agent }), createTestHost({ store, agent: gate.agent })];
+    const hosts = [
+      createTestHost({ store, agent: gate.agent }),
+      createTestHost({ store, agent: gate.agent }),
+    ];
     const id = randomUUID();
-    const calls = Array.from({ length: 20 }, (_, index) => hosts[index % 2]?.call("execute_task", hello, { id }));
+    const calls = Array.from({ length: 20 }, (_, index) =>
+      hosts[index % 2]?.call("execute_task", hello, { id }),
+    );
     await gate.firstStart;
     gate.letGo();
-    for (const answer of await Promise.all(calls)) expect(answer?.result?.response_text).toBe("done");
+    for (const answer of await Promise.all(calls))
+      expect(answer?.result?.response_text).toBe("done");
     expect(gate.started).toHaveLength(1);
   });
 
@@ -54,11 +71,16 @@ describe("two hosts on one store", () => {
     const name = { task_id: result?.task_id };
     for (let renewals = 0; renewals < 5; renewals += 1) {
       nowMs += 19_000;
-      await eventually(async () => (await store.get({ id: result?.task_id ?? "" }))?.lease?.untilMs === nowMs + 20_000);
+      await eventually(
+        async () =>
+          (await store.get({ id: result?.task_id ?? "" }))?.lease?.untilMs === nowMs + 20_000,
+      );
       expect((await second.call("get_task", name)).result?.status).toBe("accepted");
     }
     gate.letGo();
-    expect((await second.call("get_task", { ...name, wait_ms: 10_000 })).result?.response_text).toBe("done");
+    expect(
+      (await second.call("get_task", { ...name, wait_ms: 10_000 })).result?.response_text,
+    ).toBe("done");
   });
 
   it("tell at once of a cancel through the other one, although the agent still works", async () => {
@@ -100,7 +122,12 @@ describe("a host that is late with its renewal", () => {
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const gate = createGate();
-    const { call } = createTestHost({ store: memoryStore(now), now, agent: gate.agent, syncBudgetMs: 0 });
+    const { call } = createTestHost({
+      store: memoryStore(now),
+      now,
+      agent: gate.agent,
+      syncBudgetMs: 0,
+    });
     const { result } = await call("execute_task", hello);
     nowMs += 600_000;
     expect((await call("get_task", { task_id: result?.task_id })).result?.status).toBe("accepted");
@@ -115,7 +142,12 @@ describe("a host that is late with its renewal", () => {
     const dying = mortalStore(memoryStore(now));
     const gate = createGate();
     const times = { syncBudgetMs: 0, leaseMs: 20_000, renewMs: 5, lostAfterMs: 30_000 };
-    const { call, lines, host } = createTestHost({ ...times, store: dying.store, now, agent: gate.agent });
+    const { call, lines, host } = createTestHost({
+      ...times,
+      store: dying.store,
+      now,
+      agent: gate.agent,
+    });
     await call("execute_task", hello);
     await gate.firstStart;
     dying.kill();
@@ -140,11 +172,17 @@ describe("a host that dies while its agent works", () => {
     dying.kill();
     const second = createTestHost({ ...brief, store, agent: gate.agent });
     const polled = await second.call("get_task", { request_id: id, wait_ms: 20_000 });
-    expect(polled.error?.data).toMatchObject({ reason: "execution_failed", lost: true, task_id: result?.task_id });
+    expect(polled.error?.data).toMatchObject({
+      reason: "execution_failed",
+      lost: true,
+      task_id: result?.task_id,
+    });
     const repeated = await second.call("execute_task", hello, { id });
     expect(repeated.error?.data).toMatchObject({ reason: "execution_failed", lost: true });
     expect(gate.started).toHaveLength(1);
-    const lost = second.lines.map((line) => JSON.parse(line)).filter(({ message }) => message === "task_lost");
+    const lost = second.lines
+      .map((line) => JSON.parse(line))
+      .filter(({ message }) => message === "task_lost");
     expect(lost).toMatchObject([{ request_id: id, task_id: result?.task_id }]);
   });
 
@@ -166,9 +204,13 @@ describe("a host that dies while its agent works", () => {
     dying.kill();
     const second = createTestHost({ store, now, lostAfterMs: 30_000 });
     nowMs += 49_999;
-    expect((await second.call("get_task", { task_id: result?.task_id })).result?.status).toBe("accepted");
+    expect((await second.call("get_task", { task_id: result?.task_id })).result?.status).toBe(
+      "accepted",
+    );
     nowMs += 1;
-    expect((await second.call("get_task", { task_id: result?.task_id })).error?.data.lost).toBe(true);
+    expect((await second.call("get_task", { task_id: result?.task_id })).error?.data.lost).toBe(
+      true,
+    );
     await first.host.stop({ graceMs: 0 });
   });
 
@@ -187,7 +229,9 @@ describe("a host that dies while its agent works", () => {
     reachable = true;
     gate.letGo();
     await eventually(() => !first.host.busy());
-    expect(await second.call("get_task", { task_id: result?.task_id }, { id: lost.id as string })).toEqual(lost);
+    expect(
+      await second.call("get_task", { task_id: result?.task_id }, { id: lost.id as string }),
+    ).toEqual(lost);
   });
 });
 
@@ -197,20 +241,27 @@ describe("a host that dies between creating a task and starting it", () => {
     replace: () => Promise.reject(new Error("dead")),
   });
 
-  it.each(["get_task", "execute_task"])("leaves it to whoever meets it first, here by %s", async (method) => {
-    const store = memoryStore();
-    const id = randomUUID();
-    const { error } = await createTestHost({ store: dyingAtStart(store) }).call("execute_task", hello, { id });
-    expect(error?.data).toMatchObject({ reason: "unavailable", retryable: true });
-    const gate = createGate();
-    const second = createTestHost({ store, agent: gate.agent });
-    const params = method === "get_task" ? { request_id: id, wait_ms: 10_000 } : hello;
-    const answer = second.call(method, params, method === "get_task" ? {} : { id });
-    await gate.firstStart;
-    gate.letGo();
-    expect((await answer).result?.response_text).toBe("done");
-    expect(gate.started[0]?.task).toMatchObject(hello);
-  });
+  it.each(["get_task", "execute_task"])(
+    "leaves it to whoever meets it first, here by %s",
+    async (method) => {
+      const store = memoryStore();
+      const id = randomUUID();
+      const { error } = await createTestHost({ store: dyingAtStart(store) }).call(
+        "execute_task",
+        hello,
+        { id },
+      );
+      expect(error?.data).toMatchObject({ reason: "unavailable", retryable: true });
+      const gate = createGate();
+      const second = createTestHost({ store, agent: gate.agent });
+      const params = method === "get_task" ? { request_id: id, wait_ms: 10_000 } : hello;
+      const answer = second.call(method, params, method === "get_task" ? {} : { id });
+      await gate.firstStart;
+      gate.letGo();
+      expect((await answer).result?.response_text).toBe("done");
+      expect(gate.started[0]?.task).toMatchObject(hello);
+    },
+  );
 
   it("does not make its deadline longer", async () => {
     let nowMs = 1_762_750_300_000;
@@ -221,7 +272,11 @@ describe("a host that dies between creating a task and starting it", () => {
     await createTestHost({ store: dyingAtStart(store), now }).call("execute_task", params, { id });
     nowMs += 60_000;
     const gate = createGate();
-    const { error } = await createTestHost({ store, now, agent: gate.agent }).call("execute_task", params, { id });
+    const { error } = await createTestHost({ store, now, agent: gate.agent }).call(
+      "execute_task",
+      params,
+      { id },
+    );
     expect(error?.data.reason).toBe("timeout");
     expect(gate.started).toHaveLength(0);
   });
@@ -285,12 +340,18 @@ describe("a host that stops", () => {
 const minuteMs = 60_000;
 
 /** A host whose process still lives for `leftMs` by the test's clock. */
-function hostWith({ leftMs, ...options }: { leftMs: number } & Parameters<typeof createTestHost>[0]) {
+function hostWith({
+  leftMs,
+  ...options
+}: { leftMs: number } & Parameters<typeof createTestHost>[0]) {
   const clock = { nowMs: 1_760_000_000_000 };
   const endsAtMs = clock.nowMs + leftMs;
   const now = () => clock.nowMs;
   const store = options.store ?? memoryStore(now);
-  return { clock, ...createTestHost({ now, processLeftMs: () => endsAtMs - now(), ...options, store }) };
+  return {
+    clock,
+    ...createTestHost({ now, processLeftMs: () => endsAtMs - now(), ...options, store }),
+  };
 }
 
 const withTime = (timeoutMs: number) => ({ ...hello, timeout_ms: timeoutMs });
@@ -345,8 +406,12 @@ describe("a task that may outlive the host", () => {
     const id = randomUUID();
     const old = createTestHost({ store, processLeftMs: () => minuteMs });
     const fresh = createTestHost({ store, processLeftMs: () => 60 * minuteMs });
-    expect((await old.call("execute_task", withTime(5 * minuteMs), { id })).error).toMatchObject(refusal);
-    expect((await fresh.call("execute_task", withTime(5 * minuteMs), { id })).result?.status).toBe("success");
+    expect((await old.call("execute_task", withTime(5 * minuteMs), { id })).error).toMatchObject(
+      refusal,
+    );
+    expect((await fresh.call("execute_task", withTime(5 * minuteMs), { id })).result?.status).toBe(
+      "success",
+    );
   });
 });
 
@@ -358,7 +423,12 @@ describe("an answer to a question", () => {
     const now = () => clock.nowMs;
     const store = memoryStore(now);
     let leftMs = 60 * minuteMs;
-    const asking = createTestHost({ store, now, agent: yielding(question), processLeftMs: () => leftMs });
+    const asking = createTestHost({
+      store,
+      now,
+      agent: yielding(question),
+      processLeftMs: () => leftMs,
+    });
     const { result } = await asking.call("execute_task", withTime(20 * minuteMs));
     expect(result?.status).toBe("input_required");
     const answer = { task_id: result?.task_id, text: "yes" };
@@ -366,10 +436,19 @@ describe("an answer to a question", () => {
     // The time of the task stands still while it waits.
     clock.nowMs += 3600_000;
     expect((await asking.call("answer_task", answer)).error).toMatchObject(refusal);
-    expect((await asking.call("get_task", { task_id: result?.task_id })).result?.status).toBe("input_required");
-    const fresh = createTestHost({ store, now, agent: answering("done"), processLeftMs: () => 60 * minuteMs });
+    expect((await asking.call("get_task", { task_id: result?.task_id })).result?.status).toBe(
+      "input_required",
+    );
+    const fresh = createTestHost({
+      store,
+      now,
+      agent: answering("done"),
+      processLeftMs: () => 60 * minuteMs,
+    });
     expect((await fresh.call("answer_task", answer)).error).toBeUndefined();
-    await eventually(async () => (await store.get({ id: String(result?.task_id) }))?.state === "completed");
+    await eventually(
+      async () => (await store.get({ id: String(result?.task_id) }))?.state === "completed",
+    );
   });
 });
 
@@ -383,7 +462,12 @@ it("a read starts no task that the host cannot finish, and the next host does", 
   };
   // Whoever stored it died before the run began.
   await store.create({
-    item: createExecutionTask({ submission, maxTaskMs: 60 * minuteMs, retentionMs: 60_000, newId: randomUUID }),
+    item: createExecutionTask({
+      submission,
+      maxTaskMs: 60 * minuteMs,
+      retentionMs: 60_000,
+      newId: randomUUID,
+    }),
   });
   const old = createTestHost({ store, processLeftMs: () => 10 * minuteMs });
   const fresh = createTestHost({ store, processLeftMs: () => 60 * minuteMs });

@@ -10,7 +10,11 @@ const script = join(import.meta.dirname, "../children/uncaught-error.ts");
 async function leave(...args: string[]) {
   const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const exited = new Promise((resolve) => child.once("exit", resolve));
-  const [code, stdout, stderr] = await Promise.all([exited, readText(child.stdout), readText(child.stderr)]);
+  const [code, stdout, stderr] = await Promise.all([
+    exited,
+    readText(child.stdout),
+    readText(child.stderr),
+  ]);
   expect(stderr).not.toContain("secret");
   const lines = stderr.trimEnd().split("\n").filter(Boolean);
   return { code, goesOn: stdout === "goes on\n", lines: lines.map((line) => JSON.parse(line)) };
@@ -19,30 +23,38 @@ async function leave(...args: string[]) {
 const inAgent = expect.stringMatching(/uncaught-agent\.ts:\d+:\d+$/);
 
 describe("an uncaught error of an agent", () => {
-  it.each(Object.keys(withoutLine))("is logged with the ids of its run, and the process goes on: %s", async (name) => {
-    const { code, goesOn, lines } = await leave("agent", name);
-    expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
-    const line = lines.find(({ message }) => message === "agent_error_uncaught");
-    expect(line).toMatchObject({ level: "error", request_id: "r1" });
-  });
+  it.each(Object.keys(withoutLine))(
+    "is logged with the ids of its run, and the process goes on: %s",
+    async (name) => {
+      const { code, goesOn, lines } = await leave("agent", name);
+      expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
+      const line = lines.find(({ message }) => message === "agent_error_uncaught");
+      expect(line).toMatchObject({ level: "error", request_id: "r1" });
+    },
+  );
 
-  it.each(Object.keys(withLine))("is logged with the line of the agent, and the process goes on: %s", async (name) => {
-    const { code, goesOn, lines } = await leave("agent", name);
-    expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
-    expect(lines).toEqual([
-      expect.objectContaining({
-        message: "agent_error_uncaught",
-        request_id: "r1",
-        cause_kind: "TypeError",
-        source_line: inAgent,
-      }),
-    ]);
-  });
+  it.each(Object.keys(withLine))(
+    "is logged with the line of the agent, and the process goes on: %s",
+    async (name) => {
+      const { code, goesOn, lines } = await leave("agent", name);
+      expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
+      expect(lines).toEqual([
+        expect.objectContaining({
+          message: "agent_error_uncaught",
+          request_id: "r1",
+          cause_kind: "TypeError",
+          source_line: inAgent,
+        }),
+      ]);
+    },
+  );
 
   it("is recognized by its stack outside of a run", async () => {
     const { code, goesOn, lines } = await leave("agent", "outside");
     expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
-    expect(lines).toEqual([expect.objectContaining({ message: "agent_error_uncaught", source_line: inAgent })]);
+    expect(lines).toEqual([
+      expect.objectContaining({ message: "agent_error_uncaught", source_line: inAgent }),
+    ]);
   });
 
   it("is logged once if one line throws again and again", async () => {
@@ -50,21 +62,28 @@ describe("an uncaught error of an agent", () => {
     expect([goesOn, lines.length]).toEqual([true, 1]);
   });
 
-  it.each(["an empty rejection", "a throw in a timer"])("does not reach the listeners of Lambda: %s", async (name) => {
-    const { code, goesOn } = await leave("lambda", "agent", name);
-    expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
-  });
+  it.each(["an empty rejection", "a throw in a timer"])(
+    "does not reach the listeners of Lambda: %s",
+    async (name) => {
+      const { code, goesOn } = await leave("lambda", "agent", name);
+      expect({ code, goesOn }).toEqual({ code: 0, goesOn: true });
+    },
+  );
 });
 
 describe("an uncaught error of the host", () => {
-  it.each(["a throw in a timer", "a rejection", "an empty rejection", "a throw in a timer of its work for an agent"])(
-    "ends the process with 1 and one log line: %s",
-    async (name) => {
-      const { code, goesOn, lines } = await leave("host", name);
-      expect({ code, goesOn }).toEqual({ code: 1, goesOn: false });
-      expect(lines).toEqual([expect.objectContaining({ level: "error", message: "host_error_uncaught" })]);
-    },
-  );
+  it.each([
+    "a throw in a timer",
+    "a rejection",
+    "an empty rejection",
+    "a throw in a timer of its work for an agent",
+  ])("ends the process with 1 and one log line: %s", async (name) => {
+    const { code, goesOn, lines } = await leave("host", name);
+    expect({ code, goesOn }).toEqual({ code: 1, goesOn: false });
+    expect(lines).toEqual([
+      expect.objectContaining({ level: "error", message: "host_error_uncaught" }),
+    ]);
+  });
 
   it("is logged with its kind and its line", async () => {
     const { lines } = await leave("host", "a throw in a timer");

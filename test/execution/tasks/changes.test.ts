@@ -45,7 +45,9 @@ function record({ name, lease }: { name: string; lease?: ExecutionTask["lease"] 
     deadlineAtMs: nowMs,
     expiresAtMs,
     params: { channel: "C1", text: "t" },
-    ...(state === "input_required" && { question: { ...question, ...(name === "auth" && { kind: "auth" as const }) } }),
+    ...(state === "input_required" && {
+      question: { ...question, ...(name === "auth" && { kind: "auth" as const }) },
+    }),
     ...(lease && state === "working" && { lease }),
   };
 }
@@ -56,8 +58,16 @@ const changes: Readonly<Record<string, TaskChange>> = {
   renew: renewChange({ owner, untilMs: nowMs }),
   report: reportChange({ owner, news: { progress: { percent: 1 } } }),
   ask: questionChange({ owner, question, expiresAtMs }),
-  "ask for credentials": questionChange({ owner, question: { ...question, kind: "auth" }, expiresAtMs }),
-  answer: answerChange({ answer: { id: "a-1", fingerprint: "f", prompt: "", text: "this" }, nowMs, retentionMs: 0 }),
+  "ask for credentials": questionChange({
+    owner,
+    question: { ...question, kind: "auth" },
+    expiresAtMs,
+  }),
+  answer: answerChange({
+    answer: { id: "a-1", fingerprint: "f", prompt: "", text: "this" },
+    nowMs,
+    retentionMs: 0,
+  }),
   "end well": endChange({ owner, outcome: { type: "success", text: "done" }, expiresAtMs }),
   fail: endChange({ owner, outcome: { type: "failure", reason: "execution_failed" }, expiresAtMs }),
   reject: endChange({ owner, outcome: { type: "failure", reason: "plan_error" }, expiresAtMs }),
@@ -89,13 +99,17 @@ describe("a change of a task's record", () => {
   );
 
   it("makes every transition that may be, save those that an agent has no way to wish for", () => {
-    const may = transitions.filter((transition) => transition.may).map(({ from, to }) => `${from} > ${to}`);
+    const may = transitions
+      .filter((transition) => transition.may)
+      .map(({ from, to }) => `${from} > ${to}`);
     const never = ["submitted > failed", "submitted > rejected"];
     const straightFromQuestion = ["input_required", "auth"].flatMap((from) => [
       `${from} > completed`,
       `${from} > rejected`,
     ]);
-    expect([...made].sort()).toEqual(may.filter((each) => ![...never, ...straightFromQuestion].includes(each)).sort());
+    expect([...made].sort()).toEqual(
+      may.filter((each) => ![...never, ...straightFromQuestion].includes(each)).sort(),
+    );
   });
 });
 
@@ -119,9 +133,23 @@ const noCards: Cards = {
 const wishes = [
   ...stateNames
     .filter((from) => from !== "canceled")
-    .map((from) => ({ wish: "cancel", from, to: "canceled", granted: mayGo({ from, to: "canceled" }) }) as const),
+    .map(
+      (from) =>
+        ({
+          wish: "cancel",
+          from,
+          to: "canceled",
+          granted: mayGo({ from, to: "canceled" }),
+        }) as const,
+    ),
   ...stateNames.map(
-    (from) => ({ wish: "answer", from, to: "working", granted: zoneState(from) === "input_required" }) as const,
+    (from) =>
+      ({
+        wish: "answer",
+        from,
+        to: "working",
+        granted: zoneState(from) === "input_required",
+      }) as const,
   ),
 ];
 
@@ -141,7 +169,10 @@ describe("a request of the zone contract for a transition", () => {
   it.each(granted)("to go from $from to $to is granted", async ({ wish, from, to }) => {
     const { task, call } = await hostWith(from);
     const { result } = await ask({ wish, task, call });
-    expect(result).toMatchObject({ task_id: task.id, status: to === "canceled" ? "canceled" : "accepted" });
+    expect(result).toMatchObject({
+      task_id: task.id,
+      status: to === "canceled" ? "canceled" : "accepted",
+    });
   });
 
   it.each(forbidden)(
@@ -151,7 +182,13 @@ describe("a request of the zone contract for a transition", () => {
       const { error } = await ask({ wish, task, call });
       expect(error).toMatchObject({
         code: -32063,
-        data: { reason: "invalid_state", retryable: false, task_id: task.id, current: zoneState(from), target: to },
+        data: {
+          reason: "invalid_state",
+          retryable: false,
+          task_id: task.id,
+          current: zoneState(from),
+          target: to,
+        },
       });
     },
   );
@@ -167,10 +204,15 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
   const isNew = version === "1.0";
   const options = { path: "/a2a", headers: { "a2a-version": version } };
   const ask = ({ wish, task, call }: Asked) => {
-    if (wish === "cancel") return call(isNew ? "CancelTask" : "tasks/cancel", { id: task.id }, options);
+    if (wish === "cancel")
+      return call(isNew ? "CancelTask" : "tasks/cancel", { id: task.id }, options);
     const common = { messageId: randomUUID(), taskId: task.id };
     return isNew
-      ? call("SendMessage", { message: { ...common, role: "ROLE_USER", parts: [{ text: "this" }] } }, options)
+      ? call(
+          "SendMessage",
+          { message: { ...common, role: "ROLE_USER", parts: [{ text: "this" }] } },
+          options,
+        )
       : call(
           "message/send",
           { message: { ...common, role: "user", parts: [{ kind: "text", text: "this" }] } },
@@ -191,7 +233,8 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
     async ({ wish, from, to }) => {
       const { task, call } = await hostWith(from);
       const { error } = await ask({ wish, task, call });
-      const [code, reason] = wish === "cancel" ? [-32002, "TASK_NOT_CANCELABLE"] : [-32004, "UNSUPPORTED_OPERATION"];
+      const [code, reason] =
+        wish === "cancel" ? [-32002, "TASK_NOT_CANCELABLE"] : [-32004, "UNSUPPORTED_OPERATION"];
       const details = { task_id: task.id, current: zoneState(from), target: to };
       expect(error).toMatchObject({ code });
       expect(error?.data).toMatchObject(
@@ -208,20 +251,30 @@ describe.each(["1.0", "0.3"])("a request of A2A %s for a transition", (version) 
   it("to cancel what is canceled is granted again: the wish is fulfilled", async () => {
     const { task, call } = await hostWith("canceled");
     const { result } = await ask({ wish: "cancel", task, call });
-    expect(result).toMatchObject({ id: task.id, status: { state: isNew ? a2aState("canceled") : "canceled" } });
+    expect(result).toMatchObject({
+      id: task.id,
+      status: { state: isNew ? a2aState("canceled") : "canceled" },
+    });
   });
 });
 
 it("keeps the last ten states that an A2A task left, so that its record does not grow with its life", () => {
   let from = recordOf({ changedAtMs: nowMs });
-  for (let count = 1; count <= 12; count += 1) from = enterState({ from, task: from, nowMs: nowMs + count });
-  expect(from.a2a?.passed?.map(({ atMs }) => atMs - nowMs)).toEqual([2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  for (let count = 1; count <= 12; count += 1)
+    from = enterState({ from, task: from, nowMs: nowMs + count });
+  expect(from.a2a?.passed?.map(({ atMs }) => atMs - nowMs)).toEqual([
+    2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
+  ]);
 });
 
 const begin = startChange({ owner, untilMs: Number.MAX_SAFE_INTEGER });
 
 const said = (id: string) =>
-  answerChange({ answer: { id, fingerprint: id, prompt: "", text: "yes" }, nowMs: 0, retentionMs: 0 });
+  answerChange({
+    answer: { id, fingerprint: id, prompt: "", text: "yes" },
+    nowMs: 0,
+    retentionMs: 0,
+  });
 
 const life: readonly TaskChange[] = [
   begin,
@@ -229,17 +282,35 @@ const life: readonly TaskChange[] = [
   questionChange({ owner, question: { prompt: "Shall I?", messageId: "q1" }, expiresAtMs: 0 }),
   said("a1"),
   begin,
-  questionChange({ owner, question: { prompt: "Sign in.", messageId: "q2", kind: "auth" }, expiresAtMs: 0 }),
+  questionChange({
+    owner,
+    question: { prompt: "Sign in.", messageId: "q2", kind: "auth" },
+    expiresAtMs: 0,
+  }),
   said("a2"),
   begin,
-  endChange({ owner, outcome: { type: "success", text: "done" }, expiresAtMs: Number.MAX_SAFE_INTEGER }),
+  endChange({
+    owner,
+    outcome: { type: "success", text: "done" },
+    expiresAtMs: Number.MAX_SAFE_INTEGER,
+  }),
 ];
 
 /** Every record of the task's life as it is stored; all changes fall into one millisecond or each into its own. */
-async function recordsOf({ ticks, changes = life }: { ticks: boolean; changes?: readonly TaskChange[] }) {
+async function recordsOf({
+  ticks,
+  changes = life,
+}: {
+  ticks: boolean;
+  changes?: readonly TaskChange[];
+}) {
   let nowMs = 1_800_000_000_000;
   const store = memoryStore(() => 0);
-  const change = createChangeTask({ store, changeSignal: createTaskSignal(), now: () => (ticks ? nowMs++ : nowMs) });
+  const change = createChangeTask({
+    store,
+    changeSignal: createTaskSignal(),
+    now: () => (ticks ? nowMs++ : nowMs),
+  });
   const expiresAtMs = Number.MAX_SAFE_INTEGER;
   const { lease: _lease, ...fresh } = recordOf({ state: "submitted", expiresAtMs });
   const records = [await store.create({ item: fresh })].filter((record) => record !== undefined);
@@ -264,7 +335,14 @@ describe("a follower of a task", () => {
     const records = await recordsOf({ ticks: true });
     const all = statesOf(records);
     expect(all).toEqual([
-      ...["submitted", "working", "input_required Shall I?", "working", "input_required Sign in.", "working"],
+      ...[
+        "submitted",
+        "working",
+        "input_required Shall I?",
+        "working",
+        "input_required Sign in.",
+        "working",
+      ],
       "completed",
     ]);
     for (let mask = 0; mask < 2 ** (records.length - 2); mask += 1) {
@@ -277,9 +355,9 @@ describe("a follower of a task", () => {
 
   it("hears of no state twice where a clock does not tell changes apart", async () => {
     const records = await recordsOf({ ticks: false, changes: life.slice(0, 3) });
-    expect(statesOf([records[0], records.at(-1)].filter((record) => record !== undefined))).toEqual([
-      ...["submitted", "working", "input_required Shall I?"],
-    ]);
+    expect(statesOf([records[0], records.at(-1)].filter((record) => record !== undefined))).toEqual(
+      [...["submitted", "working", "input_required Shall I?"]],
+    );
   });
 });
 
@@ -287,7 +365,10 @@ describe("a task of the zone contract", () => {
   it("keeps none of the states that it left", async () => {
     const store = memoryStore(() => 0);
     const change = createChangeTask({ store, changeSignal: createTaskSignal(), now: () => 1 });
-    const { a2a: _a2a, ...zone } = recordOf({ state: "submitted", expiresAtMs: Number.MAX_SAFE_INTEGER });
+    const { a2a: _a2a, ...zone } = recordOf({
+      state: "submitted",
+      expiresAtMs: Number.MAX_SAFE_INTEGER,
+    });
     const task = (await store.create({ item: zone })) ?? zone;
     expect((await change({ task, change: begin })).task?.a2a).toBeUndefined();
   });

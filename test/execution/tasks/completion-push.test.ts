@@ -16,7 +16,14 @@ import { createCompletionPush } from "../../../lambdas/execution/tasks/completio
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+import {
+  createGate,
+  createTestHost,
+  eventually,
+  hello,
+  memoryStore,
+  yielding,
+} from "../test-host.ts";
 import { recordOf } from "./records.ts";
 
 const wished = { ...hello, callback: true };
@@ -74,7 +81,12 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
       else yield { type: "answer", text: "done" };
     };
     const now = () => nowMs;
-    const { completion, taskId, call } = await acceptedBy({ completions, agent, now, syncBudgetMs: 10_000 });
+    const { completion, taskId, call } = await acceptedBy({
+      completions,
+      agent,
+      now,
+      syncBudgetMs: 10_000,
+    });
     await eventually(() => pushed.length === 1);
     nowMs -= 30_000;
     await call("answer_task", { task_id: taskId, text: "yes" });
@@ -84,7 +96,10 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
 
   it("was canceled", async () => {
     const { completions, pushed } = createCompletions();
-    const { completion, taskId, call } = await acceptedBy({ completions, agent: createGate().agent });
+    const { completion, taskId, call } = await acceptedBy({
+      completions,
+      agent: createGate().agent,
+    });
     for (const _ of [1, 2]) await call("cancel_task", { task_id: taskId });
     await eventually(() => pushed.length > 0);
     expect(pushed).toEqual([completion]);
@@ -102,7 +117,12 @@ describe("the end of an accepted task whose request wished it is pushed once, wi
     let nowMs = 1_762_750_300_000;
     const now = () => nowMs;
     const store = memoryStore(now);
-    const dead = await acceptedBy({ store, now, agent: createGate({ heedsSignal: false }).agent, renewMs: 1e6 });
+    const dead = await acceptedBy({
+      store,
+      now,
+      agent: createGate({ heedsSignal: false }).agent,
+      renewMs: 1e6,
+    });
     const { completions, pushed } = createCompletions();
     const other = createTestHost({ store, now, completions, syncBudgetMs: 0 });
     nowMs += 600_000;
@@ -160,17 +180,23 @@ describe("a completion queue that is away", () => {
       },
     ],
     ["never answers", () => new Promise(() => {})],
-  ])("changes nothing of the task and is logged without its words, where it %s", async (_how, send) => {
-    const { completions, pushed } = createCompletions(send);
-    const gate = createGate();
-    const { call, taskId, lines, completion } = await acceptedBy({ completions, agent: gate.agent });
-    gate.letGo();
-    const { result } = await call("get_task", { task_id: taskId, wait_ms: 10_000 });
-    expect(result?.response_text).toBe("done");
-    await eventually(() => lines.some((line) => line.includes("completion_not_pushed")));
-    expect(pushed).toEqual([completion]);
-    expect(lines.join()).not.toContain("hunter2");
-  });
+  ])(
+    "changes nothing of the task and is logged without its words, where it %s",
+    async (_how, send) => {
+      const { completions, pushed } = createCompletions(send);
+      const gate = createGate();
+      const { call, taskId, lines, completion } = await acceptedBy({
+        completions,
+        agent: gate.agent,
+      });
+      gate.letGo();
+      const { result } = await call("get_task", { task_id: taskId, wait_ms: 10_000 });
+      expect(result?.response_text).toBe("done");
+      await eventually(() => lines.some((line) => line.includes("completion_not_pushed")));
+      expect(pushed).toEqual([completion]);
+      expect(lines.join()).not.toContain("hunter2");
+    },
+  );
 });
 
 describe("an Execution worker", () => {
@@ -191,7 +217,10 @@ describe("an Execution worker", () => {
       ...times,
     });
     nowMs += acceptedMs;
-    await worker.run({ taskId: JSON.parse(queued[0] ?? "").taskId, signal: new AbortController().signal });
+    await worker.run({
+      taskId: JSON.parse(queued[0] ?? "").taskId,
+      signal: new AbortController().signal,
+    });
     return { pushed, completion };
   }
 
@@ -205,7 +234,10 @@ describe("an Execution worker", () => {
   });
 
   it("ends its run all the same where the queue never answers", async () => {
-    const { pushed, completion } = await runQueued({ acceptedMs: 5000, send: () => new Promise(() => {}) });
+    const { pushed, completion } = await runQueued({
+      acceptedMs: 5000,
+      send: () => new Promise(() => {}),
+    });
     expect(pushed).toEqual([completion]);
   });
 });
@@ -228,7 +260,14 @@ function createRunner({
   syncBudgetMs?: number;
   writingBudgetMs?: number;
 } = {}) {
-  let task = recordOf({ requestId, callback: true, state: "working", lease, createdAtMs: Date.now(), ...changes });
+  let task = recordOf({
+    requestId,
+    callback: true,
+    state: "working",
+    lease,
+    createdAtMs: Date.now(),
+    ...changes,
+  });
   let pushed = 0;
   const push = createCompletionPush({
     queue: { send: async () => void pushed++ },
@@ -367,7 +406,8 @@ describe("a host", () => {
   });
 
   it("is kept alive by no push that waits for its time", async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
+    const timers = () =>
+      process.getActiveResourcesInfo().filter((type) => type === "Timeout").length;
     const { make, pushed } = createRunner();
     const before = timers();
     await make(tells("half"));

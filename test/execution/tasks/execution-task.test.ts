@@ -3,10 +3,20 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import {
+  type ExecutionTask,
+  parseExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
 import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
-import { createGate, createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
+import {
+  createGate,
+  createTestHost,
+  eventually,
+  hello,
+  memoryStore,
+  yielding,
+} from "../test-host.ts";
 import { recordOf } from "./records.ts";
 
 const stored = {
@@ -26,7 +36,12 @@ const stored = {
 describe("a stored record", () => {
   it("is read as it was written", () => {
     const lease = { owner: "me", untilMs: 1_760_000_020_000 };
-    const working = { ...stored, state: "working", params: { channel: "C1", text: "hello" }, lease };
+    const working = {
+      ...stored,
+      state: "working",
+      params: { channel: "C1", text: "hello" },
+      lease,
+    };
     expect(parseExecutionTask(working)).toEqual(working);
   });
 
@@ -43,7 +58,8 @@ const itemBytes = 400 * 1024;
 function itemStore() {
   const store = memoryStore();
   const checked = (item: ExecutionTask) => {
-    if (Buffer.byteLength(JSON.stringify(item)) > itemBytes - 2000) throw new Error("ValidationException");
+    if (Buffer.byteLength(JSON.stringify(item)) > itemBytes - 2000)
+      throw new Error("ValidationException");
   };
   return {
     ...store,
@@ -62,9 +78,16 @@ describe("an answer within the contract's size", () => {
   it.each([
     ["is stored where its letters take three bytes", "関".repeat(87_000), undefined],
     ["is stored where it is full of quotes", '"'.repeat(180_000), undefined],
-    ["is refused where no record could hold its escapes", `a${"\u0001".repeat(100_000)}`, "payload_too_large"],
+    [
+      "is refused where no record could hold its escapes",
+      `a${"\u0001".repeat(100_000)}`,
+      "payload_too_large",
+    ],
   ])("%s", async (_what, text, reason) => {
-    const { call, store } = createTestHost({ agent: yielding({ type: "answer", text }), store: itemStore() });
+    const { call, store } = createTestHost({
+      agent: yielding({ type: "answer", text }),
+      store: itemStore(),
+    });
     const id = randomUUID();
     const { error } = await call("execute_task", hello, { id });
     expect(error?.data.reason).toBe(reason);
@@ -89,17 +112,26 @@ describe("answers to an agent's questions", () => {
     for (const length of [...new Array(12).fill(39_000), 10]) {
       const { result, error } = await call("answer_task", { task_id, text: "x".repeat(length) });
       outcomes.push(result?.status ?? error?.data.reason);
-      const isAsking = async () => (await call("get_task", { task_id })).result?.status === "input_required";
+      const isAsking = async () =>
+        (await call("get_task", { task_id })).result?.status === "input_required";
       await eventually(isAsking);
     }
-    expect(outcomes.slice(9)).toEqual(["accepted", "payload_too_large", "payload_too_large", "accepted"]);
+    expect(outcomes.slice(9)).toEqual([
+      "accepted",
+      "payload_too_large",
+      "payload_too_large",
+      "accepted",
+    ]);
     expect(lines.join("")).not.toContain("store_failed");
   });
 });
 
 describe("an agent that fills the record", () => {
   const large = { ...hello, text: "\u0001".repeat(30_000) };
-  const artifact = (bytes: number) => ({ type: "artifact" as const, artifact: { text: "\u0001".repeat(bytes / 6) } });
+  const artifact = (bytes: number) => ({
+    type: "artifact" as const,
+    artifact: { text: "\u0001".repeat(bytes / 6) },
+  });
 
   it("fails with a question for which there is no room", async () => {
     const agent = yielding(artifact(250_000), { type: "question", prompt: "Shall I?" });
@@ -113,9 +145,16 @@ describe("an agent that fills the record", () => {
 
   it("shows its progress meanwhile, and all that it made at the end", async () => {
     const gate = createGate({ updates: [artifact(250_000), { type: "progress", text: "nearly" }] });
-    const { call, lines } = createTestHost({ agent: gate.agent, store: itemStore(), syncBudgetMs: 0, progressMs: 1 });
+    const { call, lines } = createTestHost({
+      agent: gate.agent,
+      store: itemStore(),
+      syncBudgetMs: 0,
+      progressMs: 1,
+    });
     const task_id = (await call("execute_task", large)).result?.task_id;
-    await eventually(async () => (await call("get_task", { task_id })).result?.progress?.text === "nearly");
+    await eventually(
+      async () => (await call("get_task", { task_id })).result?.progress?.text === "nearly",
+    );
     gate.letGo();
     const { result } = await call("get_task", { task_id, wait_ms: 5000 });
     expect(result?.artifacts).toHaveLength(1);
@@ -125,7 +164,13 @@ describe("an agent that fills the record", () => {
 
 describe("a message of A2A", () => {
   const submission = (text: string, messageId: string = randomUUID()) => ({
-    ...{ principal: "p", taskId: randomUUID(), requestId: messageId, fingerprint: "f", receivedAtMs: 0 },
+    ...{
+      principal: "p",
+      taskId: randomUUID(),
+      requestId: messageId,
+      fingerprint: "f",
+      receivedAtMs: 0,
+    },
     trace: { traceparent: `00-${"1".repeat(32)}-${"2".repeat(16)}-01` },
     input: { text: "", parts: [{ text }] },
     a2a: {
@@ -146,10 +191,13 @@ describe("a message of A2A", () => {
   it.each([
     [128, "m".repeat(128)],
     [129, undefined],
-  ])("of an id of %i characters begins a task whose correlation id fits the contract", (length, expected) => {
-    const task = made(submission("hi", "m".repeat(length)));
-    expect(task.correlationId).toBe(expected ?? task.id);
-  });
+  ])(
+    "of an id of %i characters begins a task whose correlation id fits the contract",
+    (length, expected) => {
+      const task = made(submission("hi", "m".repeat(length)));
+      expect(task.correlationId).toBe(expected ?? task.id);
+    },
+  );
 });
 
 it("sixty writers at once all make their change, and none is told that the store is away", async () => {
@@ -202,8 +250,9 @@ describe("the store away", () => {
       if (request.item.state === "completed" && failures-- > 0) throw new Error("busy");
       return store.replace(request);
     };
-    expect((await createTestHost({ store: { ...store, replace } }).call("execute_task", hello)).result?.status).toBe(
-      "success",
-    );
+    expect(
+      (await createTestHost({ store: { ...store, replace } }).call("execute_task", hello)).result
+        ?.status,
+    ).toBe("success");
   });
 });

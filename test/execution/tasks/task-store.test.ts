@@ -17,16 +17,31 @@ const first: ExecutionTask = {
   deadlineAtMs: 1,
   expiresAtMs: 2,
 };
-const at = (revision: number, over: Partial<ExecutionTask> = {}) => ({ ...first, revision, ...over });
+const at = (revision: number, over: Partial<ExecutionTask> = {}) => ({
+  ...first,
+  revision,
+  ...over,
+});
 const working = at(2, { state: "working" });
 const done = at(5, { state: "completed" });
 
-function watching({ runsHere = true, stored = () => first as ExecutionTask, isStopped = (): boolean => false } = {}) {
+function watching({
+  runsHere = true,
+  stored = () => first as ExecutionTask,
+  isStopped = (): boolean => false,
+} = {}) {
   const changeSignal = createTaskSignal();
   const abort = new AbortController();
   const reread = async () => stored();
   const signal = abort.signal;
-  const records = watchTask({ task: first, changeSignal, isRunningHere: () => runsHere, isStopped, reread, signal });
+  const records = watchTask({
+    task: first,
+    changeSignal,
+    isRunningHere: () => runsHere,
+    isStopped,
+    reread,
+    signal,
+  });
   return { changeSignal, abort, records };
 }
 
@@ -60,9 +75,11 @@ describe("a task that is watched", () => {
 
   it("is read from the store where it runs elsewhere", async () => {
     const records = [working, at(3), done];
-    expect(await revisionsOf(watching({ runsHere: false, stored: () => records.shift() ?? done }).records)).toEqual([
-      1, 2, 3, 5,
-    ]);
+    expect(
+      await revisionsOf(
+        watching({ runsHere: false, stored: () => records.shift() ?? done }).records,
+      ),
+    ).toEqual([1, 2, 3, 5]);
   });
 
   it("is read once where it runs here, for what changed before anyone listened", async () => {

@@ -15,7 +15,11 @@ describe("get_task", () => {
     gate.letGo();
     for (const name of names) {
       const polled = await call("get_task", { ...name, wait_ms: 10_000 });
-      expect(polled.result).toEqual({ status: "success", response_text: "done", correlation_id: id });
+      expect(polled.result).toEqual({
+        status: "success",
+        response_text: "done",
+        correlation_id: id,
+      });
     }
   });
 
@@ -25,13 +29,14 @@ describe("get_task", () => {
     expect((await call("execute_task", hello, { id })).result?.correlation_id).toBe(id);
   });
 
-  it.each([{ task_id: "nobody" }, { request_id: "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11" }, { request_id: "plain" }])(
-    "says task_not_found for what it never knew: %j",
-    async (name) => {
-      const { error } = await createTestHost().call("get_task", { ...name, wait_ms: 10_000 });
-      expect(error).toMatchObject({ code: -32061, data: { reason: "task_not_found" } });
-    },
-  );
+  it.each([
+    { task_id: "nobody" },
+    { request_id: "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11" },
+    { request_id: "plain" },
+  ])("says task_not_found for what it never knew: %j", async (name) => {
+    const { error } = await createTestHost().call("get_task", { ...name, wait_ms: 10_000 });
+    expect(error).toMatchObject({ code: -32061, data: { reason: "task_not_found" } });
+  });
 
   it("shows the latest progress, also on another instance", async () => {
     const percent = 120;
@@ -41,7 +46,10 @@ describe("get_task", () => {
     const other = createTestHost({ store });
     const polled = async () => (await other.call("get_task", { task_id: result?.task_id })).result;
     await eventually(async () => (await polled())?.progress !== undefined);
-    expect(await polled()).toMatchObject({ status: "accepted", progress: { text: "Half way", percent: 100 } });
+    expect(await polled()).toMatchObject({
+      status: "accepted",
+      progress: { text: "Half way", percent: 100 },
+    });
     gate.letGo();
   });
 
@@ -52,7 +60,10 @@ describe("get_task", () => {
       if (request.item.progress !== undefined) seen.push(request.item.progress.text);
       return store.replace(request);
     };
-    const updates = Array.from({ length: 500 }, (_, index) => ({ type: "progress" as const, text: `step ${index}` }));
+    const updates = Array.from({ length: 500 }, (_, index) => ({
+      type: "progress" as const,
+      text: `step ${index}`,
+    }));
     const gate = createGate({ updates });
     const { call } = createTestHost({
       agent: gate.agent,
@@ -85,7 +96,10 @@ describe("get_task", () => {
         yield { type: "progress", text: "one" };
         await told[0]?.promise;
         yield { type: "progress", text: "two" };
-        await Promise.race([told[1]?.promise, new Promise((resolve) => signal.addEventListener("abort", resolve))]);
+        await Promise.race([
+          told[1]?.promise,
+          new Promise((resolve) => signal.addEventListener("abort", resolve)),
+        ]);
       },
       syncBudgetMs: 0,
       progressMs: 1,
@@ -95,7 +109,9 @@ describe("get_task", () => {
     const textIn = async (poll: ReturnType<typeof call>) => (await poll).result?.progress?.text;
     await eventually(async () => (await textIn(call("get_task", name))) === "one");
     told[0]?.resolve();
-    await eventually(async () => (await store.get({ id: name.task_id ?? "" }))?.progress?.text === "two");
+    await eventually(
+      async () => (await store.get({ id: name.task_id ?? "" }))?.progress?.text === "two",
+    );
     const isHeld = async () => {
       for (let count = 0; count < 50; count += 1) await call("rpc.discover", {});
       return "held";
@@ -112,7 +128,10 @@ describe("get_task", () => {
     const gate = createGate();
     const { call, store } = createTestHost({ agent: gate.agent, syncBudgetMs: 0 });
     const { result } = await call("execute_task", hello);
-    const waiting = createTestHost({ store }).call("get_task", { task_id: result?.task_id, wait_ms: 25_000 });
+    const waiting = createTestHost({ store }).call("get_task", {
+      task_id: result?.task_id,
+      wait_ms: 25_000,
+    });
     gate.letGo();
     expect((await waiting).result?.response_text).toBe("done");
   });
@@ -140,13 +159,19 @@ describe("cancel_task", () => {
 
   it("on another instance reaches the agent with the next renewal of its lease", async () => {
     const gate = createGate();
-    const { call, store, host } = createTestHost({ agent: gate.agent, syncBudgetMs: 0, renewMs: 10 });
+    const { call, store, host } = createTestHost({
+      agent: gate.agent,
+      syncBudgetMs: 0,
+      renewMs: 10,
+    });
     const { result } = await call("execute_task", hello);
     await gate.firstStart;
     await createTestHost({ store }).call("cancel_task", { task_id: result?.task_id });
     await eventually(() => !host.busy());
     expect(gate.started[0]?.context.signal.aborted).toBe(true);
-    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe("canceled");
+    expect((await call("get_task", { task_id: result?.task_id })).error?.data.reason).toBe(
+      "canceled",
+    );
   });
 
   it("of an unknown task is task_not_found", async () => {

@@ -5,7 +5,9 @@ const overlaps = (...lines: string[]) =>
   Object.fromEntries(overlapsOf(parseAgentLog(lines.map((line) => `${line}\n`).join(""))));
 
 it("knows which agents were at work when another started", () => {
-  expect(overlaps("start a 7", "start b 7", "end a 7", "start c 7", "end c 7", "end b 7", "start d 7")).toEqual({
+  expect(
+    overlaps("start a 7", "start b 7", "end a 7", "start c 7", "end c 7", "end b 7", "start d 7"),
+  ).toEqual({
     a: [],
     b: ["a"],
     c: ["b"],

@@ -1,7 +1,10 @@
 /** Reads the records of the zones and the agent, on any engine, during a run or after it. */
 
 import { taskStateSchema } from "../../../contracts/methods.ts";
-import { type ExecutionTask, parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import {
+  type ExecutionTask,
+  parseExecutionTask,
+} from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { TaskItem, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { type Thread, threadSchema } from "../../../lambdas/verification/task/thread.ts";
@@ -36,7 +39,9 @@ export function overlapsOf(entries: readonly AgentEntry[]): Map<string, string[]
   const overlaps = new Map<string, string[]>();
   let working: AgentEntry[] = [];
   for (const entry of entries) {
-    working = working.filter(({ pid, requestId }) => pid === entry.pid && requestId !== entry.requestId);
+    working = working.filter(
+      ({ pid, requestId }) => pid === entry.pid && requestId !== entry.requestId,
+    );
     if (entry.what === "end") continue;
     overlaps.set(
       entry.requestId,
@@ -76,7 +81,12 @@ async function allOf<T extends TaskItem>(store: TaskStore<T>, state: string): Pr
   const all: T[] = [];
   let cursor: string | undefined;
   do {
-    const page = await store.list({ index: "state", key: state, limit: pageSize, ...(cursor && { cursor }) });
+    const page = await store.list({
+      index: "state",
+      key: state,
+      limit: pageSize,
+      ...(cursor && { cursor }),
+    });
     all.push(...page.items);
     ({ cursor } = page);
   } while (cursor !== undefined);

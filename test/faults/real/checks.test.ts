@@ -4,7 +4,10 @@ import { sampleTask } from "../../verification/task/sample.ts";
 import { type Evidence, leaksOf, violationsOf } from "./checks.ts";
 
 const done = sampleTask({ state: "done", cleanupDone: true });
-const ambiguous = sampleTask({ state: "done", outcome: { type: "failed", reason: "ambiguous", lost: false } });
+const ambiguous = sampleTask({
+  state: "done",
+  outcome: { type: "failed", reason: "ambiguous", lost: false },
+});
 const requestId = done.id;
 
 function hostTask(state: ExecutionTask["state"]): ExecutionTask {
@@ -37,21 +40,46 @@ const answered: Evidence = {
 };
 const question = { part: 2001, text: "Shall I go on?" };
 const unattached = [{ part: 1, text: "I'm the echo agent. I couldn't attach this file: gate.png" }];
-const told: Evidence = { ...answered, posts: [{ part: 1, text: "words of ours" }], hostTask: hostTask("failed") };
-const unheard: Evidence = { ...told, isTaken: false, record: undefined, hostTask: undefined, posts: [], starts: 0 };
+const told: Evidence = {
+  ...answered,
+  posts: [{ part: 1, text: "words of ours" }],
+  hostTask: hostTask("failed"),
+};
+const unheard: Evidence = {
+  ...told,
+  isTaken: false,
+  record: undefined,
+  hostTask: undefined,
+  posts: [],
+  starts: 0,
+};
 
 const problemsOf = (evidence: Evidence, others = new Map<string, Evidence>()) =>
-  violationsOf({ evidence, others }).map((line) => line.slice(`${requestId} (${evidence.kind}): `.length));
+  violationsOf({ evidence, others }).map((line) =>
+    line.slice(`${requestId} (${evidence.kind}): `.length),
+  );
 
 describe("nothing is said against a message", () => {
   it.each<[string, Evidence]>([
     ["that its agent answered", answered],
-    ["that was answered in parts", { ...answered, posts: [...answered.posts, { part: 2, text: "more" }] }],
+    [
+      "that was answered in parts",
+      { ...answered, posts: [...answered.posts, { part: 2, text: "more" }] },
+    ],
     ["that was answered in words of ours", told],
-    ["whose agent asked", { ...answered, kind: "asked", posts: [...answered.posts, question], starts: 2 }],
+    [
+      "whose agent asked",
+      { ...answered, kind: "asked", posts: [...answered.posts, question], starts: 2 },
+    ],
     ["whose answer has a file", { ...answered, kind: "filed", files: 1 }],
-    ["whose file could not be attached, as is said", { ...answered, kind: "filed", posts: unattached }],
-    ["whose agent may go on, as its user was told", { ...told, record: ambiguous, hostTask: hostTask("working") }],
+    [
+      "whose file could not be attached, as is said",
+      { ...answered, kind: "filed", posts: unattached },
+    ],
+    [
+      "whose agent may go on, as its user was told",
+      { ...told, record: ambiguous, hostTask: hostTask("working") },
+    ],
     ["that was refused, as its person was told", { ...told, kind: "refused", starts: 0 }],
     ["that was refused in silence", { ...unheard, isTaken: true, kind: "refused" }],
     ["that nobody ever delivered", unheard],
@@ -83,7 +111,10 @@ describe("it is said of a message", () => {
     ["it is answered, and its file is there 2 times", { ...answered, kind: "filed", files: 2 }],
     ["its agent was started 2 times", { ...told, starts: 2 }],
     ["an agent was started for it", { ...told, kind: "refused" }],
-    ["it was told 2 times", { ...told, kind: "refused", starts: 0, posts: [...told.posts, ...told.posts] }],
+    [
+      "it was told 2 times",
+      { ...told, kind: "refused", starts: 0, posts: [...told.posts, ...told.posts] },
+    ],
     ["an agent was started for it", { ...told, kind: "cancel" }],
     ["it is answered, and its host says failed", { ...answered, hostTask: hostTask("failed") }],
     ["it is answered, and its agent was started 0 times", { ...answered, starts: 0 }],

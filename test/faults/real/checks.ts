@@ -24,7 +24,13 @@ export type Evidence = {
 /** Only the echo agent says this. */
 const agentsText = "I'm the echo agent";
 
-export function violationsOf({ evidence, others }: { evidence: Evidence; others: Map<string, Evidence> }): string[] {
+export function violationsOf({
+  evidence,
+  others,
+}: {
+  evidence: Evidence;
+  others: Map<string, Evidence>;
+}): string[] {
   const { requestId, kind, posts, files, starts, record, hostTask, overlaps } = evidence;
   const problems: string[] = [];
   const check = (holds: boolean, problem: string) => {
@@ -36,7 +42,10 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
   }
   if (kind === "refused") {
     // A refusal is shown at most once in a while. One that is not shown has no record.
-    check(record === undefined || record.state === "done", `its record is ${record?.state}, not done`);
+    check(
+      record === undefined || record.state === "done",
+      `its record is ${record?.state}, not done`,
+    );
     check(posts.length <= 1, `it was told ${posts.length} times`);
     check(starts === 0, "an agent was started for it");
     return problems;
@@ -47,7 +56,10 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
   const mostStarts = kind === "asked" ? 2 : 1;
   check(record?.state === "done", `its record is ${record?.state ?? "missing"}, not done`);
   check(parts.length + questions.length === posts.length, "its placeholder was left over");
-  check(questions.length <= (kind === "asked" ? 1 : 0), `it was asked about ${questions.length} times`);
+  check(
+    questions.length <= (kind === "asked" ? 1 : 0),
+    `it was asked about ${questions.length} times`,
+  );
   // A second request to cancel is answered to its writer alone, at most once in a while.
   const isToldAlone = kind === "cancel" && record?.outcome?.type === "canceling";
   check(parts.length > 0 || isToldAlone, "it has no answer");
@@ -59,9 +71,15 @@ export function violationsOf({ evidence, others }: { evidence: Evidence; others:
     check(hostTask?.state === "completed", `it is answered, and its host says ${hostTask?.state}`);
     check(starts === mostStarts, `it is answered, and its agent was started ${starts} times`);
     const isShared = posts.some(({ text }) => text.includes("couldn't attach")) ? 0 : 1;
-    check(files === (kind === "filed" ? isShared : 0), `it is answered, and its file is there ${files} times`);
+    check(
+      files === (kind === "filed" ? isShared : 0),
+      `it is answered, and its file is there ${files} times`,
+    );
   }
-  check(hostTask?.state !== "working" || isGivenUp(record), "its answer is there, and its agent still works");
+  check(
+    hostTask?.state !== "working" || isGivenUp(record),
+    "its answer is there, and its agent still works",
+  );
   for (const other of overlaps) {
     const before = others.get(other)?.record;
     const isOutOfTurn = before?.thread === record?.thread && !isGivenUp(before);
@@ -91,10 +109,20 @@ function isAnswer({ posts }: Pick<Evidence, "posts">): boolean {
 /** True if the user was told that the agent may still be at work. */
 function isGivenUp(record: Task | undefined): boolean {
   const { outcome } = record ?? {};
-  return outcome?.type === "failed" && (outcome.reason === "ambiguous" || outcome.reason === "timeout");
+  return (
+    outcome?.type === "failed" && (outcome.reason === "ambiguous" || outcome.reason === "timeout")
+  );
 }
 
 /** Returns the names of the secrets that the text holds. */
-export function leaksOf({ text, secrets }: { text: string; secrets: Record<string, string> }): string[] {
-  return Object.entries(secrets).flatMap(([name, secret]) => (text.includes(secret) ? [`${name} is in a log`] : []));
+export function leaksOf({
+  text,
+  secrets,
+}: {
+  text: string;
+  secrets: Record<string, string>;
+}): string[] {
+  return Object.entries(secrets).flatMap(([name, secret]) =>
+    text.includes(secret) ? [`${name} is in a log`] : [],
+  );
 }

@@ -15,7 +15,11 @@ import type { Kind, PlannedAsk } from "./plan.ts";
 export type MessageKind = Kind | "cancel";
 export type Message = PostedByFakePerson & { kind: MessageKind };
 
-const notes = { name: "notes.txt", mimetype: "text/plain", bytes: new TextEncoder().encode("private notes") };
+const notes = {
+  name: "notes.txt",
+  mimetype: "text/plain",
+  bytes: new TextEncoder().encode("private notes"),
+};
 
 /** Slack's own delays, forty times as fast. The last is ten times as fast: by then a busy machine has started a killed zone, too. */
 export const retryDelaysMs: readonly number[] = [0, 1500, 30_000];
@@ -70,10 +74,18 @@ export function createPeople({
     ask(planned) {
       const { kind, text, isReply, slackFault, buttonClick } = planned;
       const channel = kind === "refused" ? workspace.directMessages.id : workspace.channel.id;
-      const before = messages.findLast((each) => each.message.channel === channel && each.kind !== "asked")?.message;
+      const before = messages.findLast(
+        (each) => each.message.channel === channel && each.kind !== "asked",
+      )?.message;
       if (slackFault !== undefined) fakeSlack.inject(slackFault);
       const threadTs = isReply && before !== undefined ? threadOf(before) : undefined;
-      const asked = post({ kind, text, channel, threadTs, ...(kind === "filed" ? { files: [notes] } : {}) });
+      const asked = post({
+        kind,
+        text,
+        channel,
+        threadTs,
+        ...(kind === "filed" ? { files: [notes] } : {}),
+      });
       byPlan.set(planned, asked);
       if (buttonClick !== undefined)
         clicking.push(
@@ -95,7 +107,12 @@ export function createPeople({
     cancel(planned) {
       const message = byPlan.get(planned)?.message;
       if (message === undefined) return;
-      post({ kind: "cancel", text: "cancel", channel: message.channel, threadTs: threadOf(message) });
+      post({
+        kind: "cancel",
+        text: "cancel",
+        channel: message.channel,
+        threadTs: threadOf(message),
+      });
     },
     async leave() {
       over.abort();
@@ -141,7 +158,8 @@ async function clickUntilTaken({
       .thread({ channel, ts: threadTs })
       .find(
         (message) =>
-          isOfTask(message) && listButtons(message.blocks ?? []).some(({ button }) => button.text.text === label),
+          isOfTask(message) &&
+          listButtons(message.blocks ?? []).some(({ button }) => button.text.text === label),
       );
   const pause = (ms: number) => wait(ms, undefined, { signal }).catch(() => {});
 

@@ -2,7 +2,15 @@
 import type { Fault } from "../../../lib/local/fake-slack/faults.ts";
 
 /** The end of the task if nothing is killed. */
-export type Kind = "sync" | "accepted" | "parts" | "failed" | "refused" | "canceled" | "asked" | "filed";
+export type Kind =
+  | "sync"
+  | "accepted"
+  | "parts"
+  | "failed"
+  | "refused"
+  | "canceled"
+  | "asked"
+  | "filed";
 export type Zone = "verification" | "execution";
 
 export type PlannedAsk = {
@@ -91,7 +99,10 @@ function planAsk({
     againAtMs: random.chance(0.3) ? atMs + random.upTo(4000) : undefined,
     cancelAtMs: kind === "canceled" ? atMs + 100 + random.upTo(2500) : undefined,
     slackFault: random.chance(0.15) ? planSlackFault({ random }) : undefined,
-    buttonClick: kind === "asked" ? { label: random.oneOf(["Yes", "No"]), afterMs: random.upTo(1500) } : undefined,
+    buttonClick:
+      kind === "asked"
+        ? { label: random.oneOf(["Yes", "No"]), afterMs: random.upTo(1500) }
+        : undefined,
   };
 }
 
@@ -119,7 +130,12 @@ function wishOf({ random, kind }: { random: Random; kind: Kind }): string {
 
 /** A `late` post appears after the worker has given up on it, looked for it and posted again, but before the sweep. */
 function planSlackFault({ random }: { random: Random }): Fault {
-  const method = random.oneOf(["chat.postMessage", "chat.postMessage", "chat.update", "conversations.replies"]);
+  const method = random.oneOf([
+    "chat.postMessage",
+    "chat.postMessage",
+    "chat.update",
+    "conversations.replies",
+  ]);
   return random.oneOf<Fault>([
     { method, type: "late", delayMs: 4000 },
     { method, type: "late", delayMs: 4000 },

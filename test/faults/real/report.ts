@@ -22,7 +22,8 @@ export type Report = {
 const mostLogLines = 60;
 
 export function reportText({ seed, report }: { seed: number; report: Report }): string {
-  const { tasks, cancels, kills, deliveries, unheard, outcomes, starts, violations, log, seconds } = report;
+  const { tasks, cancels, kills, deliveries, unheard, outcomes, starts, violations, log, seconds } =
+    report;
   const ended = Object.entries(outcomes).map(([outcome, count]) => `${outcome} ${count}`);
   const figures = [
     `seed ${seed}, ${seconds.toFixed(0)} s`,

@@ -26,7 +26,11 @@ export type Zones = {
 
 export type Progress = { asked: number; killed: number; done: number };
 
-export type RunRequest = { plan: Plan; signal: AbortSignal; onProgress?: (progress: Progress) => void };
+export type RunRequest = {
+  plan: Plan;
+  signal: AbortSignal;
+  onProgress?: (progress: Progress) => void;
+};
 
 /** Rejects when `signal` aborts. None of the `secrets` may be in a log. */
 export async function runPlan({
@@ -106,7 +110,9 @@ function countOutcomes(evidence: readonly Evidence[]): Record<string, number> {
 /** Returns the log lines of the message that a violation names. */
 function logOf({ output, violation }: { output: string; violation: string | undefined }): string[] {
   const requestId = violation?.split(/[ :]/)[0] ?? "";
-  return uuidPattern.test(requestId) ? output.split("\n").filter((line) => line.includes(requestId)) : [];
+  return uuidPattern.test(requestId)
+    ? output.split("\n").filter((line) => line.includes(requestId))
+    : [];
 }
 
 type Moment = { atMs: number; act: () => void | Promise<void> };
@@ -123,8 +129,12 @@ function momentsOf({
 }): Moment[] {
   const moments = plan.asks.flatMap((ask): Moment[] => [
     { atMs: ask.atMs, act: () => people.ask(ask) },
-    ...(ask.againAtMs === undefined ? [] : [{ atMs: ask.againAtMs, act: () => people.tellAgain(ask) }]),
-    ...(ask.cancelAtMs === undefined ? [] : [{ atMs: ask.cancelAtMs, act: () => people.cancel(ask) }]),
+    ...(ask.againAtMs === undefined
+      ? []
+      : [{ atMs: ask.againAtMs, act: () => people.tellAgain(ask) }]),
+    ...(ask.cancelAtMs === undefined
+      ? []
+      : [{ atMs: ask.cancelAtMs, act: () => people.cancel(ask) }]),
   ]);
   moments.push(...plan.kills.map(({ atMs, zone }) => ({ atMs, act: () => kill(zone) })));
   return moments.sort((a, b) => a.atMs - b.atMs);
@@ -153,7 +163,8 @@ async function settle({
       if (ended.has(requestId)) continue;
       const record = await books.record(requestId);
       // A message that no delivery brought has no record. It is over when the queues are empty.
-      if (record === undefined ? isQuiet : record.state === "done" && record.cleanupDone) ended.add(requestId);
+      if (record === undefined ? isQuiet : record.state === "done" && record.cleanupDone)
+        ended.add(requestId);
     }
     if (ended.size > endedCount) endMs = Date.now() + hangMs;
     onDone(ended.size);
@@ -165,35 +176,48 @@ async function settle({
 type Gathering = { messages: readonly Message[]; fakeSlack: FakeSlack; books: Books };
 
 /** Resolves to the evidence by request id. */
-async function gatherEvidence({ messages, fakeSlack, books }: Gathering): Promise<Map<string, Evidence>> {
+async function gatherEvidence({
+  messages,
+  fakeSlack,
+  books,
+}: Gathering): Promise<Map<string, Evidence>> {
   const posts = postsOfBot(fakeSlack);
   const entries = books.agentLog();
   const overlaps = overlapsOf(entries);
   const hostTasks = await books.hostTasks();
   const starts = entries.filter(({ what }) => what === "start");
-  const evidence = messages.map(async ({ requestId, kind, delivered, message }): Promise<Evidence> => {
-    const { status } = await delivered;
-    return {
-      requestId,
-      kind,
-      isTaken: status === 200,
-      posts: posts.filter((post) => post.requestId === requestId),
-      files: kind === "filed" ? posts.filter((post) => isOfFiles(post) && post.threadTs === message.ts).length : 0,
-      starts: starts.filter((entry) => entry.requestId === requestId).length,
-      overlaps: overlaps.get(requestId) ?? [],
-      record: await books.record(requestId),
-      hostTask: hostTasks.get(requestId),
-    };
-  });
+  const evidence = messages.map(
+    async ({ requestId, kind, delivered, message }): Promise<Evidence> => {
+      const { status } = await delivered;
+      return {
+        requestId,
+        kind,
+        isTaken: status === 200,
+        posts: posts.filter((post) => post.requestId === requestId),
+        files:
+          kind === "filed"
+            ? posts.filter((post) => isOfFiles(post) && post.threadTs === message.ts).length
+            : 0,
+        starts: starts.filter((entry) => entry.requestId === requestId).length,
+        overlaps: overlaps.get(requestId) ?? [],
+        record: await books.record(requestId),
+        hostTask: hostTasks.get(requestId),
+      };
+    },
+  );
   return new Map((await Promise.all(evidence)).map((each) => [each.requestId, each]));
 }
 
 /** Finds what must not be left in the end: posts, queue messages and places in threads that belong to nothing. */
 async function gatherLeftovers({ messages, fakeSlack, books }: Gathering): Promise<string[]> {
   const known = new Set(messages.map(({ requestId }) => requestId));
-  const filed = new Set(messages.filter(({ kind }) => kind === "filed").map(({ message }) => message.ts));
+  const filed = new Set(
+    messages.filter(({ kind }) => kind === "filed").map(({ message }) => message.ts),
+  );
   const strays = postsOfBot(fakeSlack).filter((post) =>
-    isOfFiles(post) ? !filed.has(post.threadTs ?? "") : post.requestId === undefined || !known.has(post.requestId),
+    isOfFiles(post)
+      ? !filed.has(post.threadTs ?? "")
+      : post.requestId === undefined || !known.has(post.requestId),
   );
   const held = (await books.threads()).flatMap(({ tasks }) => tasks);
   return [
@@ -209,11 +233,24 @@ function postsOfBot(fakeSlack: FakeSlack) {
     const key = readPostKey(metadataSchema.parse(metadata));
     // Which files are missing stands in a block of its own, and not in the text of notifications.
     const shownText = [text, JSON.stringify(blocks)].join("\n");
-    return { requestId: key?.requestId, part: key?.part ?? -1, text: shownText, ts, threadTs, files: files.length };
+    return {
+      requestId: key?.requestId,
+      part: key?.part ?? -1,
+      text: shownText,
+      ts,
+      threadTs,
+      files: files.length,
+    };
   });
 }
 
 /** Slack posts the files of an answer itself, without our metadata. */
-function isOfFiles({ requestId, files }: { requestId: string | undefined; files: number }): boolean {
+function isOfFiles({
+  requestId,
+  files,
+}: {
+  requestId: string | undefined;
+  files: number;
+}): boolean {
   return requestId === undefined && files > 0;
 }

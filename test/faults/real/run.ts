@@ -70,7 +70,13 @@ async function main(words: string[]): Promise<number> {
 }
 
 /** Writes one line again when something has changed. */
-function progressLine({ tasks, kills }: { tasks: number; kills: number }): (progress: Progress) => void {
+function progressLine({
+  tasks,
+  kills,
+}: {
+  tasks: number;
+  kills: number;
+}): (progress: Progress) => void {
   let shown = "";
   return ({ asked, killed, done }) => {
     const line = `${asked} of ${tasks} asked, ${killed} of ${kills} kills, ${done} done`;

@@ -3,7 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { isInteraction, queueMessageSchema, toWakeSeq } from "../../../lambdas/verification/task/messages.ts";
+import {
+  isInteraction,
+  queueMessageSchema,
+  toWakeSeq,
+} from "../../../lambdas/verification/task/messages.ts";
 import { openSqliteEngine } from "../../../lib/local/engine.ts";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
@@ -23,7 +27,9 @@ const secrets = {
 /** Runs a plan against the zones. Rejects when `signal` aborts. All processes end in any case. */
 export async function runStory(request: RunRequest): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-faults-"));
-  const opened: (() => Promise<void>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  const opened: (() => Promise<void>)[] = [
+    async () => rmSync(folder, { recursive: true, force: true }),
+  ];
   try {
     const { SLACK_SIGNING_SECRET: signingSecret, SLACK_BOT_TOKEN: botToken } = secrets;
     const fakeSlack = await startFakeSlack({ signingSecret, botToken, retryDelaysMs });
@@ -38,7 +44,10 @@ export async function runStory(request: RunRequest): Promise<Report> {
   }
 }
 
-const readyText: Record<Zone, string> = { verification: "Verification zone:", execution: "Execution zone:" };
+const readyText: Record<Zone, string> = {
+  verification: "Verification zone:",
+  execution: "Execution zone:",
+};
 
 /** Resolves when both are ready. `folder` gets their configuration, their stores and what the agent writes. */
 async function startZones({
@@ -50,7 +59,10 @@ async function startZones({
   slackApiUrl: string;
   secrets: Record<string, string>;
 }): Promise<Zones> {
-  const ports: Record<Zone, number> = { verification: await freePort(), execution: await freePort() };
+  const ports: Record<Zone, number> = {
+    verification: await freePort(),
+    execution: await freePort(),
+  };
   const started: Process[] = [];
   const running = new Map<Zone, Process>();
   const problems: string[] = [];
@@ -72,7 +84,9 @@ async function startZones({
     running.set(zone, process);
     void process.exited.then(({ code, stderr }) => {
       if (running.get(zone) !== process) return;
-      problems.push(`The ${zone} zone ended by itself with ${code}: ${stderr.trimEnd().split("\n").at(-1)}`);
+      problems.push(
+        `The ${zone} zone ended by itself with ${code}: ${stderr.trimEnd().split("\n").at(-1)}`,
+      );
       start(zone);
     });
     return process;
@@ -133,19 +147,26 @@ function openSqliteBooks({ folder }: { folder: string }): Books {
   const execution = openSqliteEngine({ file: fileOf("execution") });
   const database = openDatabase({ file: fileOf("verification") });
   const messages = database.prepare("SELECT queue, body FROM messages ORDER BY seq");
-  const stores = readStores({ verification: verification.taskStore, execution: execution.taskStore });
+  const stores = readStores({
+    verification: verification.taskStore,
+    execution: execution.taskStore,
+  });
   const agentFile = join(folder, "agent.log");
   return {
     ...stores,
     async queued() {
-      const lines = (messages.all() as { queue: string; body: string }[]).map(async ({ queue, body }) => {
-        const message = queueMessageSchema.parse(JSON.parse(body));
-        if (isInteraction(message) || message.type === "vote_given")
-          return [`a ${message.type} is in the queue ${queue}`];
-        const task = await stores.record(message.requestId);
-        const isSpent = task !== undefined && toWakeSeq({ message, task }) < task.wakeSeq;
-        return isSpent ? [] : [`${message.requestId}: a message ${message.type} is in the queue ${queue}`];
-      });
+      const lines = (messages.all() as { queue: string; body: string }[]).map(
+        async ({ queue, body }) => {
+          const message = queueMessageSchema.parse(JSON.parse(body));
+          if (isInteraction(message) || message.type === "vote_given")
+            return [`a ${message.type} is in the queue ${queue}`];
+          const task = await stores.record(message.requestId);
+          const isSpent = task !== undefined && toWakeSeq({ message, task }) < task.wakeSeq;
+          return isSpent
+            ? []
+            : [`${message.requestId}: a message ${message.type} is in the queue ${queue}`];
+        },
+      );
       return (await Promise.all(lines)).flat();
     },
     agentLog: () => (existsSync(agentFile) ? parseAgentLog(readFileSync(agentFile, "utf8")) : []),

@@ -40,17 +40,26 @@ const news: readonly Change[] = [
 
 const changes: Readonly<Record<KindOfNext, readonly Change[]>> = {
   minor: [
-    { file: "lambdas/shared/engine/record-version.ts", find: version, replace: 'recordVersion = "1.1.0"' },
+    {
+      file: "lambdas/shared/engine/record-version.ts",
+      find: version,
+      replace: 'recordVersion = "1.1.0"',
+    },
     ...news,
   ],
   records: [
-    { file: "lambdas/shared/engine/record-version.ts", find: version, replace: 'recordVersion = "2.0.0"' },
+    {
+      file: "lambdas/shared/engine/record-version.ts",
+      find: version,
+      replace: 'recordVersion = "2.0.0"',
+    },
     ...news.filter(({ file }) => file !== records),
     change(records, "JSON.stringify({ ...item, recordVersion })", "{ recordVersion, item }"),
     {
       file: records,
       find: "json = JSON.parse(text);",
-      replace: "json = JSON.parse(text); json = { ...(json.item ?? json), recordVersion: json.recordVersion };",
+      replace:
+        "json = JSON.parse(text); json = { ...(json.item ?? json), recordVersion: json.recordVersion };",
     },
   ],
   messages: [
@@ -63,9 +72,15 @@ const changes: Readonly<Record<KindOfNext, readonly Change[]>> = {
     {
       file: "lambdas/verification/task/messages.ts",
       find: "const json: unknown = JSON.parse(body);",
-      replace: 'const json = JSON.parse(body); json.type = String(json.type).replace(/^next_/, "");',
+      replace:
+        'const json = JSON.parse(body); json.type = String(json.type).replace(/^next_/, "");',
     },
-    change("lambdas/execution/tasks/task-message.ts", "return JSON.stringify(message)", "{ next: message }", "return "),
+    change(
+      "lambdas/execution/tasks/task-message.ts",
+      "return JSON.stringify(message)",
+      "{ next: message }",
+      "return ",
+    ),
     {
       file: "lambdas/execution/tasks/task-message.ts",
       find: "return taskMessageSchema.parse(JSON.parse(body));",
@@ -96,8 +111,12 @@ type Built = { old: string | undefined } & Record<KindOfNext, string>;
 
 /** `oldRoot` is a checkout of the release that is the old version. Without it, that is this one. */
 export async function buildVersions(oldRoot: string | undefined): Promise<Built> {
-  const old = oldRoot === undefined ? undefined : await buildProduct({ root: resolve(oldRoot), kind: "as_it_is" });
-  const next = async (kind: KindOfNext) => [kind, await buildProduct({ root: ownRoot, kind })] as const;
+  const old =
+    oldRoot === undefined
+      ? undefined
+      : await buildProduct({ root: resolve(oldRoot), kind: "as_it_is" });
+  const next = async (kind: KindOfNext) =>
+    [kind, await buildProduct({ root: ownRoot, kind })] as const;
   return { old, ...Object.fromEntries(await Promise.all(kindsOfNext.map(next))) } as Built;
 }
 
@@ -105,13 +124,24 @@ export async function buildVersions(oldRoot: string | undefined): Promise<Built>
 export async function loadVersions({ old, ...next }: Built): Promise<void> {
   const { useBuilds } = await import("./mix.ts");
   const load = async (path: string) => (await import(pathToFileURL(path).href)) as Product;
-  const oldProduct = old === undefined ? ((await import("./product.ts")) as Product) : await load(old);
-  const [minor, records, messages] = [await load(next.minor), await load(next.records), await load(next.messages)];
+  const oldProduct =
+    old === undefined ? ((await import("./product.ts")) as Product) : await load(old);
+  const [minor, records, messages] = [
+    await load(next.minor),
+    await load(next.records),
+    await load(next.messages),
+  ];
   useBuilds({ old: oldProduct, minor, records, messages });
   for (const path of [old, ...Object.values(next)]) if (path !== undefined) rmSync(path);
 }
 
-async function buildProduct({ root, kind }: { root: string; kind: KindOfNext | "as_it_is" }): Promise<string> {
+async function buildProduct({
+  root,
+  kind,
+}: {
+  root: string;
+  kind: KindOfNext | "as_it_is";
+}): Promise<string> {
   const outfile = join(root, "node_modules/.cache/sekisho-versions", `${kind}-${process.pid}.mjs`);
   const left = new Set(kind === "as_it_is" ? [] : changes[kind]);
   await build({
@@ -132,7 +162,8 @@ async function buildProduct({ root, kind }: { root: string; kind: KindOfNext | "
             let contents = readFileSync(path, "utf8");
             for (const one of [...left].filter(({ file }) => file === relative(root, path))) {
               const pieces = contents.split(one.find);
-              if (pieces.length !== 2) throw new Error(`"${one.find}" is ${pieces.length - 1} times in ${one.file}.`);
+              if (pieces.length !== 2)
+                throw new Error(`"${one.find}" is ${pieces.length - 1} times in ${one.file}.`);
               contents = pieces.join(one.replace);
               left.delete(one);
             }

@@ -6,7 +6,15 @@ type Json = Record<string, unknown>;
 const added = "addedByNext";
 
 /** Notes the parts of a record that had a member of the next version before this write and have lost it. */
-export function noteLosses({ world, json, before }: { world: World; json: string; before: string | undefined }): void {
+export function noteLosses({
+  world,
+  json,
+  before,
+}: {
+  world: World;
+  json: string;
+  before: string | undefined;
+}): void {
   if (world.mix === undefined || before === undefined || !before.includes(added)) return;
   const [was, is] = [JSON.parse(before) as Json, JSON.parse(json) as Json];
   // With the texts, or with the end of a host's task, goes what may be a text.
@@ -17,7 +25,8 @@ export function noteLosses({ world, json, before }: { world: World; json: string
     ["message", was.message, is.message],
     ...entriesOf(was, is),
   ] as const) {
-    if (hasNews(one) && other !== undefined && !hasNews(other)) world.losses.push(`${what} of ${String(was.id)}`);
+    if (hasNews(one) && other !== undefined && !hasNews(other))
+      world.losses.push(`${what} of ${String(was.id)}`);
   }
 }
 
@@ -26,14 +35,19 @@ export function noteLostMembers({ world, body }: { world: World; body: string })
   if (world.mix !== "ingress_next:minor" || body.includes(added)) return;
   const { type, looks, early, buried } = JSON.parse(body) as Json;
   const isCopy = [looks, early, buried].some((count) => count !== undefined);
-  if (isCopy && (type === "ask" || type === "message_change")) world.losses.push(`a copy of ${type}`);
+  if (isCopy && (type === "ask" || type === "message_change"))
+    world.losses.push(`a copy of ${type}`);
 }
 
 /** The tasks in the record of a thread. */
 function entriesOf(was: Json, is: Json): [string, unknown, unknown][] {
   if (!Array.isArray(was.tasks) || !Array.isArray(is.tasks)) return [];
   const now = is.tasks as Json[];
-  return (was.tasks as Json[]).map((entry) => ["entry", entry, now.find(({ id }) => id === entry.id)]);
+  return (was.tasks as Json[]).map((entry) => [
+    "entry",
+    entry,
+    now.find(({ id }) => id === entry.id),
+  ]);
 }
 
 function hasNews(part: unknown): boolean {

@@ -18,7 +18,11 @@ export function useBuilds(given: Builds): void {
   builds = given;
 }
 
-function buildsOf(mix: string | undefined): { mixed: Mix | undefined; old: Product; next: Product } {
+function buildsOf(mix: string | undefined): {
+  mixed: Mix | undefined;
+  old: Product;
+  next: Product;
+} {
   if (mix === undefined) return { mixed: undefined, old: thisVersion, next: thisVersion };
   const [name = "", kind] = mix.split(":");
   if (builds === undefined) throw new Error("The next version was not built.");
@@ -72,7 +76,9 @@ export function createTurns<T>({
   }
 
   return () => {
-    const chosen = (old !== undefined && next !== undefined ? isNext() : next !== undefined) ? next : old;
+    const chosen = (old !== undefined && next !== undefined ? isNext() : next !== undefined)
+      ? next
+      : old;
     return chosen as T;
   };
 }
@@ -101,7 +107,13 @@ export function slackFor({ product, slack }: { product: Product; slack: SlackApi
   ) as unknown as SlackApi;
 }
 
-export function transportFor({ product, transport }: { product: Product; transport: Transport }): Transport {
+export function transportFor({
+  product,
+  transport,
+}: {
+  product: Product;
+  transport: Transport;
+}): Transport {
   if (product === thisVersion) return transport;
   const translate = (thrown: unknown) => {
     if (!(thrown instanceof thisVersion.SekishoError)) throw thrown;

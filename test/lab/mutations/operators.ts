@@ -60,7 +60,11 @@ function mutationsOf({ file, text }: Source): Mutation[] {
   }
   return mutations;
 
-  function add(operator: string, { start, end }: { start: number; end: number }, replacement: string): void {
+  function add(
+    operator: string,
+    { start, end }: { start: number; end: number },
+    replacement: string,
+  ): void {
     mutations.push({ file, operator, start, end, text: replacement });
   }
 
@@ -117,7 +121,8 @@ function mutationsOf({ file, text }: Source): Mutation[] {
   function mutateLiteral(node: Node): void {
     const { value } = node;
     if (typeof value === "boolean") add("boolean", node, String(!value));
-    else if (typeof value === "number" && value <= maxCounted) add("number", node, String(value + 1));
+    else if (typeof value === "number" && value <= maxCounted)
+      add("number", node, String(value + 1));
     else if (typeof value === "string" && kindName.test(value)) literals.push(node);
   }
 }
@@ -126,7 +131,8 @@ function mutationsOf({ file, text }: Source): Mutation[] {
 function isGuard({ consequent, alternate }: Node): boolean {
   if (alternate !== null || !isNode(consequent)) return false;
   const { type, body } = consequent;
-  const [only, ...rest] = type === "BlockStatement" && Array.isArray(body) ? (body as Node[]) : [consequent];
+  const [only, ...rest] =
+    type === "BlockStatement" && Array.isArray(body) ? (body as Node[]) : [consequent];
   return rest.length === 0 && /^(Return|Throw|Continue|Break)/.test(only?.type ?? "");
 }
 

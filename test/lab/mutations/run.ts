@@ -14,7 +14,8 @@ function options(): Record<"seed" | "count" | "first", number> & { wide: boolean
   const { values } = parseArgs({ options: { seed: number, count: number, first: number, wide } });
   const { seed = "1", count = "40", first = "1" } = values;
   for (const [name, text] of Object.entries({ seed, count, first })) {
-    if (!/^[1-9]\d{0,8}$/.test(text)) throw new Error(`--${name} is a whole number above 0, not "${text}".`);
+    if (!/^[1-9]\d{0,8}$/.test(text))
+      throw new Error(`--${name} is a whole number above 0, not "${text}".`);
   }
   return { seed: Number(seed), count: Number(count), first: Number(first), wide: values.wide };
 }
@@ -36,12 +37,16 @@ for (const [index, mutation] of mutations.entries()) {
   await tryOne(first + index, mutation);
 }
 const isWhole = !interrupt.signal.aborted;
-const broken = isWhole ? await failuresOf({ folder: tree.folder, signal: interrupt.signal }, [...finders]) : undefined;
+const broken = isWhole
+  ? await failuresOf({ folder: tree.folder, signal: interrupt.signal }, [...finders])
+  : undefined;
 tree.remove();
 process.stdout.write(`\n${survivors.length} survivors of ${tried} mutations with seed ${seed}\n\n`);
 process.stdout.write(survivors.map((survivor) => `${survivor}\n\n`).join(""));
 if (broken !== undefined)
-  process.stdout.write(`These tests fail without a mutation, so what they found counts for nothing: ${broken}\n`);
+  process.stdout.write(
+    `These tests fail without a mutation, so what they found counts for nothing: ${broken}\n`,
+  );
 process.exitCode = survivors.length > 0 || broken !== undefined ? 1 : 0;
 
 async function tryOne(number: number, mutation: Mutation): Promise<void> {

@@ -23,7 +23,9 @@ export async function findFailure(request: Request): Promise<string | undefined>
   const related = await listRelated(request);
   const beside = testsBeside(request.file, related);
   const zone = related.filter((test) => inZones.test(test) && !beside.includes(test));
-  const wide = related.filter((test) => !inZones.test(test) && !slow.test(test) && !beside.includes(test));
+  const wide = related.filter(
+    (test) => !inZones.test(test) && !slow.test(test) && !beside.includes(test),
+  );
   const stages = [
     { name: "beside", run: () => failuresOf(request, beside) },
     { name: "zone", run: () => failuresOf(request, zone) },
@@ -54,14 +56,26 @@ async function listRelated({ folder, file }: Pick<Request, "folder" | "file">): 
 }
 
 /** The tests among these that fail in the copy. */
-export async function failuresOf({ folder, signal }: Copy, tests: readonly string[]): Promise<string | undefined> {
+export async function failuresOf(
+  { folder, signal }: Copy,
+  tests: readonly string[],
+): Promise<string | undefined> {
   if (tests.length === 0) return undefined;
   const { code, stderr } = await run({
     folder,
     signal,
-    args: [join(folder, jest), "--runInBand", "--bail", `--testTimeout=${testMs}`, "--runTestsByPath", ...tests],
+    args: [
+      join(folder, jest),
+      "--runInBand",
+      "--bail",
+      `--testTimeout=${testMs}`,
+      "--runTestsByPath",
+      ...tests,
+    ],
   });
-  const failed = new Set([...stderr.matchAll(/^FAIL (?:core |lab )?(\S+)/gm)].map(([, test]) => test));
+  const failed = new Set(
+    [...stderr.matchAll(/^FAIL (?:core |lab )?(\S+)/gm)].map(([, test]) => test),
+  );
   return code === 0 ? undefined : [...failed].join(" ") || `exit code ${code}`;
 }
 
@@ -76,7 +90,11 @@ async function run({ folder, signal, args }: Copy & { args: readonly string[] })
   let stderr = "";
   if (signal.aborted) return { code: "interrupted", stderr };
   const { promise, resolve } = Promise.withResolvers<number | string>();
-  const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"], detached: true });
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
   child.stderr.setEncoding("utf8").on("data", (chunk) => {
     stderr += chunk;
   });

@@ -14,17 +14,21 @@ export type Tree = {
 
 /** The files that git knows, as they are now. */
 export function filesOf(root: string): string[] {
-  return execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0").filter(Boolean);
+  return execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" })
+    .split("\0")
+    .filter(Boolean);
 }
 
 export function copyTree(root: string): Tree {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-mutations-"));
-  for (const file of filesOf(root)) cpSync(join(root, file), join(folder, file), { recursive: true });
+  for (const file of filesOf(root))
+    cpSync(join(root, file), join(folder, file), { recursive: true });
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const original = (file: string) => readFileSync(join(root, file), "utf8");
   return {
     folder,
-    apply: (mutation) => writeFileSync(join(folder, mutation.file), mutated(original(mutation.file), mutation)),
+    apply: (mutation) =>
+      writeFileSync(join(folder, mutation.file), mutated(original(mutation.file), mutation)),
     restore: ({ file }) => writeFileSync(join(folder, file), original(file)),
     remove: () => rmSync(folder, { recursive: true }),
   };
@@ -44,7 +48,8 @@ export function diffOf(root: string, mutation: Mutation): string {
   const to = lineEnd < 0 ? before.length : lineEnd;
   const after = mutated(before, mutation).slice(from, to + mutation.text.length - (end - start));
   const [was, is] = [before.slice(from, to).split("\n"), after.split("\n")];
-  while (was.length > 1 && is.length > 1 && was.at(-1) === is.at(-1)) [was, is].map((lines) => lines.pop());
+  while (was.length > 1 && is.length > 1 && was.at(-1) === is.at(-1))
+    [was, is].map((lines) => lines.pop());
   const lines = [...was.map((line) => `- ${line}`), ...is.map((line) => `+ ${line}`)];
   return [`${file}:${number} (${mutation.operator})`, ...lines].join("\n");
 }

@@ -30,12 +30,17 @@ class ScriptedModel extends BaseLlm {
     super({ model: "scripted" });
   }
 
-  override async *generateContentAsync({ contents }: LlmRequest, stream?: boolean): AsyncGenerator<LlmResponse, void> {
+  override async *generateContentAsync(
+    { contents }: LlmRequest,
+    stream?: boolean,
+  ): AsyncGenerator<LlmResponse, void> {
     const parts = contents.flatMap((content) => content.parts ?? []);
     const text = parts.find((part) => part.text !== undefined)?.text ?? "";
     const files = parts.flatMap(({ fileData }) => fileData?.fileUri ?? []);
     // Before the approval the result is an error as well, but then the model is not called.
-    const results = parts.flatMap(({ functionResponse }) => Object.values(functionResponse?.response ?? {}));
+    const results = parts.flatMap(({ functionResponse }) =>
+      Object.values(functionResponse?.response ?? {}),
+    );
     const said = await reply({ text, files, toolResult: results.at(-1) as string | undefined });
     if (said.call !== undefined) {
       yield { content: { role: "model", parts: [{ functionCall: said.call }] } };
@@ -44,9 +49,11 @@ class ScriptedModel extends BaseLlm {
     const thought = { text: "Let me think.", thought: true };
     const words = said.words.map((word) => ({ text: word }));
     if (stream) {
-      for (const part of [thought, ...words]) yield { content: { role: "model", parts: [part] }, partial: true };
+      for (const part of [thought, ...words])
+        yield { content: { role: "model", parts: [part] }, partial: true };
     }
-    const file = text === "file" ? [{ inlineData: { data: "aGVsbG8=", mimeType: "text/plain" } }] : [];
+    const file =
+      text === "file" ? [{ inlineData: { data: "aGVsbG8=", mimeType: "text/plain" } }] : [];
     yield { content: { role: "model", parts: [thought, { text: said.words.join("") }, ...file] } };
   }
 
@@ -78,11 +85,20 @@ export const adk: Peer = {
     const runConfig = { streamingMode: StreamingMode.SSE, allowRemoteToolConfirmation: true };
     const server = await listen(async (url) => {
       const card = await getA2AAgentCard(agent, [{ url: `${url}/jsonrpc`, transport: "JSONRPC" }]);
-      const executor = new A2AAgentExecutor({ runner: new InMemoryRunner({ agent, appName: "lab" }), runConfig });
+      const executor = new A2AAgentExecutor({
+        runner: new InMemoryRunner({ agent, appName: "lab" }),
+        runConfig,
+      });
       const requestHandler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor);
       const app = express();
-      app.use("/.well-known/agent-card.json", agentCardHandler({ agentCardProvider: requestHandler }));
-      app.use("/jsonrpc", jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }));
+      app.use(
+        "/.well-known/agent-card.json",
+        agentCardHandler({ agentCardProvider: requestHandler }),
+      );
+      app.use(
+        "/jsonrpc",
+        jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthentication }),
+      );
       return app;
     });
     return { cardUrl: `${server.url}/.well-known/agent-card.json`, close: server.close };
@@ -95,7 +111,11 @@ export const adk: Peer = {
     async function say(text: string): Promise<Heard> {
       const events: Event[] = [];
       const newMessage = { role: "user", parts: [{ text }] };
-      for await (const event of runner.runAsync({ userId: "U1", sessionId: session.id, newMessage }))
+      for await (const event of runner.runAsync({
+        userId: "U1",
+        sessionId: session.id,
+        newMessage,
+      }))
         events.push(event);
       return toHeard(events);
     }
@@ -110,9 +130,15 @@ export const adk: Peer = {
 
 /** Partial events are shown until the next one comes. */
 function toHeard(events: readonly Event[]): Heard {
-  const parts = events.filter(({ partial }) => !partial).flatMap(({ content }) => content?.parts ?? []);
-  const progress = events.filter(({ partial }) => partial).flatMap(({ content }) => content?.parts ?? []);
-  const { status } = (events.at(-1)?.customMetadata?.["a2a:response"] ?? {}) as { status?: TaskStatus };
+  const parts = events
+    .filter(({ partial }) => !partial)
+    .flatMap(({ content }) => content?.parts ?? []);
+  const progress = events
+    .filter(({ partial }) => partial)
+    .flatMap(({ content }) => content?.parts ?? []);
+  const { status } = (events.at(-1)?.customMetadata?.["a2a:response"] ?? {}) as {
+    status?: TaskStatus;
+  };
   return {
     text: parts.flatMap(({ text }) => text ?? []).join(""),
     progress: progress.flatMap(({ text }) => text ?? []),

@@ -38,15 +38,28 @@ const model = {
   supportedUrls: { "*/*": [/.*/] },
   async doGenerate({ prompt }: { prompt: Prompt }) {
     const { words, call, finishReason } = await next(prompt);
-    return { content: [call ?? { type: "text", text: words.join("") }], finishReason, usage, warnings: [] };
+    return {
+      content: [call ?? { type: "text", text: words.join("") }],
+      finishReason,
+      usage,
+      warnings: [],
+    };
   },
   async doStream({ prompt }: { prompt: Prompt }) {
     const { words, call, finishReason } = await next(prompt);
     const deltas = words.map((delta) => ({ type: "text-delta", id: "1", delta }));
     const parts =
-      call === undefined ? [{ type: "text-start", id: "1" }, ...deltas, { type: "text-end", id: "1" }] : [call];
+      call === undefined
+        ? [{ type: "text-start", id: "1" }, ...deltas, { type: "text-end", id: "1" }]
+        : [call];
     const finish = { type: "finish", finishReason, usage };
-    return { stream: ReadableStream.from<object>([{ type: "stream-start", warnings: [] }, ...parts, finish]) };
+    return {
+      stream: ReadableStream.from<object>([
+        { type: "stream-start", warnings: [] },
+        ...parts,
+        finish,
+      ]),
+    };
   },
 };
 
@@ -75,11 +88,18 @@ export const mastra: Peer = {
     });
     const server = await listen(async () => {
       const app = new Hono<{ Bindings: HonoBindings; Variables: HonoVariables }>();
-      const mastra = new Mastra({ agents: { scripted: agent }, storage: new InMemoryStore(), logger: false });
+      const mastra = new Mastra({
+        agents: { scripted: agent },
+        storage: new InMemoryStore(),
+        logger: false,
+      });
       await new MastraServer({ app, mastra, taskStore: new InMemoryTaskStore() }).init();
       return getRequestListener(app.fetch);
     });
-    return { cardUrl: `${server.url}/api/.well-known/scripted/agent-card.json`, close: server.close };
+    return {
+      cardUrl: `${server.url}/api/.well-known/scripted/agent-card.json`,
+      close: server.close,
+    };
   },
   cancelOutcome: "canceled",
   async converse(hostUrl) {
@@ -87,14 +107,18 @@ export const mastra: Peer = {
     let openRun: string | undefined;
 
     async function say(text: string): Promise<Heard> {
-      const stream = await (openRun === undefined ? agent.stream(text) : agent.resumeStream(text, { runId: openRun }));
+      const stream = await (openRun === undefined
+        ? agent.stream(text)
+        : agent.resumeStream(text, { runId: openRun }));
       for await (const _ of stream.fullStream);
       openRun = (await stream.suspendPayload) === undefined ? undefined : stream.runId;
       const task = (await stream.task) ?? (await stream.suspendPayload)?.task;
       const parts = task?.artifacts?.flatMap((artifact) => artifact.parts) ?? [];
       return {
         text: await stream.text,
-        files: parts.flatMap((part) => (part.kind === "file" && "bytes" in part.file ? part.file.bytes : [])),
+        files: parts.flatMap((part) =>
+          part.kind === "file" && "bytes" in part.file ? part.file.bytes : [],
+        ),
         state: task?.status.state,
         said: joinTexts(task?.status.message),
       };

@@ -31,7 +31,9 @@ export type Peer = {
 };
 
 export function joinTexts(message: Message | undefined): string {
-  return (message?.parts ?? []).flatMap((part) => (part.kind === "text" ? part.text : [])).join("\n");
+  return (message?.parts ?? [])
+    .flatMap((part) => (part.kind === "text" ? part.text : []))
+    .join("\n");
 }
 
 /** Serves on loopback. `mount` gets the address before the first request. */
@@ -40,7 +42,12 @@ export async function listen(
 ): Promise<{ url: string; close: () => Promise<void> }> {
   let listener: RequestListener | undefined;
   const server = createServer((request, response) => listener?.(request, response));
-  const port = await startListening({ server, hostname: "127.0.0.1", port: 0, portSetting: "none" });
+  const port = await startListening({
+    server,
+    hostname: "127.0.0.1",
+    port: 0,
+    portSetting: "none",
+  });
   const url = `http://127.0.0.1:${port}`;
   listener = await mount(url);
   return { url, close: () => closeServer(server) };

@@ -4,7 +4,9 @@
 type Turn = { text: string; files: readonly string[]; toolResult: string | undefined };
 
 /** The model's next step: a text in chunks, or the call of a tool. */
-type Reply = { words: readonly string[]; call?: undefined } | { call: { name: string; args: { about: string } } };
+type Reply =
+  | { words: readonly string[]; call?: undefined }
+  | { call: { name: string; args: { about: string } } };
 
 export const numbers = Array.from({ length: 20 }, (_, index) => `${index + 1} `);
 
@@ -19,7 +21,8 @@ export async function reply({ text, files, toolResult }: Turn): Promise<Reply> {
       if (toolResult === undefined) return { call: { name: "look_up", args: { about: "Tokyo" } } };
       return { words: ["It is ", toolResult, "."] };
     case "question":
-      if (toolResult === undefined) return { call: { name: "delete_file", args: { about: "/a.txt" } } };
+      if (toolResult === undefined)
+        return { call: { name: "delete_file", args: { about: "/a.txt" } } };
       return { words: [toolResult] };
     case "file":
       return { words: ["Read ", files.join(", ")] };

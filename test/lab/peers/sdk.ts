@@ -27,20 +27,28 @@ export const sdk: Peer = {
         if (event.kind === "artifact-update") parts.push(...event.artifact.parts);
         if (event.kind !== "status-update") continue;
         statuses.push(event.status);
-        openTask = event.status.state === "input-required" ? { taskId: event.taskId, contextId: event.contextId } : {};
+        openTask =
+          event.status.state === "input-required"
+            ? { taskId: event.taskId, contextId: event.contextId }
+            : {};
       }
       const status = statuses.at(-1);
       return {
         text: parts.flatMap((part) => (part.kind === "text" ? part.text : [])).join(""),
         progress: statuses.map(({ message }) => joinTexts(message)),
-        files: parts.flatMap((part) => (part.kind === "file" && "bytes" in part.file ? part.file.bytes : [])),
+        files: parts.flatMap((part) =>
+          part.kind === "file" && "bytes" in part.file ? part.file.bytes : [],
+        ),
         state: status?.state,
         said: joinTexts(status?.message),
       };
     }
 
     async function cancel(text: string): Promise<string> {
-      const { id } = (await client.sendMessage({ ...ask(text), configuration: { blocking: false } })) as Task;
+      const { id } = (await client.sendMessage({
+        ...ask(text),
+        configuration: { blocking: false },
+      })) as Task;
       return (await client.cancelTask({ id })).status.state;
     }
 

@@ -21,7 +21,12 @@ export type AgentSide = ReturnType<typeof connect>;
 /** Our transport to an agent of the peer. */
 export function connect(agent: PeerAgent) {
   const transport = createA2aTransport({ cardUrl: agent.cardUrl, authorizer: noAuthorizer });
-  const destination = { name: "peer", dialect: "a2a", idempotent: false, callTimeoutMs: hangMs } as const;
+  const destination = {
+    name: "peer",
+    dialect: "a2a",
+    idempotent: false,
+    callTimeoutMs: hangMs,
+  } as const;
   const client = createClient({ transport, destination, log: silentLog });
   const call = <M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> =>
     // Each call with a conversation of its own, because a model reads the earlier messages of a conversation.
@@ -54,7 +59,10 @@ export const agentStories: Record<string, (side: AgentSide, peer: Peer) => Promi
     assert.deepEqual(await settle(await execute("tokens")), answered(numbers.join("")));
   },
   async tool({ execute, settle }) {
-    assert.deepEqual(await settle(await execute("tool")), answered(`It is ${toolResults.look_up}.`));
+    assert.deepEqual(
+      await settle(await execute("tool")),
+      answered(`It is ${toolResults.look_up}.`),
+    );
   },
   async file({ execute, settle }, { name }) {
     const attachment = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 5, url: fileUrl };
@@ -71,7 +79,12 @@ export const agentStories: Record<string, (side: AgentSide, peer: Peer) => Promi
     ] as const) {
       const asked = await settle(await execute("question"));
       assert.equal(asked.status, "input_required");
-      const { task_id, prompt, options = [], question_id } = asked as Extract<TaskResult, { status: "input_required" }>;
+      const {
+        task_id,
+        prompt,
+        options = [],
+        question_id,
+      } = asked as Extract<TaskResult, { status: "input_required" }>;
       assert.match(prompt, /delete_file.*"about": "\/a\.txt"/s);
       const option_id = options.find(({ label }) => label === word)?.id;
       const reply = option_id === undefined ? { text: isApproved ? "yes" : "no" } : { option_id };
@@ -88,7 +101,10 @@ export const agentStories: Record<string, (side: AgentSide, peer: Peer) => Promi
     assert.equal(begun.status, "accepted");
     const { task_id } = begun as Extract<TaskResult, { status: "accepted" }>;
     const canceled = call("cancel_task", { task_id }).then(({ status }) => status);
-    assert.equal(await canceled.catch((error: unknown) => SekishoError.from(error).reason), cancelOutcome);
+    assert.equal(
+      await canceled.catch((error: unknown) => SekishoError.from(error).reason),
+      cancelOutcome,
+    );
   },
 };
 
@@ -114,7 +130,11 @@ export const ourAgent: Agent = async function* (task, { signal }) {
       break;
     case "question":
       if (reply === undefined) {
-        yield { type: "question", prompt: "Which city?", options: [{ id: "tokyo", label: "Tokyo" }] };
+        yield {
+          type: "question",
+          prompt: "Which city?",
+          options: [{ id: "tokyo", label: "Tokyo" }],
+        };
         return;
       }
       yield { type: "answer", text: `It is ${reply.text}.` };
@@ -123,12 +143,17 @@ export const ourAgent: Agent = async function* (task, { signal }) {
       yield { type: "failure", reason: "execution_failed" };
       return;
     case "cancel":
-      await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      await new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason)),
+      );
   }
   yield { type: "answer", text: `The answer to ${task.text}.` };
 };
 
-export const clientStories: Record<string, (converse: () => ReturnType<Peer["converse"]>) => Promise<void>> = {
+export const clientStories: Record<
+  string,
+  (converse: () => ReturnType<Peer["converse"]>) => Promise<void>
+> = {
   async hello(converse) {
     assert.equal((await (await converse()).say("hello")).text, "The answer to hello.");
   },

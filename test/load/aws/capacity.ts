@@ -52,20 +52,42 @@ export function openCapacity(): Capacity {
           units[direction].set(place, (units[direction].get(place) ?? 0) + used);
           const family = familyOf(key);
           const id = `${place} ${family} ${direction}`;
-          const known = hot.get(id) ?? { place, family, direction, keys: 0, familyUnits: 0, key, units: 0 };
+          const known = hot.get(id) ?? {
+            place,
+            family,
+            direction,
+            keys: 0,
+            familyUnits: 0,
+            key,
+            units: 0,
+          };
           const hottest = used > known.units ? { key, units: used } : {};
-          hot.set(id, { ...known, keys: known.keys + 1, familyUnits: known.familyUnits + used, ...hottest });
+          hot.set(id, {
+            ...known,
+            keys: known.keys + 1,
+            familyUnits: known.familyUnits + used,
+            ...hottest,
+          });
         }
       }
       return [...hot.values()]
-        .map((each) => ({ ...each, share: each.units / (units[each.direction].get(each.place) ?? 1) }))
+        .map((each) => ({
+          ...each,
+          share: each.units / (units[each.direction].get(each.place) ?? 1),
+        }))
         .sort((one, other) => one.place.localeCompare(other.place) || other.share - one.share);
     },
     totals: () =>
       database
-        .prepare("SELECT place, SUM(writes) AS writes, SUM(reads) AS reads FROM uses GROUP BY place ORDER BY place")
+        .prepare(
+          "SELECT place, SUM(writes) AS writes, SUM(reads) AS reads FROM uses GROUP BY place ORDER BY place",
+        )
         .all()
-        .map(({ place, writes, reads }) => ({ place: String(place), writes: Number(writes), reads: Number(reads) })),
+        .map(({ place, writes, reads }) => ({
+          place: String(place),
+          writes: Number(writes),
+          reads: Number(reads),
+        })),
     close: () => database.close(),
   };
 }

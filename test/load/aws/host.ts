@@ -19,10 +19,15 @@ export function createLoadHost({
         id: string;
         params: { task_id?: string };
       };
-      if (method !== "execute_task" && method !== "get_task") throw new SekishoError("method_not_found");
+      if (method !== "execute_task" && method !== "get_task")
+        throw new SekishoError("method_not_found");
       const isResult = method === "get_task" && hasEnded();
       onCall({ method, isResult });
-      const accepted = { status: "accepted", task_id: params.task_id ?? `task-of-${id}`, poll_after_ms: 1000 };
+      const accepted = {
+        status: "accepted",
+        task_id: params.task_id ?? `task-of-${id}`,
+        poll_after_ms: 1000,
+      };
       const result = isResult ? { status: "success", response_text: answerText } : accepted;
       return { status: 200, body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result })) };
     },

@@ -9,18 +9,33 @@ const mostHeapGrowth = 1.5;
 /** Calls of one task. Those of a poll are apart, because their number depends on how long a task takes. */
 export function callsPerTask({ calls, polls, tasks }: AwsLoadReport): Record<string, number> {
   const pollsEach = polls / tasks;
-  const perTask = Object.entries(calls).map(([name, count]): [string, number] => [name, count / tasks]);
-  return { ...Object.fromEntries(perTask.sort(([one], [other]) => (one < other ? -1 : 1))), polls: pollsEach };
+  const perTask = Object.entries(calls).map(([name, count]): [string, number] => [
+    name,
+    count / tasks,
+  ]);
+  return {
+    ...Object.fromEntries(perTask.sort(([one], [other]) => (one < other ? -1 : 1))),
+    polls: pollsEach,
+  };
 }
 
 /** Returns a line for each figure of a task that is larger where more tasks wait. */
-export function growthProblems({ few, many }: { few: AwsLoadReport; many: AwsLoadReport }): string[] {
+export function growthProblems({
+  few,
+  many,
+}: {
+  few: AwsLoadReport;
+  many: AwsLoadReport;
+}): string[] {
   const before = callsPerTask(few);
   const grown = Object.entries(callsPerTask(many)).filter(
     ([name, count]) => count > (before[name] ?? 0) * tolerance.factor + tolerance.units,
   );
   return [
-    ...grown.map(([name, count]) => `${name} grew from ${before[name]?.toFixed(2) ?? 0} to ${count.toFixed(2)} a task`),
+    ...grown.map(
+      ([name, count]) =>
+        `${name} grew from ${before[name]?.toFixed(2) ?? 0} to ${count.toFixed(2)} a task`,
+    ),
     ...hotKeyProblems({ few, many }),
     ...heapProblems(many),
   ];
@@ -31,12 +46,15 @@ function hotKeyProblems({ few, many }: { few: AwsLoadReport; many: AwsLoadReport
   return many.hotKeys.flatMap((key) => {
     const perSecond = tasksPerSecond({ key, tasks: many.tasks });
     const before = few.hotKeys.find(
-      ({ place, family, direction }) => place === key.place && family === key.family && direction === key.direction,
+      ({ place, family, direction }) =>
+        place === key.place && family === key.family && direction === key.direction,
     );
     const isOfFewTasks = before !== undefined && key.share < before.share / 2;
     if (isOfFewTasks || perSecond >= wantedTasksPerSecond) return [];
     const share = `${percent(before?.share ?? 0)} and now ${percent(key.share)} of the ${key.direction} of ${key.place}`;
-    return [`${key.family} is a hot key: ${share}, enough for ${Math.floor(perSecond)} tasks a second`];
+    return [
+      `${key.family} is a hot key: ${share}, enough for ${Math.floor(perSecond)} tasks a second`,
+    ];
   });
 }
 
@@ -50,12 +68,16 @@ export function tasksPerSecond({ key, tasks }: { key: HotKey; tasks: number }): 
 function heapProblems({ heap }: AwsLoadReport): string[] {
   const [first, ...later] = heap.map(({ bytes }) => bytes);
   const most = Math.max(...later) / (first ?? 0);
-  return most <= mostHeapGrowth ? [] : [`the heap grew to ${most.toFixed(2)} times that with a tenth of the tasks`];
+  return most <= mostHeapGrowth
+    ? []
+    : [`the heap grew to ${most.toFixed(2)} times that with a tenth of the tasks`];
 }
 
 export function reportLines({ few, many }: { few: AwsLoadReport; many: AwsLoadReport }): string[] {
   const [before, now] = [callsPerTask(few), callsPerTask(many)];
-  const waiting = [few, many].map(({ mostWaiting }) => `${mostWaiting.toLocaleString("en")} waiting`);
+  const waiting = [few, many].map(
+    ({ mostWaiting }) => `${mostWaiting.toLocaleString("en")} waiting`,
+  );
   const row = (name: string, figures: string[]) =>
     `  ${name.padEnd(32)}${figures.map((each) => each.padStart(18)).join("")}`;
   const unitsOf = (report: AwsLoadReport) =>
@@ -91,7 +113,8 @@ export function reportLines({ few, many }: { few: AwsLoadReport; many: AwsLoadRe
     ...many.hotKeys.map((key) => {
       const { place, family, direction, share, units } = key;
       const same = few.hotKeys.find(
-        (other) => other.place === place && other.family === family && other.direction === direction,
+        (other) =>
+          other.place === place && other.family === family && other.direction === direction,
       );
       const perSecond = Math.floor(tasksPerSecond({ key, tasks: many.tasks })).toLocaleString("en");
       return row(`${place} ${family} ${direction}`, [

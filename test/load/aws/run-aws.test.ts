@@ -32,13 +32,17 @@ describe("the aws engine with ten times as many tasks that wait", () => {
   it("uses no more write units than the estimate of costs counts with, and as many of the index", () => {
     const units = (place: string) =>
       many.hotKeys
-        .filter((key) => key.place === place && key.direction === "writes" && !key.family.startsWith("usage"))
+        .filter(
+          (key) =>
+            key.place === place && key.direction === "writes" && !key.family.startsWith("usage"),
+        )
         .reduce((sum, { familyUnits }) => sum + familyUnits / many.tasks, 0);
     const { recordKb, transactionKb, indexWrites, personIndexWrites } = assumptions;
     const { sync } = readMeasuredCalls().kinds.external;
     const writes = (sync["dynamodb:PutItem"] ?? 0) + (sync["dynamodb:UpdateItem"] ?? 0);
     // Every tenth poll stores the record.
-    const estimated = (writes + many.polls / many.tasks / 10) * recordKb.value + 2 * transactionKb.value;
+    const estimated =
+      (writes + many.polls / many.tasks / 10) * recordKb.value + 2 * transactionKb.value;
     expect(units("table")).toBeGreaterThan(0.7 * estimated);
     expect(units("table")).toBeLessThanOrEqual(estimated);
     expect(units("by-shard")).toBeCloseTo(indexWrites.value, 1);
@@ -86,7 +90,10 @@ describe("the verdict over two runs", () => {
 
   it.each<[string, Partial<AwsLoadReport>]>([
     ["a call that each task makes more often", { calls: { "dynamodb:GetItem": 2500 } }],
-    ["a call that only many tasks make", { calls: { "dynamodb:GetItem": 2000, "dynamodb:Query": 200 } }],
+    [
+      "a call that only many tasks make",
+      { calls: { "dynamodb:GetItem": 2000, "dynamodb:Query": 200 } },
+    ],
     ["a key that each task writes", { hotKeys: [key] }],
     [
       "a heap that grows with the tasks",
@@ -104,6 +111,11 @@ describe("the verdict over two runs", () => {
   it("lets a key be whose share shrinks, such as that of one channel", () => {
     const channel = { ...key, family: "usage:channel:…" };
     const before = report(100, { hotKeys: [{ ...channel, share: 0.5 }] });
-    expect(growthProblems({ few: before, many: report(1000, { hotKeys: [{ ...channel, share: 0.05 }] }) })).toEqual([]);
+    expect(
+      growthProblems({
+        few: before,
+        many: report(1000, { hotKeys: [{ ...channel, share: 0.05 }] }),
+      }),
+    ).toEqual([]);
   });
 });

@@ -41,7 +41,13 @@ export type AwsLoadOptions = {
   signal?: AbortSignal;
 };
 
-export type AwsProgress = { virtualSeconds: number; asked: number; waiting: number; ended: number; messages: number };
+export type AwsProgress = {
+  virtualSeconds: number;
+  asked: number;
+  waiting: number;
+  ended: number;
+  messages: number;
+};
 
 export type AwsLoadReport = {
   tasks: number;
@@ -118,7 +124,8 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
     },
   };
   const queue = createSqsQueue({ client: sqs.client, queueUrl: "https://sqs.example/queue", now });
-  const stores = () => openWorkerStores((parse) => createDynamoTaskStore({ client, table: "tasks", parse, now }));
+  const stores = () =>
+    openWorkerStores((parse) => createDynamoTaskStore({ client, table: "tasks", parse, now }));
 
   function bootWorker(): Worker {
     const destinations = createDestinations({
@@ -150,7 +157,12 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
   }
 
   async function allowEveryone(): Promise<void> {
-    const store = createDynamoTaskStore({ client: dynamo.client, table: "tasks", parse: parseReadableRules, now });
+    const store = createDynamoTaskStore({
+      client: dynamo.client,
+      table: "tasks",
+      parse: parseReadableRules,
+      now,
+    });
     const teams = Array.from({ length: Math.ceil(tasks / tasksOf.team) }, (_, number) => ({
       number: number + 1,
       rule: { team: idOf("T", number) },
@@ -170,11 +182,14 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
         batches.map(async (records, number) => {
           messages += records.length;
           const worker = workers[(first + number) % workers.length];
-          const { signal, end } = endingSignal({ context: { getRemainingTimeInMillis: () => functionTimeoutMs } });
+          const { signal, end } = endingSignal({
+            context: { getRemainingTimeInMillis: () => functionTimeoutMs },
+          });
           await handleBatch({
             batch: parseBatch({ Records: records }),
             handle: async ({ body }) => worker?.handle({ body, signal }),
-            failed: async (_record, reason) => void failures.push(`a message failed: ${String(reason)}`),
+            failed: async (_record, reason) =>
+              void failures.push(`a message failed: ${String(reason)}`),
             queue,
             log: silentLog,
             now,

@@ -36,7 +36,8 @@ async function main(words: string[]): Promise<number> {
   process.once("SIGINT", () => stop.abort());
   try {
     const { workers, seed } = numbers;
-    const run = (tasks: number) => runAwsLoad({ tasks, workers, seed, onProgress, signal: stop.signal });
+    const run = (tasks: number) =>
+      runAwsLoad({ tasks, workers, seed, onProgress, signal: stop.signal });
     const [few, many] = [await run(numbers.few), await run(numbers.tasks)];
     for (const line of reportLines({ few, many })) print(line);
     const problems = [...few.problems, ...many.problems, ...growthProblems({ few, many })];

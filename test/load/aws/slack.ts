@@ -1,6 +1,10 @@
 /** The fake Slack of a load run of the aws engine, in process. The posts are in sqlite, outside the heap. */
 import { DatabaseSync } from "node:sqlite";
-import { type PostedMessage, type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import {
+  type PostedMessage,
+  type SlackApi,
+  SlackError,
+} from "../../../lambdas/verification/slack/api/slack.ts";
 
 /** `answered` counts the tasks whose only post is their answer. */
 export type LoadSlack = { api: SlackApi; answered(): number; posts(): number; close(): void };
@@ -19,7 +23,9 @@ export function openLoadSlack({
     CREATE INDEX threads ON posts (thread);
   `);
   const insert = database.prepare("INSERT INTO posts VALUES (?, ?, ?, ?, ?)");
-  const update = database.prepare("UPDATE posts SET text = ?, requestId = ?, part = ? WHERE ts = ?");
+  const update = database.prepare(
+    "UPDATE posts SET text = ?, requestId = ?, part = ? WHERE ts = ?",
+  );
   const remove = database.prepare("DELETE FROM posts WHERE ts = ?");
   const inThread = database.prepare("SELECT * FROM posts WHERE thread = ? ORDER BY ts");
   const count = (condition: string) =>
@@ -35,7 +41,8 @@ export function openLoadSlack({
     },
     async update({ ts, content: { text }, key }) {
       onCall("chat.update");
-      if (update.run(text, key.requestId, key.part, ts).changes !== 1) throw new SlackError("no_such_message");
+      if (update.run(text, key.requestId, key.part, ts).changes !== 1)
+        throw new SlackError("no_such_message");
     },
     async remove({ ts }) {
       onCall("chat.delete");

@@ -22,21 +22,38 @@ const maxBytes = 1_048_576;
 const refusedCharacters = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/u;
 const groupPattern = /^[!-~]{1,128}$/;
 
-export function openVirtualSqs({ now, onSend }: { now: () => number; onSend: () => void }): VirtualSqs {
+export function openVirtualSqs({
+  now,
+  onSend,
+}: {
+  now: () => number;
+  onSend: () => void;
+}): VirtualSqs {
   const database = new DatabaseSync(":memory:");
   database.exec(`
     CREATE TABLE messages (number INTEGER PRIMARY KEY, dueAtMs INTEGER, body TEXT, grouped TEXT, readyAtMs TEXT);
     CREATE INDEX due ON messages (dueAtMs, number);
   `);
-  const insert = database.prepare("INSERT INTO messages (dueAtMs, body, grouped, readyAtMs) VALUES (?, ?, ?, ?)");
-  const first = database.prepare("SELECT * FROM messages WHERE dueAtMs <= ? ORDER BY dueAtMs, number LIMIT ?");
+  const insert = database.prepare(
+    "INSERT INTO messages (dueAtMs, body, grouped, readyAtMs) VALUES (?, ?, ?, ?)",
+  );
+  const first = database.prepare(
+    "SELECT * FROM messages WHERE dueAtMs <= ? ORDER BY dueAtMs, number LIMIT ?",
+  );
   const next = database.prepare("SELECT MIN(dueAtMs) AS dueAtMs FROM messages");
   const remove = database.prepare("DELETE FROM messages WHERE number = ?");
 
-  function send({ MessageBody: body = "", DelaySeconds = 0, MessageGroupId, MessageAttributes }: SendMessageRequest) {
-    const isDelayFine = Number.isInteger(DelaySeconds) && DelaySeconds >= 0 && DelaySeconds <= longestDelaySeconds;
+  function send({
+    MessageBody: body = "",
+    DelaySeconds = 0,
+    MessageGroupId,
+    MessageAttributes,
+  }: SendMessageRequest) {
+    const isDelayFine =
+      Number.isInteger(DelaySeconds) && DelaySeconds >= 0 && DelaySeconds <= longestDelaySeconds;
     const isGroupFine = MessageGroupId === undefined || groupPattern.test(MessageGroupId);
-    const isBodyFine = body !== "" && !refusedCharacters.test(body) && Buffer.byteLength(body) <= maxBytes;
+    const isBodyFine =
+      body !== "" && !refusedCharacters.test(body) && Buffer.byteLength(body) <= maxBytes;
     if (!isDelayFine || !isGroupFine || !isBodyFine)
       throw new AwsCallError({ name: "InvalidParameterValue", status: 400 });
     onSend();
@@ -47,7 +64,8 @@ export function openVirtualSqs({ now, onSend }: { now: () => number; onSend: () 
   return {
     client: {
       async call(operation, input) {
-        if (operation !== "SendMessage") throw new AwsCallError({ name: "UnsupportedOperation", status: 400 });
+        if (operation !== "SendMessage")
+          throw new AwsCallError({ name: "UnsupportedOperation", status: 400 });
         send(input as SendMessageRequest);
         return {};
       },

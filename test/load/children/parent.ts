@@ -8,7 +8,12 @@ export type OperationCounts = Record<string, number>;
 export type FromZone =
   | { type: "ready"; url: string }
   | { type: "memory"; memory: Memory }
-  | { type: "counts"; operations: OperationCounts; calls: Record<string, number>; failed: Record<string, number> }
+  | {
+      type: "counts";
+      operations: OperationCounts;
+      calls: Record<string, number>;
+      failed: Record<string, number>;
+    }
   /** The agent started or ended. */
   | { type: "started" | "ended"; requestId: string }
   /** The answer was delivered, or the task was cleaned up and is over. */

@@ -76,7 +76,8 @@ const zone = await startVerificationZone({
   extraRules: [{ team: workspace.team }],
   observe({ requestId, event, task }) {
     if (event.type === "busy") bump(counter.counts, `${task.state} busy`);
-    if (event.type === "delivered" || event.type === "cleaned_up") tell({ type: event.type, requestId });
+    if (event.type === "delivered" || event.type === "cleaned_up")
+      tell({ type: event.type, requestId });
   },
   log,
 });

@@ -12,7 +12,8 @@ type Files = Record<string, string>;
 
 function writeAgent(source: string, files: Files = {}): string {
   const folder = folderOfTest();
-  for (const [name, text] of Object.entries({ "agent.ts": source, ...files })) writeFileSync(join(folder, name), text);
+  for (const [name, text] of Object.entries({ "agent.ts": source, ...files }))
+    writeFileSync(join(folder, name), text);
   return folder;
 }
 
@@ -27,9 +28,15 @@ async function runAlone(source: string, files: Files = {}) {
 }
 
 /** The agent in both zones. */
-function start(source: string, { files = {}, env = {} }: { files?: Files; env?: Files } = {}): Promise<Run> {
+function start(
+  source: string,
+  { files = {}, env = {} }: { files?: Files; env?: Files } = {},
+): Promise<Run> {
   const cwd = writeAgent(source, files);
-  writeFileSync(join(cwd, "sekisho.config.json"), JSON.stringify({ execution: { agent: "./agent.ts" } }));
+  writeFileSync(
+    join(cwd, "sekisho.config.json"),
+    JSON.stringify({ execution: { agent: "./agent.ts" } }),
+  );
   return sekisho({ args: ["start", "--once", "hello"], cwd, env }).exited;
 }
 
@@ -46,7 +53,9 @@ describe("an agent that runs", () => {
     expect(stderr).toContain(
       'yield 2 of agent.ts:4: `type` must be one of progress, artifact, answer, question or failure, got "anser"',
     );
-    expect(stderr).toContain('> 4 |   yield { type: "anser", text: "a private text" };\n    |   ^\n');
+    expect(stderr).toContain(
+      '> 4 |   yield { type: "anser", text: "a private text" };\n    |   ^\n',
+    );
     expect(stdout).not.toMatch(/anser|agent\.ts|private/);
   });
 
@@ -54,7 +63,10 @@ describe("an agent that runs", () => {
     ['{ type: "answer" }', "`text` must be a string, but it is missing"],
     ['{ type: "progress", percent: "5" }', '`percent` must be a number, got "5"'],
     ['"hello"', 'an update must be an object with a `type`, got "hello"'],
-    ['{ type: "failure", reason: "bad" }', "must be one of execution_failed, plan_error or budget_exceeded"],
+    [
+      '{ type: "failure", reason: "bad" }',
+      "must be one of execution_failed, plan_error or budget_exceeded",
+    ],
     ['{ type: "answer", text: " " }', "the answer is blank, and there is no artifact"],
   ])("and yields %s: what is wrong with it", async (update, text) => {
     const { stderr } = await runAlone(`export async function* agent() {\n  yield ${update};\n}\n`);
@@ -87,18 +99,31 @@ export async function* agent() {
   });
 
   it("and returns no text from an async function: said, with the two kinds of agents", async () => {
-    const { stderr } = await runAlone("export async function agent() {\n  return { text: 'hello' };\n}\n");
-    expect(stderr).toMatch(/agent\.ts:1:\d+: the agent returned an object\. .*async function\*.*returns a string/);
+    const { stderr } = await runAlone(
+      "export async function agent() {\n  return { text: 'hello' };\n}\n",
+    );
+    expect(stderr).toMatch(
+      /agent\.ts:1:\d+: the agent returned an object\. .*async function\*.*returns a string/,
+    );
   });
 
   it("and ends without an answer: said, with the line at which it begins", async () => {
-    const source = '\nexport async function* agent() {\n  yield { type: "progress", text: "working" };\n}\n';
-    expect((await runAlone(source)).stderr).toMatch(/agent\.ts:2:\d+: the agent ended after 1 yield without an answer/);
+    const source =
+      '\nexport async function* agent() {\n  yield { type: "progress", text: "working" };\n}\n';
+    expect((await runAlone(source)).stderr).toMatch(
+      /agent\.ts:2:\d+: the agent ended after 1 yield without an answer/,
+    );
   });
 
   it("and does nothing wrong: nothing is said", async () => {
-    const { stdout, stderr } = await runAlone('export const agent = async ({ text }) => "You: " + text;\n');
-    expect({ ...JSON.parse(stdout), stderr }).toEqual({ type: "success", text: "You: hello", stderr: "" });
+    const { stdout, stderr } = await runAlone(
+      'export const agent = async ({ text }) => "You: " + text;\n',
+    );
+    expect({ ...JSON.parse(stdout), stderr }).toEqual({
+      type: "success",
+      text: "You: hello",
+      stderr: "",
+    });
   });
 
   it("goes on after an error that nothing catches, and shows the error with its line", async () => {
@@ -115,7 +140,9 @@ export async function agent() {
     expect(code).toBe(0);
     expect(stdout).toContain("hello to you");
     expect(stderr).toMatch(/"message":"agent_error_uncaught".*"source_line":"agent\.ts:4:11"/);
-    expect(stderr).toContain("The agent left an error that nothing catches:\nagent.ts:4:11: Error: no plan\n");
+    expect(stderr).toContain(
+      "The agent left an error that nothing catches:\nagent.ts:4:11: Error: no plan\n",
+    );
   });
 
   it("leaves an error that nothing catches while another task runs: `sekisho execution` ends both, and shows the error", async () => {
@@ -138,13 +165,23 @@ export async function agent({ text }) {
     const [, url = ""] = /Execution zone: (http:\S+)/.exec(execution.output()) ?? [];
     const send = async (text: string) => {
       const params = { channel: "C1", text };
-      const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method: "execute_task", params });
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id: randomUUID(),
+        method: "execute_task",
+        params,
+      });
       const headers = { "content-type": "application/json" };
       const response = await fetch(url, { method: "POST", headers, body });
       return Object(await response.json()).result?.response_text;
     };
-    expect(await Promise.all(["steady", "careless"].map(send))).toEqual(["steady: done", "careless: done"]);
-    await execution.prints("The agent left an error that nothing catches:\nagent.ts:7:13: Error: no plan\n");
+    expect(await Promise.all(["steady", "careless"].map(send))).toEqual([
+      "steady: done",
+      "careless: done",
+    ]);
+    await execution.prints(
+      "The agent left an error that nothing catches:\nagent.ts:7:13: Error: no plan\n",
+    );
     expect(execution.child.exitCode).toBeNull();
     await execution.kill("SIGTERM");
   });
@@ -172,10 +209,13 @@ describe("an agent file that cannot be loaded", () => {
       { "other.mjs": "const one = 1;\nconst one = 2;\n" },
       /at other\.mjs:2:7\n.*\n.*> 2 \| const one = 2;\n.*\^/,
     ],
-  ])("has its syntax error shown %s, with file, line, column and code", async (_what, source, files, text) => {
-    const { stderr } = await runAlone(source, files);
-    expect(stderr).toMatch(text);
-  });
+  ])(
+    "has its syntax error shown %s, with file, line, column and code",
+    async (_what, source, files, text) => {
+      const { stderr } = await runAlone(source, files);
+      expect(stderr).toMatch(text);
+    },
+  );
 
   it("is said to need a generator where an async function yields", async () => {
     const { code, stderr } = await start(
@@ -186,7 +226,9 @@ describe("an agent file that cannot be loaded", () => {
   });
 
   it("is not said to need a generator where it is one, and the line has another mistake", async () => {
-    const { stderr } = await start('export async function* agent() {\n  yield { type: "answer", text: "hi" ;\n}\n');
+    const { stderr } = await start(
+      'export async function* agent() {\n  yield { type: "answer", text: "hi" ;\n}\n',
+    );
     expect(stderr).toMatch(/at agent\.ts:2:/);
     expect(stderr).not.toContain("Begin the agent with");
   });

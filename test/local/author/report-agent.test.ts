@@ -28,7 +28,10 @@ const throwing: Agent = async function* () {
 
 it("passes each update and the error on as they are", async () => {
   const { updates, error, shown } = await run(throwing);
-  expect({ updates, error }).toEqual({ updates: [{ type: "progress", text: "so far" }], error: late });
+  expect({ updates, error }).toEqual({
+    updates: [{ type: "progress", text: "so far" }],
+    error: late,
+  });
   expect(shown).toContain("Error: too late");
 });
 
@@ -69,7 +72,9 @@ it("says which part of the progress is left out, and that the agent then ends wi
     yield { type: "progress", percent: "half" } as unknown as TaskUpdate;
   };
   const { shown } = await run(wrong);
-  expect(shown).toMatch(/part of the progress was left out in request .*:\n.*`percent` must be a number/);
+  expect(shown).toMatch(
+    /part of the progress was left out in request .*:\n.*`percent` must be a number/,
+  );
   expect(shown).toContain("without an answer");
 });
 

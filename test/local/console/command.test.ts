@@ -56,7 +56,8 @@ describe("sekisho operate", () => {
   it("prints an address with a token of its own on loopback, and opens to nobody without it", async () => {
     const running = start(["operate", "--store", tasks.file, "--port", "0"], {});
     await running.prints("Ctrl-C");
-    const [address = "", url] = /(http:\/\/127\.0\.0\.1:\d+)\/operate\/\?token=[\w-]{43}/.exec(running.output()) ?? [];
+    const [address = "", url] =
+      /(http:\/\/127\.0\.0\.1:\d+)\/operate\/\?token=[\w-]{43}/.exec(running.output()) ?? [];
     expect((await fetch(`${url}/operate/api/where`)).status).toBe(401);
     const entered = await fetch(address, { redirect: "manual" });
     expect(entered.headers.get("location")).toBe("/operate/");
@@ -71,14 +72,23 @@ describe("sekisho operate", () => {
     [["--stage", "prod"], 2, /not both/],
     [["--public-host", "ops.example.com"], 2, /needs --authenticate/],
   ])("says what is wrong with %j", async (args, code, said) => {
-    expect(await operate(...args)).toMatchObject({ code, stdout: "", stderr: expect.stringMatching(said) });
+    expect(await operate(...args)).toMatchObject({
+      code,
+      stdout: "",
+      stderr: expect.stringMatching(said),
+    });
   });
 
   it("says where tasks would be, and which port is taken", async () => {
     const missing = await commandHere(["operate", "--store", join(tasks.folder, "none.db")], {});
     expect(missing).toMatchObject(failing(1, "There is no"));
     const other = createServer();
-    const port = await startListening({ server: other, hostname: "127.0.0.1", port: 0, portSetting: "" });
+    const port = await startListening({
+      server: other,
+      hostname: "127.0.0.1",
+      port: 0,
+      portSetting: "",
+    });
     const taken = await operate("--port", String(port));
     other.close();
     expect(taken).toMatchObject(failing(1, "choose another port (--port)"));
@@ -86,15 +96,28 @@ describe("sekisho operate", () => {
 
   it("serves until it is told to stop, and asks for the token where it must", async () => {
     const token = "a-token-of-operators";
-    const args = ["operate", "--store", tasks.file, "--port", "0", "--authenticate", "--config", config];
+    const args = [
+      "operate",
+      "--store",
+      tasks.file,
+      "--port",
+      "0",
+      "--authenticate",
+      "--config",
+      config,
+    ];
     const running = start(args, { OPERATORS_TOKEN: token });
     await running.prints("Ctrl-C");
     const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(running.output()) ?? [];
     expect((await fetch(`${url}/operate/api/where`)).status).toBe(401);
-    const answer = await fetch(`${url}/operate/api/where`, { headers: { authorization: `Bearer ${token}` } });
+    const answer = await fetch(`${url}/operate/api/where`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
     expect(await answer.json()).toEqual({ name: "this machine", signsIn: true });
     const { code, stdout } = await running.kill("SIGTERM");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/Operators' page, this machine: .*The page asks for a token\..*Ctrl-C stops it\./s);
+    expect(stdout).toMatch(
+      /Operators' page, this machine: .*The page asks for a token\..*Ctrl-C stops it\./s,
+    );
   });
 });

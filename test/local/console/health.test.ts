@@ -6,7 +6,11 @@ import { createHealthBoard, type HealthBoard } from "../../../lib/local/console/
 const json = {
   destinations: {
     here: { transport: "https" },
-    far: { transport: "https", url: "https://far.example/", authorizer: { type: "bearer", token: { env: "T" } } },
+    far: {
+      transport: "https",
+      url: "https://far.example/",
+      authorizer: { type: "bearer", token: { env: "T" } },
+    },
   },
   routes: [{ word: "far", destination: ["far", "here"] }, { destination: "here" }],
 };
@@ -33,7 +37,12 @@ beforeEach(() => {
     },
     async check({ name }) {
       checked.push(name);
-      return { name, address: "there", health: name === "far" ? "unreachable" : "healthy", summary: "Words." };
+      return {
+        name,
+        address: "there",
+        health: name === "far" ? "unreachable" : "healthy",
+        summary: "Words.",
+      };
     },
     own: { address: "http://127.0.0.1:8080/" },
     now: () => nowMs,
@@ -51,8 +60,18 @@ describe("the health of destinations", () => {
     const second = await board.view();
     expect(second).toMatchObject({
       destinations: [
-        { name: "here", address: "http://127.0.0.1:8080/", checking: false, health: { health: "healthy" } },
-        { name: "far", needsDeploy: true, checkedAtMs: nowMs, health: { health: "unreachable", summary: "Words." } },
+        {
+          name: "here",
+          address: "http://127.0.0.1:8080/",
+          checking: false,
+          health: { health: "healthy" },
+        },
+        {
+          name: "far",
+          needsDeploy: true,
+          checkedAtMs: nowMs,
+          health: { health: "unreachable", summary: "Words." },
+        },
       ],
       routes: [
         { position: 1, fits: '"far: ..."', leads: "far, then here" },

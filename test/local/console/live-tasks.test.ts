@@ -99,13 +99,17 @@ describe("the live list", () => {
     const { next } = look();
     expect(await next()).toMatchObject({ type: "all", more: ["done"] });
     await tasks.change(1, { state: "done" });
-    expect(await next()).toMatchObject({ rows: [{ id: requestIdOf(1), state: "done", kind: "good" }] });
+    expect(await next()).toMatchObject({
+      rows: [{ id: requestIdOf(1), state: "done", kind: "good" }],
+    });
   });
 
   it("sees an answer that is delivered after all", async () => {
     await tasks.add(1, undelivered);
     const { next } = look();
-    expect(await next()).toMatchObject({ rows: [{ kind: "bad", text: "answered, but not posted" }] });
+    expect(await next()).toMatchObject({
+      rows: [{ kind: "bad", text: "answered, but not posted" }],
+    });
     await tasks.change(1, { delivery: undefined });
     expect(await next()).toMatchObject({ rows: [{ kind: "good" }] });
   });

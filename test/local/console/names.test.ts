@@ -19,7 +19,10 @@ beforeEach(async () => {
   const json = { slack: { apiUrl: slack.fakeSlack.apiUrl, botToken: { env: variable } } };
   writeFileSync(join(tasks.folder, "sekisho.config.json"), JSON.stringify(json));
   const { message } = sampleTask();
-  await tasks.add(1, { state: "waiting", message: { ...message, channel, user: "UHANAKO", ts: slack.asked } });
+  await tasks.add(1, {
+    state: "waiting",
+    message: { ...message, channel, user: "UHANAKO", ts: slack.asked },
+  });
   served = await servePage({ folder: tasks.folder });
   visitor = await visit(served.address);
   process.env[variable] = botToken;
@@ -49,7 +52,10 @@ describe("the names on the operators' page", () => {
 
   it("are left out without a token", async () => {
     delete process.env[variable];
-    expect(await get("names?users=UHANAKO")).toEqual({ status: 200, json: { users: {}, channels: {} } });
+    expect(await get("names?users=UHANAKO")).toEqual({
+      status: 200,
+      json: { users: {}, channels: {} },
+    });
     expect(await get(linkPath)).toEqual({ status: 200, json: {} });
   });
 

@@ -33,7 +33,10 @@ beforeAll(async () => {
   ({ ask, post } = visitor);
   await tasks.add(1, { state: "waiting", call: sampleCall({ destination: "far" }) });
   await tasks.add(2, undelivered);
-  await tasks.add(3, { state: "done", message: { ...(await tasks.add(4)).message, command: true } });
+  await tasks.add(3, {
+    state: "done",
+    message: { ...(await tasks.add(4)).message, command: true },
+  });
 });
 
 afterAll(async () => {
@@ -46,7 +49,9 @@ const jsonOf = async (path: string) => JSON.parse((await ask(`/operate/api/${pat
 describe("the operators' page on loopback", () => {
   it("ends the session on the server when somebody signs out, its streams included, and no other session", async () => {
     const other = await visit(served.address);
-    const stream = await fetch(`${served.url}/operate/api/live`, { headers: { cookie: other.cookie } });
+    const stream = await fetch(`${served.url}/operate/api/live`, {
+      headers: { cookie: other.cookie },
+    });
     const signOut = await other.post("/operate/sign-out", {});
     expect(signOut.headers["set-cookie"]?.[0]).toMatch(/^sekisho-page-\d+=; Max-Age=0/);
     // It ends, or the test runs out of time.
@@ -67,7 +72,10 @@ describe("the operators' page on loopback", () => {
     expect(loaded).toEqual(["/web/common.css", "/operate/page/page.css", "/operate/page/main.js"]);
     for (const path of loaded) expect(await ask(path)).toMatchObject({ status: 200 });
     expect(await ask("/")).toMatchObject({ status: 303, headers: { location: "/operate/" } });
-    expect(await ask("/operate")).toMatchObject({ status: 303, headers: { location: "/operate/" } });
+    expect(await ask("/operate")).toMatchObject({
+      status: 303,
+      headers: { location: "/operate/" },
+    });
   });
 
   it("puts text in as text: its scripts know no HTML, and come from this server alone", async () => {
@@ -79,7 +87,10 @@ describe("the operators' page on loopback", () => {
   it("says so where an address takes another method, or is none", async () => {
     const path = `/operate/api/tasks/${requestIdOf(1)}/cancel`;
     expect(await ask(path)).toMatchObject({ status: 405, headers: { allow: "POST" } });
-    expect(await post("/operate/api/where", {})).toMatchObject({ status: 405, headers: { allow: "GET" } });
+    expect(await post("/operate/api/where", {})).toMatchObject({
+      status: 405,
+      headers: { allow: "GET" },
+    });
     expect(await ask("/operate/nothing")).toMatchObject({ status: 404 });
     expect(await tasks.queued()).toEqual([]);
   });
@@ -101,7 +112,9 @@ describe("the operators' page on loopback", () => {
 
   it("cancels, retries and delivers again what can be, by a message to the worker, and tells the log who was meant", async () => {
     const done = await post(`/operate/api/tasks/${requestIdOf(1)}/cancel`, {});
-    expect(JSON.parse(done.body)).toMatchObject({ later: expect.stringContaining("at the next start") });
+    expect(JSON.parse(done.body)).toMatchObject({
+      later: expect.stringContaining("at the next start"),
+    });
     expect((await post(`/operate/api/tasks/${requestIdOf(2)}/retry`, {})).status).toBe(200);
     expect((await post(`/operate/api/tasks/${requestIdOf(2)}/redrive`, {})).status).toBe(200);
     expect(await tasks.queued()).toMatchObject([
@@ -134,9 +147,13 @@ describe("the operators' page on loopback", () => {
   it("lists the answers that Slack did not take, and redrives one, or all", async () => {
     const { about, rows } = await jsonOf("dead-letters");
     expect(about).toMatch(/On one machine/);
-    expect(rows).toMatchObject([{ requestId: requestIdOf(2), reason: expect.stringMatching(/Slack did not accept/) }]);
+    expect(rows).toMatchObject([
+      { requestId: requestIdOf(2), reason: expect.stringMatching(/Slack did not accept/) },
+    ]);
     const one = await post("/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(2)] });
-    expect(JSON.parse(one.body)).toEqual({ redriven: [{ requestId: requestIdOf(2), task: "done" }] });
+    expect(JSON.parse(one.body)).toEqual({
+      redriven: [{ requestId: requestIdOf(2), task: "done" }],
+    });
     const other = await post("/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(1)] });
     expect(JSON.parse(other.body)).toEqual({ redriven: [] });
     await post("/operate/api/dead-letters/redrive", { all: true });
@@ -170,7 +187,10 @@ describe("the operators' page on loopback", () => {
     other.exec("BEGIN IMMEDIATE");
     const refused = await post(`/operate/api/tasks/${requestIdOf(1)}/cancel`, {});
     other.close();
-    expect(refused).toMatchObject({ status: 502, body: expect.stringContaining("is locked by another program") });
+    expect(refused).toMatchObject({
+      status: 502,
+      body: expect.stringContaining("is locked by another program"),
+    });
   });
 });
 
@@ -203,7 +223,9 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     const expiresAtMs = Date.now() + 3600_000;
     for (const number of [1, 2, 3]) {
       const outcome = { type: "failed", reason: "internal", lost: false } as const;
-      await store.create({ item: sampleTask({ id: requestIdOf(number), state: "done", outcome, expiresAtMs }) });
+      await store.create({
+        item: sampleTask({ id: requestIdOf(number), state: "done", outcome, expiresAtMs }),
+      });
     }
     await store.create({ item: sampleTask({ id: requestIdOf(4), state: "waiting", expiresAtMs }) });
   });
@@ -220,7 +242,10 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   });
 
   const read = async (path: string) => JSON.parse((await ask(`/operate/api/${path}`)).body);
-  const sent = () => aws.calls.filter(({ action }) => action === "sqs:SendMessage").map(({ body }) => JSON.parse(body));
+  const sent = () =>
+    aws.calls
+      .filter(({ action }) => action === "sqs:SendMessage")
+      .map(({ body }) => JSON.parse(body));
 
   it("names the stage, and pages through what is over, newest first", async () => {
     expect(await read("where")).toMatchObject({ name: "stage prod" });
@@ -232,7 +257,10 @@ describeWithDynamoDb("the operators' page of a stage", () => {
 
   it("shows one task, and says which part of its way it cannot read", async () => {
     const { row, picture, note } = await read(`tasks/${requestIdOf(4)}`);
-    expect({ row, picture }).toMatchObject({ row: { state: "waiting" }, picture: { state: "waiting" } });
+    expect({ row, picture }).toMatchObject({
+      row: { state: "waiting" },
+      picture: { state: "waiting" },
+    });
     expect(note).toMatch(/Execution zone/);
   });
 
@@ -250,18 +278,37 @@ describeWithDynamoDb("the operators' page of a stage", () => {
     await archive.send({ body: "the text of nobody" });
     const listed = await read("dead-letters");
     const rows: { requestId: string | null }[] = listed.rows;
-    expect(rows.toSorted((a, b) => String(a.requestId).localeCompare(String(b.requestId)))).toMatchObject([
-      { requestId: requestIdOf(1), kind: "wake", task: "done", reason: expect.stringContaining("failed: internal") },
-      { requestId: requestIdOf(7), kind: "ask", task: "none", reason: expect.stringContaining("never stored") },
+    expect(
+      rows.toSorted((a, b) => String(a.requestId).localeCompare(String(b.requestId))),
+    ).toMatchObject([
+      {
+        requestId: requestIdOf(1),
+        kind: "wake",
+        task: "done",
+        reason: expect.stringContaining("failed: internal"),
+      },
+      {
+        requestId: requestIdOf(7),
+        kind: "ask",
+        task: "none",
+        reason: expect.stringContaining("never stored"),
+      },
       { requestId: null, kind: "unreadable", reason: expect.stringContaining("--discard") },
     ]);
     expect(JSON.stringify(listed)).not.toContain("the text");
     const one = await post("/operate/api/dead-letters/redrive", { requestIds: [requestIdOf(1)] });
-    expect(JSON.parse(one.body)).toEqual({ redriven: [{ requestId: requestIdOf(1), task: "done" }] });
+    expect(JSON.parse(one.body)).toEqual({
+      redriven: [{ requestId: requestIdOf(1), task: "done" }],
+    });
     expect((await read("dead-letters")).rows).toHaveLength(2);
     const all = await post("/operate/api/dead-letters/redrive", { all: true });
-    expect(JSON.parse(all.body)).toEqual({ redriven: [{ requestId: requestIdOf(7), task: "none" }] });
-    expect(sent().map(({ MessageBody }) => JSON.parse(MessageBody).type)).toEqual(["redrive", "ask"]);
+    expect(JSON.parse(all.body)).toEqual({
+      redriven: [{ requestId: requestIdOf(7), task: "none" }],
+    });
+    expect(sent().map(({ MessageBody }) => JSON.parse(MessageBody).type)).toEqual([
+      "redrive",
+      "ask",
+    ]);
     expect((await read("dead-letters")).rows).toMatchObject([{ requestId: null }]);
   });
 
@@ -272,6 +319,9 @@ describeWithDynamoDb("the operators' page of a stage", () => {
   ])("says what to do where %s is refused", async (action, path) => {
     aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
     const { status, body } = await ask(`/operate/api/${path}`);
-    expect({ status, body }).toEqual({ status: 502, body: expect.stringContaining("lack the permission") });
+    expect({ status, body }).toEqual({
+      status: 502,
+      body: expect.stringContaining("lack the permission"),
+    });
   });
 });

@@ -4,7 +4,8 @@ import { toTaskRow } from "../../../lib/local/console/task-row.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 import { undelivered } from "./tasks-in-file.ts";
 
-const rowOf = (changes: Partial<Task>) => toTaskRow({ task: sampleTask(changes), nowMs: askedAtMs });
+const rowOf = (changes: Partial<Task>) =>
+  toTaskRow({ task: sampleTask(changes), nowMs: askedAtMs });
 const failed = { type: "failed", reason: "timeout", lost: false } as const;
 
 describe("a task's line in the list", () => {
@@ -19,7 +20,11 @@ describe("a task's line in the list", () => {
     ["bad when it failed", { state: "done", outcome: failed }, "bad"],
     ["bad as soon as it is known to have failed", { state: "delivering", outcome: failed }, "bad"],
     ["bad when its answer is not in the thread", undelivered, "bad"],
-    ["stopped when it was canceled", { state: "done", outcome: { ...failed, reason: "canceled" } }, "stopped"],
+    [
+      "stopped when it was canceled",
+      { state: "done", outcome: { ...failed, reason: "canceled" } },
+      "stopped",
+    ],
     ["stopped when it was refused", { state: "done", outcome: { type: "refused" } }, "stopped"],
   ])("is %s", (_what, changes, kind) => {
     expect(rowOf(changes).kind).toBe(kind);
@@ -32,7 +37,9 @@ describe("a task's line in the list", () => {
     expect(rowOf({ state: "waiting" }).nextAtMs).toBeUndefined();
     const question = { index: 0, prompt: "p", options: [], askedAtMs: 1, expiresAtMs: 9 };
     expect(rowOf({ state: "asking", question }).nextAtMs).toBe(9);
-    expect(rowOf({ state: "asking", question, lease: { owner: "o", untilMs: 1 } }).nextAtMs).toBeUndefined();
+    expect(
+      rowOf({ state: "asking", question, lease: { owner: "o", untilMs: 1 } }).nextAtMs,
+    ).toBeUndefined();
   });
 
   it("has no text of a user or an agent", () => {

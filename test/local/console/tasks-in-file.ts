@@ -45,9 +45,13 @@ export function openTasksInFile() {
       if (task === undefined) throw new Error("It is not there.");
       const nowMs = leavesNothing ? Number.MAX_SAFE_INTEGER : task.receivedAtMs;
       const left = createTombstone({ task, nowMs }) ?? { ...task, expiresAtMs: 1 };
-      await store.replace({ item: leavesNothing ? left : { ...left, expiresAtMs: task.expiresAtMs } });
+      await store.replace({
+        item: leavesNothing ? left : { ...left, expiresAtMs: task.expiresAtMs },
+      });
     },
-    async queued(): Promise<{ type: string; requestId: string; retryOf?: string; message?: { text: string } }[]> {
+    async queued(): Promise<
+      { type: string; requestId: string; retryOf?: string; message?: { text: string } }[]
+    > {
       const messages = await queue.receive({ max: 10, visibilityTimeoutMs: 60_000, waitMs: 0 });
       return messages.map(({ body }) => JSON.parse(body));
     },

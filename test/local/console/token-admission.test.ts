@@ -59,12 +59,16 @@ afterAll(async () => {
   await tasks.close();
 });
 
-const signIn = (given: unknown, headers = {}) => post("/operate/sign-in", { token: given }, headers);
+const signIn = (given: unknown, headers = {}) =>
+  post("/operate/sign-in", { token: given }, headers);
 const where = (headers: Record<string, string>) => ask("/operate/api/where", { headers });
 
 describe("the operators' page outside loopback", () => {
   it("gives nothing but the form to whoever is not known", async () => {
-    expect(await ask("/operate/")).toMatchObject({ status: 303, headers: { location: "/operate/sign-in" } });
+    expect(await ask("/operate/")).toMatchObject({
+      status: 303,
+      headers: { location: "/operate/sign-in" },
+    });
     const form = await ask("/operate/sign-in");
     expect(form.status).toBe(200);
     for (const [, path = ""] of form.body.matchAll(/(?:src|href)="(\/[^"]*)"/g)) {
@@ -97,10 +101,15 @@ describe("the operators' page outside loopback", () => {
     const proxy = { host: "ops.example.com", origin: "https://ops.example.com" };
     const proxied = await signIn(token, proxy);
     expect(proxied.headers["set-cookie"]).toEqual([
-      expect.stringMatching(/^__Host-sekisho-page=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/),
+      expect.stringMatching(
+        /^__Host-sekisho-page=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+      ),
     ]);
     expect((await where({ host: proxy.host, cookie: cookieIn(proxied) })).status).toBe(200);
-    expect(JSON.parse((await where({ cookie })).body)).toEqual({ name: "this machine", signsIn: true });
+    expect(JSON.parse((await where({ cookie })).body)).toEqual({
+      name: "this machine",
+      signsIn: true,
+    });
     expect((await ask("/operate/", { headers: { cookie } })).status).toBe(200);
   });
 
@@ -110,15 +119,18 @@ describe("the operators' page outside loopback", () => {
     expect((await where({ cookie })).status).toBe(401);
   });
 
-  it.each(["where", "live"])("lets nobody see api/%s who signs out while the token is being verified", async (path) => {
-    const [begun, verified] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    holdUp = { begun: begun.resolve, until: verified.promise };
-    const asked = ask(`/operate/api/${path}`, { headers: { cookie } });
-    await begun.promise;
-    expect((await post("/operate/sign-out", {}, { cookie })).status).toBe(200);
-    verified.resolve();
-    expect((await asked).status).toBe(401);
-  });
+  it.each(["where", "live"])(
+    "lets nobody see api/%s who signs out while the token is being verified",
+    async (path) => {
+      const [begun, verified] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      holdUp = { begun: begun.resolve, until: verified.promise };
+      const asked = ask(`/operate/api/${path}`, { headers: { cookie } });
+      await begun.promise;
+      expect((await post("/operate/sign-out", {}, { cookie })).status).toBe(200);
+      verified.resolve();
+      expect((await asked).status).toBe(401);
+    },
+  );
 
   it("does nothing for a body that ends after somebody signed out", async () => {
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
@@ -165,7 +177,9 @@ describe("the operators' page outside loopback", () => {
     const headers = { authorization, "content-type": "application/json" };
     expect((await ask(cancel, { method: "POST", headers, body: "{}" })).status).toBe(200);
     expect(await tasks.queued()).toMatchObject([{ type: "cancel" }]);
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "operator_asked", operator: "bearer" }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: "operator_asked", operator: "bearer" },
+    ]);
   });
 
   it.each([
@@ -182,8 +196,12 @@ describe("the operators' page outside loopback", () => {
   });
 
   it("tells whoever guesses to wait after ten failures of an address, and locks out no right token from there", async () => {
-    for (let count = 0; count < 10; count += 1) expect((await signIn(`guess-${count}`)).status).toBe(401);
-    expect(await signIn("guess-10")).toMatchObject({ status: 429, headers: { "retry-after": "60" } });
+    for (let count = 0; count < 10; count += 1)
+      expect((await signIn(`guess-${count}`)).status).toBe(401);
+    expect(await signIn("guess-10")).toMatchObject({
+      status: 429,
+      headers: { "retry-after": "60" },
+    });
     expect((await where({ authorization: "Bearer guess-10" })).status).toBe(429);
     tokens = [token, "a-token-never-seen-before"];
     expect((await signIn("a-token-never-seen-before")).status).toBe(200);
@@ -191,7 +209,10 @@ describe("the operators' page outside loopback", () => {
     expect((await where({ cookie })).status).toBe(200);
     const told = { message: "operator_refused", address: "127.0.0.1", status: 401 };
     const signedIn = { message: "operator_signed_in", address: "127.0.0.1", operator: "bearer" };
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([...Array(10).fill(told), signedIn]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      ...Array(10).fill(told),
+      signedIn,
+    ]);
     nowMs += 60_001;
     expect((await signIn("guess-10")).status).toBe(401);
   });
@@ -214,7 +235,10 @@ describe("the operators' page outside loopback", () => {
   });
 
   it("says who asked for what by a digest, where a token names somebody", async () => {
-    const names: Authenticator = { kind: "jwt", authenticate: async () => "https://issuer.example hanako@example.com" };
+    const names: Authenticator = {
+      kind: "jwt",
+      authenticate: async () => "https://issuer.example hanako@example.com",
+    };
     const log = createLog({ service: "sekisho", write: (line) => void lines.push(line) });
     const named = await servePage({
       folder: tasks.folder,
@@ -229,15 +253,21 @@ describe("the operators' page outside loopback", () => {
       await named.close();
     }
     const line = lines.find((one) => one.includes('"operator_asked"')) ?? "";
-    expect(JSON.parse(line)).toMatchObject({ operator: expect.stringMatching(/^[0-9a-f]{16}$/), operation: "cancel" });
+    expect(JSON.parse(line)).toMatchObject({
+      operator: expect.stringMatching(/^[0-9a-f]{16}$/),
+      operation: "cancel",
+    });
     expect(lines.join()).not.toContain("hanako");
   });
 
-  it.each(["", "x".repeat(8193), "two words", "é", 7, undefined])("takes no token such as %j", async (given) => {
-    const { status, headers } = await signIn(given);
-    expect([400, 401]).toContain(status);
-    expect(headers["set-cookie"]).toBeUndefined();
-  });
+  it.each(["", "x".repeat(8193), "two words", "é", 7, undefined])(
+    "takes no token such as %j",
+    async (given) => {
+      const { status, headers } = await signIn(given);
+      expect([400, 401]).toContain(status);
+      expect(headers["set-cookie"]).toBeUndefined();
+    },
+  );
 
   it("repeats a token in no answer and no log line", async () => {
     const answers = [
@@ -253,7 +283,9 @@ describe("the operators' page outside loopback", () => {
 
 describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
-    const { createPlatformAuthenticator } = await import("../../../lambdas/execution/http/exchange.ts");
+    const { createPlatformAuthenticator } = await import(
+      "../../../lambdas/execution/http/exchange.ts"
+    );
     const log = createLog({ service: "sekisho", write: () => {} });
     const admission = createTokenAdmission({
       authenticator: createPlatformAuthenticator(),
@@ -265,14 +297,22 @@ describe("behind a platform that authenticates", () => {
       const proxied = { host: "ops.example.com", origin: "https://ops.example.com" };
       const answer = await stranger(behind.url).ask("/operate/api/where", { headers: proxied });
       expect(JSON.parse(answer.body)).toMatchObject({ signsIn: false });
-      expect(await stranger(behind.url).ask("/operate/sign-in", { headers: proxied })).toMatchObject({ status: 303 });
-      expect(await stranger(behind.url).post("/operate/sign-in", { token }, proxied)).toMatchObject({ status: 404 });
-      expect(await stranger(behind.url).post(cancel, {}, { origin: "https://evil.example" })).toMatchObject({
+      expect(
+        await stranger(behind.url).ask("/operate/sign-in", { headers: proxied }),
+      ).toMatchObject({ status: 303 });
+      expect(await stranger(behind.url).post("/operate/sign-in", { token }, proxied)).toMatchObject(
+        { status: 404 },
+      );
+      expect(
+        await stranger(behind.url).post(cancel, {}, { origin: "https://evil.example" }),
+      ).toMatchObject({
         status: 403,
       });
       const rebound = { host: "evil.example", origin: "http://evil.example" };
       expect(await stranger(behind.url).post(cancel, {}, rebound)).toMatchObject({ status: 403 });
-      expect(await stranger(behind.url).ask("/operate/", { headers: { host: "evil.example" } })).toMatchObject({
+      expect(
+        await stranger(behind.url).ask("/operate/", { headers: { host: "evil.example" } }),
+      ).toMatchObject({
         status: 403,
       });
       expect(await tasks.queued()).toEqual([]);

@@ -14,13 +14,19 @@ const channel = workspace.channel.id;
 let fakeSlack: FakeSlack;
 
 beforeEach(async () => {
-  fakeSlack = await startFakeSlack({ signingSecret, botToken, triggerLifeMs: hangMs, answerTimeoutMs: hangMs });
+  fakeSlack = await startFakeSlack({
+    signingSecret,
+    botToken,
+    triggerLifeMs: hangMs,
+    answerTimeoutMs: hangMs,
+  });
 });
 afterEach(() => fakeSlack.close());
 
 describe("Slack's own client", () => {
   const asked = () => fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hello" }).message.ts;
-  const client = () => new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl, retryConfig: { retries: 0 } });
+  const client = () =>
+    new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl, retryConfig: { retries: 0 } });
 
   it("uploads files, several as one message", async () => {
     const thread_ts = asked();
@@ -28,9 +34,17 @@ describe("Slack's own client", () => {
       { file: Buffer.from("a,b\n"), filename: "table.csv", title: "A table" },
       { file: Buffer.from("{}"), filename: "data.json" },
     ];
-    await client().filesUploadV2({ channel_id: channel, thread_ts, initial_comment: "Here", file_uploads: files });
+    await client().filesUploadV2({
+      channel_id: channel,
+      thread_ts,
+      initial_comment: "Here",
+      file_uploads: files,
+    });
     const [, message] = fakeSlack.thread({ channel, ts: thread_ts });
-    expect(message).toMatchObject({ text: "Here", files: [{ title: "A table" }, { name: "data.json" }] });
+    expect(message).toMatchObject({
+      text: "Here",
+      files: [{ title: "A table" }, { name: "data.json" }],
+    });
     const [file] = message?.files ?? [];
     expect(Buffer.from(fakeSlack.file(file?.id ?? "")?.bytes ?? []).toString()).toBe("a,b\n");
   });
@@ -55,8 +69,12 @@ describe("Slack's own client", () => {
     await slack.assistant.threads.setStatus({ channel_id: channel, thread_ts, status: "thinks" });
     const { messages } = await slack.conversations.replies({ channel, ts: thread_ts });
     expect(messages?.[1]?.blocks).toEqual(blocks);
-    expect((await slack.users.info({ user: "UHANAKO", include_locale: true })).user?.locale).toBe("ja-JP");
-    await expect(slack.chat.postMessage({ channel: "CGRID", text: "hi" })).rejects.toThrow("channel_not_found");
+    expect((await slack.users.info({ user: "UHANAKO", include_locale: true })).user?.locale).toBe(
+      "ja-JP",
+    );
+    await expect(slack.chat.postMessage({ channel: "CGRID", text: "hi" })).rejects.toThrow(
+      "channel_not_found",
+    );
   });
 });
 
@@ -149,18 +167,33 @@ describe("an app of Bolt", () => {
     const first = fakeSlack.ask({ eventsUrl, text: "hi", files });
     const second = fakeSlack.reply({ eventsUrl, text: "more", threadTs: first.message.ts });
     const third = fakeSlack.ask({ eventsUrl, text: "hi", files, channel: "DHANAKO" });
-    for (const { delivered } of [first, second, third]) expect(await delivered).toMatchObject({ status: 200 });
-    const events = heard.map(({ type, said }) => [type, said.event as Record<string, unknown>] as const);
-    expect(new Map(events).get("app_mention")).toMatchObject({ files: [{ name: "a.txt", mimetype: "text/plain" }] });
+    for (const { delivered } of [first, second, third])
+      expect(await delivered).toMatchObject({ status: 200 });
+    const events = heard.map(
+      ({ type, said }) => [type, said.event as Record<string, unknown>] as const,
+    );
+    expect(new Map(events).get("app_mention")).toMatchObject({
+      files: [{ name: "a.txt", mimetype: "text/plain" }],
+    });
     const direct = events.find(([, event]) => event.channel === "DHANAKO")?.[1];
     expect(direct).toMatchObject({ subtype: "file_share", user: "UHANAKO", channel_type: "im" });
-    expect(events.find(([, event]) => event.text === "more")?.[1]).toMatchObject({ thread_ts: first.message.ts });
+    expect(events.find(([, event]) => event.text === "more")?.[1]).toMatchObject({
+      thread_ts: first.message.ts,
+    });
   });
 
   it("understands edits, previews and deletions, which name the message as it was", async () => {
     const first = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "see https://example.com" });
-    const reply = fakeSlack.reply({ eventsUrl: fakeSlack.apiUrl, text: "more", threadTs: first.message.ts });
-    const [ofFirst, ofReply] = [first, reply].map(({ message: { channel, ts } }) => ({ eventsUrl, channel, ts }));
+    const reply = fakeSlack.reply({
+      eventsUrl: fakeSlack.apiUrl,
+      text: "more",
+      threadTs: first.message.ts,
+    });
+    const [ofFirst, ofReply] = [first, reply].map(({ message: { channel, ts } }) => ({
+      eventsUrl,
+      channel,
+      ts,
+    }));
     if (ofFirst === undefined || ofReply === undefined) throw new Error("There are two messages.");
     const changes = [
       () => fakeSlack.unfurl(ofFirst),
@@ -186,7 +219,11 @@ describe("an app of Bolt", () => {
           user_team: "TSTANDIN",
         },
       },
-      { subtype: "message_deleted", deleted_ts: ofReply.ts, previous_message: { text: "more", thread_ts: ts } },
+      {
+        subtype: "message_deleted",
+        deleted_ts: ofReply.ts,
+        previous_message: { text: "more", thread_ts: ts },
+      },
       // Its reply is gone, so nothing of it stays.
       { subtype: "message_deleted", deleted_ts: ts },
     ]);
@@ -209,10 +246,19 @@ describe("an app of Bolt", () => {
   });
 
   it("understands a mention by another app, and by a workflow, which has no user", async () => {
-    for (const by of ["app", "workflow"] as const) await fakeSlack.askAsBot({ eventsUrl, text: "hi", by }).delivered;
+    for (const by of ["app", "workflow"] as const)
+      await fakeSlack.askAsBot({ eventsUrl, text: "hi", by }).delivered;
     const [app, workflow] = heard.map(({ said }) => said.event as Record<string, unknown>);
-    expect(app).toMatchObject({ user: "UOTHERBOT", bot_id: "BOTHERBOT", bot_profile: { app_id: "AOTHERBOT" } });
-    expect(workflow).toMatchObject({ subtype: "bot_message", bot_id: "BWORKFLOW", workflow_id: "WfSTANDIN" });
+    expect(app).toMatchObject({
+      user: "UOTHERBOT",
+      bot_id: "BOTHERBOT",
+      bot_profile: { app_id: "AOTHERBOT" },
+    });
+    expect(workflow).toMatchObject({
+      subtype: "bot_message",
+      bot_id: "BWORKFLOW",
+      workflow_id: "WfSTANDIN",
+    });
     for (const absent of ["user", "client_msg_id"]) expect(workflow).not.toHaveProperty(absent);
   });
 
@@ -221,7 +267,12 @@ describe("an app of Bolt", () => {
     const alert = { title: "Disk <full>", text: "*97 %* used", color: "danger" as const, fields };
     const { message, delivered } = fakeSlack.postAlert({ eventsUrl, alert });
     await delivered;
-    const shown = { bot_id: "BOTHERBOT", app_id: "AOTHERBOT", bot_profile: { name: "Monitoring" }, text: "" };
+    const shown = {
+      bot_id: "BOTHERBOT",
+      app_id: "AOTHERBOT",
+      bot_profile: { name: "Monitoring" },
+      text: "",
+    };
     const attachment = { color: "danger", title: "Disk &lt;full&gt;", text: "*97 %* used", fields };
     const expected = { type: "message", ...shown, attachments: [attachment] };
     expect(heard[0]?.said.event).toMatchObject(expected);
@@ -243,20 +294,42 @@ describe("an app of Bolt", () => {
     const forwards = [original, alarm];
     const forwarded = fakeSlack.ask({ eventsUrl, channel: direct, text: "", forwards });
     await forwarded.delivered;
-    const copy = { is_share: true, is_msg_unfurl: true, channel_id: channel, channel_name: "general" };
+    const copy = {
+      is_share: true,
+      is_msg_unfurl: true,
+      channel_id: channel,
+      channel_name: "general",
+    };
     const written = { ...copy, id: 1, ts: original.ts, author_id: "UPERSON", author_name: "You" };
     const text = "<@UBOTSTANDIN> 1 &lt; 2";
     const elements = [{ elements: [{ type: "user" }, { type: "text", text: " 1 < 2" }] }];
-    const message_blocks = [{ channel, ts: original.ts, message: { blocks: [{ type: "rich_text", elements }] } }];
+    const message_blocks = [
+      { channel, ts: original.ts, message: { blocks: [{ type: "rich_text", elements }] } },
+    ];
     const attachments = [
-      { ...written, text, message_blocks, files: [{ name: "a.csv" }], footer: "Posted in #general" },
-      { ...copy, id: 2, author_name: "Monitoring", text: "", attachments: [{ title: "DiskFull", text: "web-3" }] },
+      {
+        ...written,
+        text,
+        message_blocks,
+        files: [{ name: "a.csv" }],
+        footer: "Posted in #general",
+      },
+      {
+        ...copy,
+        id: 2,
+        author_name: "Monitoring",
+        text: "",
+        attachments: [{ title: "DiskFull", text: "web-3" }],
+      },
     ];
     const { event } = heard.at(-1)?.said ?? {};
     expect(event).toMatchObject({ type: "message", channel: direct, text: "", attachments });
     expect(event).not.toHaveProperty("files");
     const slack = new WebClient(botToken, { slackApiUrl: fakeSlack.apiUrl });
-    const { messages } = await slack.conversations.replies({ channel: direct, ts: forwarded.message.ts });
+    const { messages } = await slack.conversations.replies({
+      channel: direct,
+      ts: forwarded.message.ts,
+    });
     expect(messages).toMatchObject([{ text: "", attachments }]);
     const thread = await slack.conversations.replies({ channel, ts: original.ts });
     expect(thread.messages).toMatchObject([{ blocks: [{ type: "rich_text", elements }] }]);
@@ -276,9 +349,18 @@ describe("an app of Bolt", () => {
   it("understands a shortcut, opens a modal, and answers what was filled in with errors", async () => {
     const { message } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hi" });
     const { ts } = message;
-    const chosen = fakeSlack.useShortcut({ eventsUrl, channel, ts, callbackId: "ask", user: "UHANAKO" });
+    const chosen = fakeSlack.useShortcut({
+      eventsUrl,
+      channel,
+      ts,
+      callbackId: "ask",
+      user: "UHANAKO",
+    });
     expect(await chosen.delivered).toMatchObject({ status: 200 });
-    expect(heard[0]?.said).toMatchObject({ message: { ts, text: "<@UBOTSTANDIN> hi" }, channel: { id: channel } });
+    expect(heard[0]?.said).toMatchObject({
+      message: { ts, text: "<@UBOTSTANDIN> hi" },
+      channel: { id: channel },
+    });
     const [modal] = await untilOpen();
     expect(modal).toMatchObject({ user: "UHANAKO", view: { private_metadata: "kept" } });
     const id = modal?.id ?? "";
@@ -290,7 +372,9 @@ describe("an app of Bolt", () => {
       count: { input: { type: "number_input", value: "6" } },
       day: { input: { type: "datepicker", selected_date: "2026-03-31" } },
       one: { input: { type: "static_select", selected_option: { value: "b" } } },
-      several: { input: { type: "multi_static_select", selected_options: [{ value: "a" }, { value: "b" }] } },
+      several: {
+        input: { type: "multi_static_select", selected_options: [{ value: "a" }, { value: "b" }] },
+      },
     });
     expect(fakeSlack.modals()).toHaveLength(1);
     await fakeSlack.submitModal({ eventsUrl, id, filledIn: { count: "7" } });
@@ -309,10 +393,17 @@ describe("an app of Bolt", () => {
     const text = { type: "plain_text", text: "Stop" } as const;
     const elements = [{ type: "button", text, action_id: "sekisho_cancel", value: "v" } as const];
     const blocks = [{ type: "actions", elements } as const];
-    const posted = await slack.chat.postMessage({ channel, thread_ts: message.ts, text: "…", blocks });
+    const posted = await slack.chat.postMessage({
+      channel,
+      thread_ts: message.ts,
+      text: "…",
+      blocks,
+    });
     const place = { eventsUrl, channel, ts: posted.ts ?? "" };
     const once = { status: 200, deliveries: 1, isAmbiguous: false };
-    expect(await fakeSlack.clickButton({ ...place, label: "Stop", user: "UHANAKO" }).delivered).toEqual(once);
+    expect(
+      await fakeSlack.clickButton({ ...place, label: "Stop", user: "UHANAKO" }).delivered,
+    ).toEqual(once);
     expect(await fakeSlack.command({ eventsUrl, text: "a & b" }).delivered).toEqual(once);
     expect(heard.map(({ type }) => type)).toEqual(["action", "command"]);
     expect(heard[0]?.said).toMatchObject({
@@ -320,7 +411,11 @@ describe("an app of Bolt", () => {
       container: { thread_ts: message.ts },
       actions: [{ action_id: "sekisho_cancel", value: "v" }],
     });
-    expect(heard[1]?.said).toMatchObject({ text: "a &amp; b", channel_id: channel, is_enterprise_install: "false" });
+    expect(heard[1]?.said).toMatchObject({
+      text: "a &amp; b",
+      channel_id: channel,
+      is_enterprise_install: "false",
+    });
     expect(() => fakeSlack.clickButton({ ...place, label: "Start" })).toThrow(/button/);
   });
 
@@ -343,7 +438,13 @@ describe("an app of Bolt", () => {
   });
 
   it("tells in Slack Connect of a mention of the other workspace's bot, and names one installation", async () => {
-    const asked = { eventsUrl, text: "hi", channel: "CSHARED", user: "UOUTSIDER", mention: "UBOTSECOND" };
+    const asked = {
+      eventsUrl,
+      text: "hi",
+      channel: "CSHARED",
+      user: "UOUTSIDER",
+      mention: "UBOTSECOND",
+    };
     await fakeSlack.ask(asked).delivered;
     expect(heard[0]?.said).toMatchObject({
       context_team_id: workspace.team,
@@ -353,10 +454,20 @@ describe("an app of Bolt", () => {
   });
 
   it("refuses what another secret has signed, which is delivered again and again", async () => {
-    const stranger = await startFakeSlack({ signingSecret: "another", botToken, retryDelaysMs: [0, 0] });
+    const stranger = await startFakeSlack({
+      signingSecret: "another",
+      botToken,
+      retryDelaysMs: [0, 0],
+    });
     const refused = { status: 401, isAmbiguous: false };
-    expect(await stranger.ask({ eventsUrl, text: "hi" }).delivered).toEqual({ ...refused, deliveries: 3 });
-    expect(await stranger.command({ eventsUrl, text: "hi" }).delivered).toEqual({ ...refused, deliveries: 1 });
+    expect(await stranger.ask({ eventsUrl, text: "hi" }).delivered).toEqual({
+      ...refused,
+      deliveries: 3,
+    });
+    expect(await stranger.command({ eventsUrl, text: "hi" }).delivered).toEqual({
+      ...refused,
+      deliveries: 1,
+    });
     await stranger.close();
     expect(heard).toEqual([]);
   });

@@ -1,4 +1,12 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
@@ -26,7 +34,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}): Promise<FakeSlack> {
+async function start(
+  options: Partial<Parameters<typeof startFakeSlack>[0]> = {},
+): Promise<FakeSlack> {
   await fakeSlack?.close();
   fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, file, ...options });
   return fakeSlack;
@@ -43,7 +53,11 @@ describe("a fake Slack that is started again with its file", () => {
     const question = ask(first, "slow 60s");
     const inThread = { channel, thread_ts: question.ts };
     const metadata = JSON.stringify({ event_type: "a", event_payload: { request_id: "r" } });
-    const placeholder = await callMethod(first, "chat.postMessage", { ...inThread, text: "Working", metadata });
+    const placeholder = await callMethod(first, "chat.postMessage", {
+      ...inThread,
+      text: "Working",
+      metadata,
+    });
     await callMethod(first, "reactions.add", { channel, timestamp: question.ts, name: "eyes" });
     const before = first.thread(question);
 
@@ -66,7 +80,11 @@ describe("a fake Slack that is started again with its file", () => {
 
   it("still has the files of its threads, private to the user; what was only promised is gone", async () => {
     const first = await start();
-    const { id } = first.upload({ name: "表.csv", mimetype: "text/csv", bytes: new Uint8Array([1, 2, 3]) });
+    const { id } = first.upload({
+      name: "表.csv",
+      mimetype: "text/csv",
+      bytes: new Uint8Array([1, 2, 3]),
+    });
     first.ask({ eventsUrl: first.apiUrl, text: "read this", fileIds: [id] });
     const second = await start();
     expect(second.messages()[0]?.files).toMatchObject([{ id, name: "表.csv" }]);
@@ -100,7 +118,10 @@ describe("the file", () => {
   it("is private to the user, and the only one", async () => {
     ask(await start(), "hi");
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(readdirSync(join(folder, ".sekisho"))).toEqual(["fake-slack.json", "fake-slack.json.files"]);
+    expect(readdirSync(join(folder, ".sekisho"))).toEqual([
+      "fake-slack.json",
+      "fake-slack.json.files",
+    ]);
     expect(statSync(`${file}.files`).mode & 0o777).toBe(0o700);
   });
 
@@ -109,18 +130,25 @@ describe("the file", () => {
     async (text) => {
       const broken = join(folder, "broken.json");
       writeFileSync(broken, text);
-      await expect(start({ file: broken })).rejects.toThrow(`${broken} cannot be read. Delete the file`);
+      await expect(start({ file: broken })).rejects.toThrow(
+        `${broken} cannot be read. Delete the file`,
+      );
       expect(readFileSync(broken, "utf8")).toBe(text);
     },
   );
 
   it("that cannot be written is a line in the log, and the fake Slack goes on", async () => {
     const lines: string[] = [];
-    const running = await start({ log: createLog({ service: "sekisho", write: (line) => lines.push(line) }) });
+    const running = await start({
+      log: createLog({ service: "sekisho", write: (line) => lines.push(line) }),
+    });
     rmSync(join(folder, ".sekisho"), { recursive: true });
     ask(running, "hi");
     expect(running.messages().length).toBe(1);
-    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({ message: "fake_slack_not_stored", cause_kind: "ENOENT" });
+    expect(JSON.parse(lines[0] ?? "{}")).toMatchObject({
+      message: "fake_slack_not_stored",
+      cause_kind: "ENOENT",
+    });
   });
 
   it("is not made where none is asked for", async () => {
@@ -143,14 +171,18 @@ function perform(
   const all = messages.all();
   const chosen: FakeSlackMessage | undefined = all[which % Math.max(all.length, 1)];
   const said = { user: "U1", text: "hi", metadata: undefined };
-  if (type === "post" || chosen === undefined) messages.add({ ...said, channel, threadTs: undefined });
+  if (type === "post" || chosen === undefined)
+    messages.add({ ...said, channel, threadTs: undefined });
   else if (type === "change") messages.change(chosen, { text: "changed" });
   else if (type === "remove") messages.remove(chosen);
   else messages.add({ ...said, channel: chosen.channel, threadTs: chosen.threadTs ?? chosen.ts });
 }
 
 /** The thread according to a scan of all messages. */
-function threadOf(messages: FakeSlackMessages, { channel, ts }: FakeSlackMessage): FakeSlackMessage[] {
+function threadOf(
+  messages: FakeSlackMessages,
+  { channel, ts }: FakeSlackMessage,
+): FakeSlackMessage[] {
   const isIn = (message: FakeSlackMessage) =>
     message.channel === channel && (message.ts === ts || message.threadTs === ts);
   return messages.all().filter(isIn);

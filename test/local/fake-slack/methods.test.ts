@@ -31,11 +31,16 @@ describe("a call", () => {
     expect((await call("auth.test", {}, "xoxb-another")).error).toBe("invalid_auth");
     const unsigned = await fetch(`${slack.fakeSlack.apiUrl}auth.test`, { method: "POST" });
     expect(await unsigned.json()).toEqual({ ok: false, error: "not_authed" });
-    expect(await call("auth.test")).toMatchObject({ ok: true, team_id: workspace.team, user_id: workspace.botUser });
+    expect(await call("auth.test")).toMatchObject({
+      ok: true,
+      team_id: workspace.team,
+      user_id: workspace.botUser,
+    });
   });
 
   it("names a method, and is a form", async () => {
-    for (const name of ["chat.postEverywhere", "constructor"]) expect((await call(name)).error).toBe("unknown_method");
+    for (const name of ["chat.postEverywhere", "constructor"])
+      expect((await call(name)).error).toBe("unknown_method");
     const { apiUrl } = slack.fakeSlack;
     const headers = { authorization: `Bearer ${botToken}`, "content-type": "text/plain" };
     const text = await fetch(`${apiUrl}auth.test`, { method: "POST", headers, body: "" });
@@ -57,18 +62,30 @@ describe("a call", () => {
       expect((await call("reactions.remove", args)).error).toBe("no_reaction");
     nowMs += 1000;
     const headers = { authorization: `Bearer ${botToken}` };
-    const refused = await fetch(`${slack.fakeSlack.apiUrl}reactions.remove`, { method: "POST", headers });
+    const refused = await fetch(`${slack.fakeSlack.apiUrl}reactions.remove`, {
+      method: "POST",
+      headers,
+    });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "39"]);
-    expect((await call("reactions.remove", args, otherTokens.second)).error).toBe("channel_not_found");
+    expect((await call("reactions.remove", args, otherTokens.second)).error).toBe(
+      "channel_not_found",
+    );
     expect((await call("reactions.add", args)).ok).toBe(true);
     nowMs += 39_000;
     expect((await call("reactions.remove", args)).ok).toBe(true);
   });
 
   it("never needs a scope that no configuration asks for", () => {
-    const slackConfig = { command: { name: "/sekisho" }, shortcut: {}, assistant: {}, locale: "user" };
+    const slackConfig = {
+      command: { name: "/sekisho" },
+      shortcut: {},
+      assistant: {},
+      locale: "user",
+    };
     const files = { canvases: true };
-    const all = botScopes(parseConfig({ json: { slack: slackConfig, files, allowlist: [{ group: "S0DEPLOY" }] } }));
+    const all = botScopes(
+      parseConfig({ json: { slack: slackConfig, files, allowlist: [{ group: "S0DEPLOY" }] } }),
+    );
     for (const [name, { scopes = "" }] of methodRows) {
       const isAsked = scopes === "" || scopes.split(" ").some((scope) => all.includes(scope));
       expect([name, isAsked]).toEqual([name, true]);
@@ -95,9 +112,13 @@ describe("the bot's own messages", () => {
   it("are the only ones that it edits or deletes, and an edit has a length", async () => {
     const { ts } = await post();
     const { asked } = slack;
-    expect((await call("chat.update", { channel, ts: asked, text: "hi" })).error).toBe("cant_update_message");
+    expect((await call("chat.update", { channel, ts: asked, text: "hi" })).error).toBe(
+      "cant_update_message",
+    );
     expect((await call("chat.delete", { channel, ts: asked })).error).toBe("cant_delete_message");
-    expect((await call("chat.update", { channel, ts, text: "x".repeat(4001) })).error).toBe("msg_too_long");
+    expect((await call("chat.update", { channel, ts, text: "x".repeat(4001) })).error).toBe(
+      "msg_too_long",
+    );
   });
 
   it("are reacted to once", async () => {
@@ -111,12 +132,16 @@ describe("the bot's own messages", () => {
 describe("a thread", () => {
   it("is paged, with the parent on every page and metadata only if asked for", async () => {
     const metadata = { event_type: "a", event_payload: { b: 1 } };
-    const posted = [await post({ metadata }), await post(), await post({ metadata })].map(({ ts }) => ts);
-    const replies = (args: object) => call("conversations.replies", { channel, ts: slack.asked, ...args });
+    const posted = [await post({ metadata }), await post(), await post({ metadata })].map(
+      ({ ts }) => ts,
+    );
+    const replies = (args: object) =>
+      call("conversations.replies", { channel, ts: slack.asked, ...args });
     const first = await replies({ include_all_metadata: "true" });
     const { next_cursor: cursor } = first.response_metadata as { next_cursor: string };
     const second = await replies({ cursor });
-    const tsOf = (page: Record<string, unknown>) => (page.messages as { ts: string }[]).map(({ ts }) => ts);
+    const tsOf = (page: Record<string, unknown>) =>
+      (page.messages as { ts: string }[]).map(({ ts }) => ts);
     expect(tsOf(first)).toEqual([slack.asked, posted[0], posted[1]]);
     expect(tsOf(second)).toEqual([slack.asked, posted[2]]);
     expect((first.messages as unknown[])[1]).toMatchObject({ metadata });
@@ -124,14 +149,22 @@ describe("a thread", () => {
   });
 });
 
-const button = { type: "button", text: { type: "plain_text", text: "Cancel" }, action_id: "a", value: "v" };
+const button = {
+  type: "button",
+  text: { type: "plain_text", text: "Cancel" },
+  action_id: "a",
+  value: "v",
+};
 const section = { type: "section", text: { type: "mrkdwn", text: "x", verbatim: true } };
 
 describe("blocks are taken as Slack takes them", () => {
   it.each([
     ["markdown up to its limit", [{ type: "markdown", text: "x".repeat(12_000) }]],
     ["a section with buttons below", [section, { type: "actions", elements: [button] }]],
-    ["a context line", [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234", verbatim: true }] }]],
+    [
+      "a context line",
+      [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234", verbatim: true }] }],
+    ],
     ["fifty of them", Array.from({ length: 50 }, () => ({ type: "divider" }))],
   ])("%s", async (_name, blocks) => {
     const { ok, ts } = await post({ blocks });
@@ -140,14 +173,28 @@ describe("blocks are taken as Slack takes them", () => {
   });
 
   it.each([
-    ["more markdown than a message holds", [1, 2].map(() => ({ type: "markdown", text: "x".repeat(6001) }))],
+    [
+      "more markdown than a message holds",
+      [1, 2].map(() => ({ type: "markdown", text: "x".repeat(6001) })),
+    ],
     [
       "a section that is too long",
       [{ type: "section", text: { type: "mrkdwn", text: "x".repeat(3001), verbatim: true } }],
     ],
-    ["mrkdwn whose plain text Slack would parse", [{ type: "section", text: { type: "mrkdwn", text: "x" } }]],
+    [
+      "mrkdwn whose plain text Slack would parse",
+      [{ type: "section", text: { type: "mrkdwn", text: "x" } }],
+    ],
     ["an empty text", [{ type: "markdown", text: "" }]],
-    ["a long label", [{ type: "actions", elements: [{ ...button, text: { ...button.text, text: "x".repeat(76) } }] }]],
+    [
+      "a long label",
+      [
+        {
+          type: "actions",
+          elements: [{ ...button, text: { ...button.text, text: "x".repeat(76) } }],
+        },
+      ],
+    ],
     ["a long value", [{ type: "actions", elements: [{ ...button, value: "x".repeat(2001) }] }]],
     ["a style of its own", [{ type: "actions", elements: [{ ...button, style: "warning" }] }]],
     ["two buttons of one action", [{ type: "actions", elements: [button, button] }]],
@@ -162,7 +209,9 @@ describe("blocks are taken as Slack takes them", () => {
 
   it("not markdown, where it is told to refuse that", async () => {
     await start({ refusesMarkdown: true });
-    expect((await post({ blocks: [{ type: "markdown", text: "x" }] })).error).toBe("invalid_blocks");
+    expect((await post({ blocks: [{ type: "markdown", text: "x" }] })).error).toBe(
+      "invalid_blocks",
+    );
     expect((await post({ blocks: [section] })).ok).toBe(true);
   });
 
@@ -189,11 +238,18 @@ describe("previews of addresses", () => {
 describe("a stream", () => {
   const recipient = { recipient_user_id: workspace.person, recipient_team_id: workspace.team };
   const started = () =>
-    call("chat.startStream", { channel, thread_ts: slack.asked, markdown_text: "one", ...recipient });
+    call("chat.startStream", {
+      channel,
+      thread_ts: slack.asked,
+      markdown_text: "one",
+      ...recipient,
+    });
 
   it("grows piece by piece until it is stopped, and is a message like any other afterwards", async () => {
     const { ts } = await started();
-    expect((await call("chat.update", { channel, ts, text: "x" })).error).toBe("streaming_state_conflict");
+    expect((await call("chat.update", { channel, ts, text: "x" })).error).toBe(
+      "streaming_state_conflict",
+    );
     expect((await call("chat.delete", { channel, ts })).error).toBe("cant_delete_message");
     await call("chat.appendStream", { channel, ts, markdown_text: ", two" });
     const metadata = { event_type: "a", event_payload: { b: 1 } };
@@ -204,7 +260,9 @@ describe("a stream", () => {
       metadata,
       stream: { state: "closed" },
     });
-    expect((await call("chat.stopStream", { channel, ts })).error).toBe("message_not_in_streaming_state");
+    expect((await call("chat.stopStream", { channel, ts })).error).toBe(
+      "message_not_in_streaming_state",
+    );
     expect((await call("chat.update", { channel, ts, text: "x" })).ok).toBe(true);
   });
 
@@ -248,7 +306,11 @@ describe("installations", () => {
   });
 
   it("have a bot of their own, and only its messages are theirs", async () => {
-    const { ts } = await call("chat.postMessage", { channel: "CSECOND", text: "hi" }, otherTokens.second);
+    const { ts } = await call(
+      "chat.postMessage",
+      { channel: "CSECOND", text: "hi" },
+      otherTokens.second,
+    );
     expect(slack.fakeSlack.messages().at(-1)).toMatchObject({ ts, user: "UBOTSECOND" });
     const identity = await call("auth.test", {}, otherTokens.organization);
     expect(identity).toMatchObject({ team_id: organization.id, is_enterprise_install: true });
@@ -256,7 +318,8 @@ describe("installations", () => {
 
   it("of an organization say of which workspace they speak, where it is one of theirs", async () => {
     const usergroup = "SGRID";
-    const list = (args: object) => call("usergroups.users.list", { usergroup, ...args }, otherTokens.organization);
+    const list = (args: object) =>
+      call("usergroups.users.list", { usergroup, ...args }, otherTokens.organization);
     expect((await list({})).error).toBe("missing_argument");
     expect((await list({ team_id: workspace.team })).error).toBe("team_access_not_granted");
     expect(await list({ team_id: "TGRID" })).toEqual({ ok: true, users: ["UGRID"] });
@@ -265,7 +328,8 @@ describe("installations", () => {
   it("come from a code and the app's secret, and end when the app is uninstalled", async () => {
     await start({ install: { clientId: "1.2", clientSecret: "shh" } });
     const { code } = slack.fakeSlack.authorize({ enterprise: organization.id });
-    const access = (args: object) => call("oauth.v2.access", { client_id: "1.2", client_secret: "shh", code, ...args });
+    const access = (args: object) =>
+      call("oauth.v2.access", { client_id: "1.2", client_secret: "shh", code, ...args });
     expect((await access({ client_secret: "guess" })).error).toBe("bad_client_secret");
     expect((await access({ client_id: "3.4" })).error).toBe("invalid_client_id");
     const { access_token: token, ...rest } = await access({});
@@ -294,18 +358,27 @@ describe("people", () => {
 
   it("have a locale only for whoever asks for it, groups, and one conversation with the bot each", async () => {
     expect((await call("users.info", { user: "UHANAKO" })).user).not.toHaveProperty("locale");
-    expect((await call("usergroups.users.list", { usergroup: "SDEPLOYERS" })).users).toEqual(["UHANAKO"]);
-    expect((await call("usergroups.users.list", { usergroup: "SGRID" })).error).toBe("no_such_subteam");
-    expect((await call("conversations.open", { users: "UHANAKO" })).channel).toEqual({ id: "DHANAKO" });
+    expect((await call("usergroups.users.list", { usergroup: "SDEPLOYERS" })).users).toEqual([
+      "UHANAKO",
+    ]);
+    expect((await call("usergroups.users.list", { usergroup: "SGRID" })).error).toBe(
+      "no_such_subteam",
+    );
+    expect((await call("conversations.open", { users: "UHANAKO" })).channel).toEqual({
+      id: "DHANAKO",
+    });
     expect((await call("conversations.open", { users: "UNOBODY" })).error).toBe("user_not_found");
     expect((await call("conversations.open", {})).error).toBe("users_list_not_supplied");
   });
 
   it("are postEphemeraled to where they are, and in no history", async () => {
-    const postEphemeral = (user: string) => call("chat.postEphemeral", { channel, user, text: "psst" });
+    const postEphemeral = (user: string) =>
+      call("chat.postEphemeral", { channel, user, text: "psst" });
     expect((await postEphemeral("UOUTSIDER")).error).toBe("user_not_in_channel");
     expect((await postEphemeral(workspace.person)).ok).toBe(true);
-    expect(slack.fakeSlack.ephemeralMessages()).toMatchObject([{ channel, user: workspace.person, text: "psst" }]);
+    expect(slack.fakeSlack.ephemeralMessages()).toMatchObject([
+      { channel, user: workspace.person, text: "psst" },
+    ]);
     expect(slack.fakeSlack.messages().length).toBe(1);
   });
 });
@@ -316,7 +389,9 @@ describe("the assistant's thread", () => {
     const prompts = [{ title: "Hello", message: "What can you do?" }];
     await call("assistant.threads.setSuggestedPrompts", { ...place, prompts });
     await call("assistant.threads.setStatus", { ...place, status: "is thinking" });
-    expect(slack.fakeSlack.statuses()).toEqual([{ channel, threadTs: slack.asked, status: "is thinking" }]);
+    expect(slack.fakeSlack.statuses()).toEqual([
+      { channel, threadTs: slack.asked, status: "is thinking" },
+    ]);
     await post({});
     expect(slack.fakeSlack.statuses()).toEqual([]);
     expect(slack.fakeSlack.prompts()).toEqual([{ channel, threadTs: slack.asked, prompts }]);
@@ -345,7 +420,11 @@ describe("a person in the fake Slack", () => {
   it("mentions the bot in the channel, but not in a direct message, and cannot type Slack's own notation", () => {
     const [inChannel, direct] = [channel, workspace.directMessages.id].map(
       (place) =>
-        slack.fakeSlack.ask({ eventsUrl: slack.fakeSlack.apiUrl, text: "<@U1> & co", channel: place }).message.text,
+        slack.fakeSlack.ask({
+          eventsUrl: slack.fakeSlack.apiUrl,
+          text: "<@U1> & co",
+          channel: place,
+        }).message.text,
     );
     expect(inChannel).toBe(`<@${workspace.botUser}> &lt;@U1&gt; &amp; co`);
     expect(direct).toBe("&lt;@U1&gt; &amp; co");
@@ -353,8 +432,12 @@ describe("a person in the fake Slack", () => {
 
   it("cannot write where there is nothing", () => {
     const { apiUrl: eventsUrl } = slack.fakeSlack;
-    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", channel: "CNOWHERE" })).toThrow(/channel/);
-    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", threadTs: "1.000001" })).toThrow(/thread/);
+    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", channel: "CNOWHERE" })).toThrow(
+      /channel/,
+    );
+    expect(() => slack.fakeSlack.ask({ eventsUrl, text: "hi", threadTs: "1.000001" })).toThrow(
+      /thread/,
+    );
   });
 
   it("never gets two messages of the same ts, even within a millisecond", () => {
@@ -376,7 +459,9 @@ describe("a file", () => {
   });
 
   async function announce(file: object = { filename: "table.csv", length: bytes.byteLength }) {
-    const { file_id, upload_url, error } = await slack.call("files.getUploadURLExternal", { ...file });
+    const { file_id, upload_url, error } = await slack.call("files.getUploadURLExternal", {
+      ...file,
+    });
     return { id: String(file_id), url: String(upload_url), error };
   }
 
@@ -388,7 +473,11 @@ describe("a file", () => {
 
   function complete(...ids: string[]) {
     const files = ids.map((id) => ({ id, title: "The table" }));
-    return slack.call("files.completeUploadExternal", { files, channel_id: channel, thread_ts: slack.asked });
+    return slack.call("files.completeUploadExternal", {
+      files,
+      channel_id: channel,
+      thread_ts: slack.asked,
+    });
   }
 
   function shared() {
@@ -400,7 +489,9 @@ describe("a file", () => {
       const { id } = await uploaded();
       expect(shared()).toEqual([]);
       expect((await complete(id)).ok).toBe(true);
-      expect(shared()).toMatchObject([{ id, name: "table.csv", title: "The table", mimetype: "text/csv", size: 8 }]);
+      expect(shared()).toMatchObject([
+        { id, name: "table.csv", title: "The table", mimetype: "text/csv", size: 8 },
+      ]);
       expect(Buffer.from(slack.fakeSlack.file(id)?.bytes ?? []).toString()).toBe("a,b\n1,2\n");
     });
 
@@ -443,13 +534,21 @@ describe("a file", () => {
         files: [{ name: "日本語.csv", mimetype: "text/csv", bytes }],
       });
       const thread = await slack.call("conversations.replies", { channel, ts: message.ts });
-      const [{ files }] = (thread as unknown as { messages: [{ files: { url_private_download: string }[] }] }).messages;
+      const [{ files }] = (
+        thread as unknown as { messages: [{ files: { url_private_download: string }[] }] }
+      ).messages;
       const url = files[0]?.url_private_download ?? "";
       const get = (token: string) => fetch(url, { headers: { authorization: `Bearer ${token}` } });
       const good = await get(botToken);
-      expect([good.headers.get("content-type"), await good.text()]).toEqual(["text/csv", "a,b\n1,2\n"]);
+      expect([good.headers.get("content-type"), await good.text()]).toEqual([
+        "text/csv",
+        "a,b\n1,2\n",
+      ]);
       const bad = await get("xoxb-another");
-      expect([bad.status, bad.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+      expect([bad.status, bad.headers.get("content-type")]).toEqual([
+        200,
+        "text/html; charset=utf-8",
+      ]);
       expect(await bad.text()).not.toContain("1,2");
       slack.fakeSlack.inject({ method: "download", type: "status", status: 503 });
       expect((await get(botToken)).status).toBe(503);

@@ -34,7 +34,10 @@ import type {
 } from "@slack/web-api";
 import type * as z from "zod";
 import type { manifestSchema } from "../../../lib/local/fake-slack/manifest.ts";
-import type { argumentNames, argumentTypes } from "../../../lib/local/fake-slack/methods/argument-names.ts";
+import type {
+  argumentNames,
+  argumentTypes,
+} from "../../../lib/local/fake-slack/methods/argument-names.ts";
 import type { SlackMethod } from "../../../lib/local/fake-slack/methods/table.ts";
 
 type ClientArguments = {
@@ -118,7 +121,9 @@ type DeepKeys<T> = T extends readonly (infer E)[]
   ? DeepKeys<E>
   : T extends object
     ? {
-        [K in keyof T & string]: K | (DeepKeys<NonNullable<T[K]>> extends infer D extends string ? `${K}.${D}` : never);
+        [K in keyof T & string]:
+          | K
+          | (DeepKeys<NonNullable<T[K]>> extends infer D extends string ? `${K}.${D}` : never);
       }[keyof T & string]
     : never;
 type Declared<T> = { [K in keyof T as string extends K ? never : K]: T[K] };
@@ -126,21 +131,40 @@ type Features = NonNullable<ClientManifest["features"]>;
 type ManifestKeysThatDiffer =
   | Exclude<keyof FakeManifest, keyof Declared<ClientManifest>>
   | Exclude<DeepKeys<NonNullable<FakeManifest["features"]>>, DeepKeys<Features>>
-  | Exclude<DeepKeys<NonNullable<FakeManifest["settings"]>>, DeepKeys<NonNullable<ClientManifest["settings"]>>>
-  | Exclude<DeepKeys<NonNullable<FakeManifest["oauth_config"]>>, DeepKeys<NonNullable<ClientManifest["oauth_config"]>>>;
-type ClientScope = NonNullable<NonNullable<NonNullable<ClientManifest["oauth_config"]>["scopes"]>["bot"]>[number];
+  | Exclude<
+      DeepKeys<NonNullable<FakeManifest["settings"]>>,
+      DeepKeys<NonNullable<ClientManifest["settings"]>>
+    >
+  | Exclude<
+      DeepKeys<NonNullable<FakeManifest["oauth_config"]>>,
+      DeepKeys<NonNullable<ClientManifest["oauth_config"]>>
+    >;
+type ClientScope = NonNullable<
+  NonNullable<NonNullable<ClientManifest["oauth_config"]>["scopes"]>["bot"]
+>[number];
 type ClientEvent = NonNullable<
   NonNullable<NonNullable<ClientManifest["settings"]>["event_subscriptions"]>["bot_events"]
 >[number];
-type FakeScope = NonNullable<NonNullable<NonNullable<FakeManifest["oauth_config"]>["scopes"]>["bot"]>[number];
+type FakeScope = NonNullable<
+  NonNullable<NonNullable<FakeManifest["oauth_config"]>["scopes"]>["bot"]
+>[number];
 type FakeEvent = NonNullable<
   NonNullable<NonNullable<FakeManifest["settings"]>["event_subscriptions"]>["bot_events"]
 >[number];
-type ManifestNamesThatDiffer = Exclude<FakeScope | FakeEvent, ClientScope | ClientEvent | NewerThanTheClient>;
+type ManifestNamesThatDiffer = Exclude<
+  FakeScope | FakeEvent,
+  ClientScope | ClientEvent | NewerThanTheClient
+>;
 
 /** The compiler names what differs, as the value that is missing here. */
 export const nothingDiffers: {
-  names: { [M in SlackMethod as [NamesThatDiffer[M]] extends [never] ? never : M]: NamesThatDiffer[M] };
-  types: { [M in SlackMethod as [TypesThatDiffer[M]] extends [never] ? never : M]: TypesThatDiffer[M] };
-  manifest: { [K in ManifestKeysThatDiffer | ManifestNamesThatDiffer]: "not in the types of the client" };
+  names: {
+    [M in SlackMethod as [NamesThatDiffer[M]] extends [never] ? never : M]: NamesThatDiffer[M];
+  };
+  types: {
+    [M in SlackMethod as [TypesThatDiffer[M]] extends [never] ? never : M]: TypesThatDiffer[M];
+  };
+  manifest: {
+    [K in ManifestKeysThatDiffer | ManifestNamesThatDiffer]: "not in the types of the client";
+  };
 } = { names: {}, types: {}, manifest: {} };

@@ -2,7 +2,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { slackManifest } from "../../../lambdas/verification/slack/api/manifest.ts";
-import { argumentNames, argumentTypes } from "../../../lib/local/fake-slack/methods/argument-names.ts";
+import {
+  argumentNames,
+  argumentTypes,
+} from "../../../lib/local/fake-slack/methods/argument-names.ts";
 import { methodRows, type SlackMethod } from "../../../lib/local/fake-slack/methods/table.ts";
 import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { nothingDiffers } from "./sdk-arguments.ts";
@@ -21,12 +24,24 @@ type Args = Record<string, unknown>;
 
 const user = workspace.person;
 const vote = { text: { type: "plain_text", text: "Good" }, value: "1" };
-const votes = { type: "feedback_buttons", action_id: "a", positive_button: vote, negative_button: vote };
-const home = { type: "home", blocks: [{ type: "section", text: { type: "mrkdwn", text: "Hi", verbatim: true } }] };
-const section = (text: string) => [{ type: "section", text: { type: "mrkdwn", text, verbatim: true } }];
+const votes = {
+  type: "feedback_buttons",
+  action_id: "a",
+  positive_button: vote,
+  negative_button: vote,
+};
+const home = {
+  type: "home",
+  blocks: [{ type: "section", text: { type: "mrkdwn", text: "Hi", verbatim: true } }],
+};
+const section = (text: string) => [
+  { type: "section", text: { type: "mrkdwn", text, verbatim: true } },
+];
 const manifest = slackManifest({
   name: "Sekisho",
-  config: parseConfig({ json: { slack: { assistant: {}, command: { name: "/sekisho" }, shortcut: {} } } }),
+  config: parseConfig({
+    json: { slack: { assistant: {}, command: { name: "/sekisho" }, shortcut: {} } },
+  }),
   eventsUrl: "https://example.com/slack/events",
 });
 
@@ -35,7 +50,8 @@ async function validArgs(method: SlackMethod): Promise<Args> {
   const { asked } = slack;
   const inThread = { channel_id: channel, thread_ts: asked };
   const recipient = { recipient_user_id: user, recipient_team_id: workspace.team };
-  const upload = (mimetype: string) => slack.fakeSlack.upload({ name: "a", mimetype, bytes: Buffer.from("x") }).id;
+  const upload = (mimetype: string) =>
+    slack.fakeSlack.upload({ name: "a", mimetype, bytes: Buffer.from("x") }).id;
   const post = async () => ({ channel, ts: (await slack.post()).ts });
   const stream = async () => {
     const args = { channel, thread_ts: asked, markdown_text: "one", ...recipient };
@@ -49,7 +65,10 @@ async function validArgs(method: SlackMethod): Promise<Args> {
     "agents.sessions.setStatus": () => ({ ...inThread, status: "processing" }),
     "apps.manifest.validate": () => ({ manifest }),
     "assistant.threads.setStatus": () => ({ ...inThread, status: "is thinking" }),
-    "assistant.threads.setSuggestedPrompts": () => ({ ...inThread, prompts: [{ title: "a", message: "b" }] }),
+    "assistant.threads.setSuggestedPrompts": () => ({
+      ...inThread,
+      prompts: [{ title: "a", message: "b" }],
+    }),
     "auth.test": () => ({}),
     "blocks.validate": () => ({ blocks: section("x") }),
     "chat.postMessage": () => ({ channel, text: "hi" }),
@@ -91,7 +110,8 @@ async function validArgs(method: SlackMethod): Promise<Args> {
     "usergroups.users.list": () => ({ usergroup: "SDEPLOYERS" }),
     "users.info": () => ({ user }),
     "views.open": () => ({
-      trigger_id: slack.fakeSlack.command({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" }).triggerId,
+      trigger_id: slack.fakeSlack.command({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" })
+        .triggerId,
       view: { type: "modal", title: { type: "plain_text", text: "A modal" }, blocks: section("x") },
     }),
     "views.publish": () => ({ user_id: user, view: home }),
@@ -186,17 +206,37 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ["an unknown thread", posts, { thread_ts: "1.000001" }, "invalid_thread_ts"],
   ["no text", posts, { text: "" }, "no_text"],
   ["nothing that one can see", posts, { text: "\u200b" }, "no_text"],
-  ["an edit of more than 4,000 characters", "chat.update", { text: "x".repeat(4001) }, "msg_too_long"],
-  ["a section of more than 3,000 characters", posts, { blocks: section("x".repeat(3001)) }, "invalid_blocks"],
+  [
+    "an edit of more than 4,000 characters",
+    "chat.update",
+    { text: "x".repeat(4001) },
+    "msg_too_long",
+  ],
+  [
+    "a section of more than 3,000 characters",
+    posts,
+    { blocks: section("x".repeat(3001)) },
+    "invalid_blocks",
+  ],
   ["a section without text", posts, { blocks: section("") }, "invalid_blocks"],
   ["more than 50 blocks", posts, { blocks: Array(51).fill({ type: "divider" }) }, "invalid_blocks"],
   ["an unknown kind of block", posts, { blocks: [{ type: "sektion" }] }, "invalid_blocks"],
-  ["an unknown field of a block", posts, { blocks: [{ type: "divider", colour: "red" }] }, "invalid_blocks"],
+  [
+    "an unknown field of a block",
+    posts,
+    { blocks: [{ type: "divider", colour: "red" }] },
+    "invalid_blocks",
+  ],
   [
     "a button with a label of more than 75 characters",
     posts,
     {
-      blocks: [{ type: "actions", elements: [{ type: "button", text: { type: "plain_text", text: "x".repeat(76) } }] }],
+      blocks: [
+        {
+          type: "actions",
+          elements: [{ type: "button", text: { type: "plain_text", text: "x".repeat(76) } }],
+        },
+      ],
     },
     "invalid_blocks",
   ],
@@ -212,7 +252,12 @@ const refusals: [string, SlackMethod, Args, string][] = [
     { blocks: Array.from({ length: 5 }, () => section("x".repeat(2800))).flat() },
     "msg_blocks_too_long",
   ],
-  ["metadata without a payload", posts, { metadata: { event_type: "a" } }, "invalid_metadata_format"],
+  [
+    "metadata without a payload",
+    posts,
+    { metadata: { event_type: "a" } },
+    "invalid_metadata_format",
+  ],
   ["an edit of nothing", "chat.update", { ts: "1.000001" }, "message_not_found"],
   ["a deletion of nothing", "chat.delete", { ts: "1.000001" }, "message_not_found"],
   ["a person who is not there", "chat.postEphemeral", { user: "UOUTSIDER" }, "user_not_in_channel"],
@@ -224,31 +269,76 @@ const refusals: [string, SlackMethod, Args, string][] = [
   ],
   ["an empty piece", "chat.appendStream", { markdown_text: "" }, "no_text"],
   ["both text and chunks", "chat.appendStream", { chunks: [] }, "invalid_chunks"],
-  ["a chunk without a type", "chat.startStream", { markdown_text: "", chunks: [{}] }, "invalid_chunks"],
-  ["a recipient whom nobody knows", "chat.startStream", { recipient_user_id: "UNOBODY" }, "user_not_found"],
-  ["a team that nobody knows", "chat.startStream", { recipient_team_id: "TNOWHERE" }, "team_not_found"],
+  [
+    "a chunk without a type",
+    "chat.startStream",
+    { markdown_text: "", chunks: [{}] },
+    "invalid_chunks",
+  ],
+  [
+    "a recipient whom nobody knows",
+    "chat.startStream",
+    { recipient_user_id: "UNOBODY" },
+    "user_not_found",
+  ],
+  [
+    "a team that nobody knows",
+    "chat.startStream",
+    { recipient_team_id: "TNOWHERE" },
+    "team_not_found",
+  ],
   ["no recipient", "chat.startStream", { recipient_user_id: "" }, "missing_recipient_user_id"],
-  ["no recipient's team", "chat.startStream", { recipient_team_id: "" }, "missing_recipient_team_id"],
+  [
+    "no recipient's team",
+    "chat.startStream",
+    { recipient_team_id: "" },
+    "missing_recipient_team_id",
+  ],
   ["a link to nothing", "chat.getPermalink", { message_ts: "1.000001" }, "message_not_found"],
-  ["a link into a channel without the bot", "chat.getPermalink", { channel: "CWITHOUT" }, "not_in_channel"],
+  [
+    "a link into a channel without the bot",
+    "chat.getPermalink",
+    { channel: "CWITHOUT" },
+    "not_in_channel",
+  ],
   ["a page of more than 1,000", "conversations.history", { limit: 1001 }, "invalid_limit"],
   ["a page of nothing", "conversations.replies", { limit: 0 }, "invalid_limit"],
   ["a time that is none", "conversations.history", { oldest: "yesterday" }, "invalid_ts_oldest"],
   ["an end that is none", "conversations.replies", { latest: "soon" }, "invalid_ts_latest"],
-  ["a cursor of its own making", "conversations.history", { cursor: "bm93aGVyZQ==" }, "invalid_cursor"],
+  [
+    "a cursor of its own making",
+    "conversations.history",
+    { cursor: "bm93aGVyZQ==" },
+    "invalid_cursor",
+  ],
   ["a thread that is not there", "conversations.replies", { ts: "1.000001" }, "thread_not_found"],
   ["somebody whom nobody knows", "conversations.open", { users: "UNOBODY" }, "user_not_found"],
   ["a file of no length", "files.getUploadURLExternal", { length: 0 }, "missing_argument"],
-  ["a file that was not announced", "files.completeUploadExternal", { files: [{ id: "F0" }] }, "file_not_found"],
+  [
+    "a file that was not announced",
+    "files.completeUploadExternal",
+    { files: [{ id: "F0" }] },
+    "file_not_found",
+  ],
   ["no files", "files.completeUploadExternal", { files: [] }, "invalid_arguments"],
   ["an emoji with colons", "reactions.add", { name: ":eyes:" }, "invalid_name"],
   ["a reaction to nothing", "reactions.add", { timestamp: "1.000001" }, "message_not_found"],
   ["a reaction that is not there", "reactions.remove", { name: "wave" }, "no_reaction"],
   ["an unknown group", "usergroups.users.list", { usergroup: "SNOWHERE" }, "no_such_subteam"],
-  ["the members of an unknown channel", "conversations.members", { channel: "CNOWHERE" }, "channel_not_found"],
+  [
+    "the members of an unknown channel",
+    "conversations.members",
+    { channel: "CNOWHERE" },
+    "channel_not_found",
+  ],
   ["an unknown person", "users.info", { user: "UNOBODY" }, "user_not_found"],
   ["an unknown status", "agents.sessions.setStatus", { status: "busy" }, "invalid_arguments"],
-  ["a title of more than 200 characters", "agents.sessions.rename", { title: "x".repeat(201) }, "invalid_arguments"],
+  [
+    "a title of more than 200 characters",
+    "agents.sessions.rename",
+    { title: "x".repeat(201) },
+    "invalid_arguments",
+  ],
   [
     "more than four prompts",
     "assistant.threads.setSuggestedPrompts",
@@ -283,7 +373,12 @@ const refusals: [string, SlackMethod, Args, string][] = [
     { view: { type: "home", blocks: Array(2).fill({ type: "divider", block_id: "a" }) } },
     "invalid_arguments",
   ],
-  ["a home that is a modal", "views.publish", { view: { ...home, type: "modal" } }, "invalid_arguments"],
+  [
+    "a home that is a modal",
+    "views.publish",
+    { view: { ...home, type: "modal" } },
+    "invalid_arguments",
+  ],
   [
     "a home of more than 250 KB",
     "views.publish",
@@ -291,7 +386,12 @@ const refusals: [string, SlackMethod, Args, string][] = [
     "view_too_large",
   ],
   ["blocks that break a limit", "blocks.validate", { blocks: section("") }, "invalid_blocks"],
-  ["a view that breaks a limit", "blocks.validate", { blocks: undefined, view: { type: "home" } }, "invalid_view"],
+  [
+    "a view that breaks a limit",
+    "blocks.validate",
+    { blocks: undefined, view: { type: "home" } },
+    "invalid_view",
+  ],
   [
     "a message that breaks a limit",
     "blocks.validate",
@@ -314,13 +414,20 @@ const refusals: [string, SlackMethod, Args, string][] = [
   [
     "an unknown event of a manifest",
     "apps.manifest.validate",
-    { manifest: { ...manifest, settings: { event_subscriptions: { bot_events: ["app_home_closed"] } } } },
+    {
+      manifest: {
+        ...manifest,
+        settings: { event_subscriptions: { bot_events: ["app_home_closed"] } },
+      },
+    },
     "invalid_manifest",
   ],
   [
     "a manifest with events and no address",
     "apps.manifest.validate",
-    { manifest: { ...manifest, settings: { event_subscriptions: { bot_events: ["app_mention"] } } } },
+    {
+      manifest: { ...manifest, settings: { event_subscriptions: { bot_events: ["app_mention"] } } },
+    },
     "invalid_manifest",
   ],
   [
@@ -334,7 +441,9 @@ const refusals: [string, SlackMethod, Args, string][] = [
 describe("the fake Slack refuses", () => {
   it.each(refusals)("%s (%s)", async (_what, method, change, error) => {
     const given = { ...(await validArgs(method)), ...change };
-    const args = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+    const args = Object.fromEntries(
+      Object.entries(given).filter(([, value]) => value !== undefined),
+    );
     expect(await slack.call(method, args)).toMatchObject({ ok: false, error });
   });
 
@@ -350,8 +459,12 @@ describe("the fake Slack refuses", () => {
 
   it("an edit and a deletion of a stream that is open", async () => {
     const { channel: place, ts } = await validArgs("chat.stopStream");
-    expect((await slack.call("chat.update", { channel: place, ts, text: "x" })).error).toBe("streaming_state_conflict");
-    expect((await slack.call("chat.delete", { channel: place, ts })).error).toBe("cant_delete_message");
+    expect((await slack.call("chat.update", { channel: place, ts, text: "x" })).error).toBe(
+      "streaming_state_conflict",
+    );
+    expect((await slack.call("chat.delete", { channel: place, ts })).error).toBe(
+      "cant_delete_message",
+    );
   });
 
   it("a home of an app whose Home tab is off", async () => {
@@ -371,7 +484,11 @@ describe("the app's own manifests", () => {
     ["of the defaults", {}, false],
     ["over Socket Mode", {}, true],
     ["of an agent", { slack: { assistant: { prompts: [{ title: "a", message: "b" }] } } }, false],
-    ["of an app with the older panel", { slack: { assistant: { experience: "assistant" } } }, false],
+    [
+      "of an app with the older panel",
+      { slack: { assistant: { experience: "assistant" } } },
+      false,
+    ],
     [
       "of an app that uses everything",
       {
@@ -386,7 +503,12 @@ describe("the app's own manifests", () => {
     ],
   ])("are taken: %s", async (_what, json, socket) => {
     const config = parseConfig({ json });
-    const own = slackManifest({ name: "Sekisho", config, eventsUrl: "https://example.com/slack/events", socket });
+    const own = slackManifest({
+      name: "Sekisho",
+      config,
+      eventsUrl: "https://example.com/slack/events",
+      socket,
+    });
     expect(await slack.call("apps.manifest.validate", { manifest: own })).toEqual({ ok: true });
   });
 });

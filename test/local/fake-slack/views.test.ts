@@ -17,7 +17,10 @@ let triggerId: string;
 
 beforeEach(async () => {
   nowMs = startMs;
-  slack = await startCalledSlack({ otherTokens: { second: "xoxb-of-the-second" }, now: () => nowMs });
+  slack = await startCalledSlack({
+    otherTokens: { second: "xoxb-of-the-second" },
+    now: () => nowMs,
+  });
   triggerId = slack.fakeSlack.command({ eventsUrl: slack.fakeSlack.apiUrl, text: "hi" }).triggerId;
 });
 afterEach(() => slack.fakeSlack.close());
@@ -41,7 +44,10 @@ const open = (given: unknown = view(), trigger = triggerId) =>
 
 describe("views.open", () => {
   it("opens a modal by a trigger, once", async () => {
-    expect(await open()).toMatchObject({ ok: true, view: { type: "modal", state: { values: {} } } });
+    expect(await open()).toMatchObject({
+      ok: true,
+      view: { type: "modal", state: { values: {} } },
+    });
     expect(slack.fakeSlack.modals()).toMatchObject([{ user: "UPERSON", channel }]);
     expect((await open()).error).toBe("exchanged_trigger_id");
   });
@@ -54,7 +60,9 @@ describe("views.open", () => {
     expect((await slack.call("views.open", { view: view() })).error).toBe("invalid_arguments");
     const args = { trigger_id: triggerId, view: view() };
     nowMs -= 3001;
-    expect((await slack.call("views.open", args, "xoxb-of-the-second")).error).toBe("invalid_trigger_id");
+    expect((await slack.call("views.open", args, "xoxb-of-the-second")).error).toBe(
+      "invalid_trigger_id",
+    );
   });
 
   it.each<[what: string, broken: unknown, where: string]>([
@@ -67,24 +75,50 @@ describe("views.open", () => {
       "/view/blocks/0/label/text",
     ],
     ["101 blocks", view({ blocks: Array(101).fill(input()) }), "/view/blocks"],
-    ["private_metadata of 3,001 characters", view({ private_metadata: "x".repeat(3001) }), "/view/private_metadata"],
+    [
+      "private_metadata of 3,001 characters",
+      view({ private_metadata: "x".repeat(3001) }),
+      "/view/private_metadata",
+    ],
     ["an unknown member", view({ colour: "red" }), "/view/"],
-    ["a markdown block", view({ blocks: [{ type: "markdown", text: "hi" }] }), "/view/blocks/0/type"],
+    [
+      "a markdown block",
+      view({ blocks: [{ type: "markdown", text: "hi" }] }),
+      "/view/blocks/0/type",
+    ],
     ["votes", view({ blocks: [{ type: "context_actions", elements: [] }] }), "/view/blocks/0/type"],
     [
       "two blocks of one id",
       view({ blocks: [input(undefined, { block_id: "a" }), input(undefined, { block_id: "a" })] }),
       "/view/blocks",
     ],
-    ["no choices", view({ blocks: [input({ type: "static_select", options: [] })] }), "/view/blocks/0/element/options"],
+    [
+      "no choices",
+      view({ blocks: [input({ type: "static_select", options: [] })] }),
+      "/view/blocks/0/element/options",
+    ],
     [
       "101 choices",
-      view({ blocks: [input({ type: "static_select", options: Array(101).fill({ text: text("a"), value: "a" }) })] }),
+      view({
+        blocks: [
+          input({
+            type: "static_select",
+            options: Array(101).fill({ text: text("a"), value: "a" }),
+          }),
+        ],
+      }),
       "/view/blocks/0/element/options",
     ],
     [
       "a choice of 76 characters",
-      view({ blocks: [input({ type: "multi_static_select", options: [{ text: text("x".repeat(76)), value: "a" }] })] }),
+      view({
+        blocks: [
+          input({
+            type: "multi_static_select",
+            options: [{ text: text("x".repeat(76)), value: "a" }],
+          }),
+        ],
+      }),
       "/view/blocks/0/element/options/0/text/text",
     ],
     [
@@ -104,7 +138,9 @@ describe("views.open", () => {
     ],
     [
       "a limit with an exponent",
-      view({ blocks: [input({ type: "number_input", is_decimal_allowed: true, max_value: "1e3" })] }),
+      view({
+        blocks: [input({ type: "number_input", is_decimal_allowed: true, max_value: "1e3" })],
+      }),
       "/view/blocks/0/element/max_value",
     ],
     ["no view", "hello", "/view"],
@@ -117,13 +153,18 @@ describe("views.open", () => {
 });
 
 it("views.open refuses a view of more than 250 KB", async () => {
-  const options = Array.from({ length: 100 }, () => ({ text: text("x".repeat(75)), value: "y".repeat(150) }));
+  const options = Array.from({ length: 100 }, () => ({
+    text: text("x".repeat(75)),
+    value: "y".repeat(150),
+  }));
   const blocks = Array.from({ length: 10 }, () => input({ type: "static_select", options }));
   expect((await open(view({ blocks }))).error).toBe("view_too_large");
 });
 
 describe("an answer to a submitted modal", () => {
-  const opened = parseView(view({ blocks: [input(undefined, { block_id: "a" }), { type: "divider", block_id: "b" }] }));
+  const opened = parseView(
+    view({ blocks: [input(undefined, { block_id: "a" }), { type: "divider", block_id: "b" }] }),
+  );
   const read = (reply: unknown) => {
     if ("problem" in opened) throw new Error(opened.problem);
     return readErrorsReply(opened.view, reply);
@@ -131,12 +172,17 @@ describe("an answer to a submitted modal", () => {
 
   it("closes the modal where it is empty, and says what is wrong with its inputs", () => {
     expect(read(undefined)).toBeUndefined();
-    expect(read({ response_action: "errors", errors: { a: "Too long" } })).toEqual({ a: "Too long" });
+    expect(read({ response_action: "errors", errors: { a: "Too long" } })).toEqual({
+      a: "Too long",
+    });
   });
 
   it.each([
     ["names a block that is no input", { response_action: "errors", errors: { b: "Too long" } }],
-    ["names a block that is not there", { response_action: "errors", errors: { a: "Too long", c: "No" } }],
+    [
+      "names a block that is not there",
+      { response_action: "errors", errors: { a: "Too long", c: "No" } },
+    ],
     ["names none", { response_action: "errors", errors: {} }],
     ["says nothing of an input", { response_action: "errors", errors: { a: "" } }],
     ["has another action", { response_action: "error", errors: { a: "No" } }],
@@ -168,7 +214,13 @@ describe("the modals of the app", () => {
       { id: "g", label: "g", type: "date" },
     ],
   };
-  const shortcut = { channel: "C1", ts: "1.2", threadTs: "1.1", actionTs: "1.3", external: "people" as const };
+  const shortcut = {
+    channel: "C1",
+    ts: "1.2",
+    threadTs: "1.1",
+    actionTs: "1.3",
+    external: "people" as const,
+  };
 
   it.each(
     (["en", "ja"] as const).flatMap((locale) => [
@@ -177,7 +229,10 @@ describe("the modals of the app", () => {
         buildQuestionModal({ task: sampleTask(), question, prompt: question.prompt, locale }),
       ] as const,
       ["the shortcut's", buildAskAboutModal({ ...shortcut, locale })] as const,
-      ["that of a channel without the bot", buildShortcutRefusalModal({ refusal: "not_in_channel", locale })] as const,
+      [
+        "that of a channel without the bot",
+        buildShortcutRefusalModal({ refusal: "not_in_channel", locale }),
+      ] as const,
     ]),
   )("%s is one that Slack takes", (_which, made) => {
     expect(parseView(JSON.parse(JSON.stringify(made)))).toHaveProperty("view");

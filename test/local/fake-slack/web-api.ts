@@ -16,7 +16,9 @@ export type CalledSlack = {
   post(args?: Record<string, unknown>): Promise<Answer & { ts: string }>;
 };
 
-export async function startCalledSlack(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}) {
+export async function startCalledSlack(
+  options: Partial<Parameters<typeof startFakeSlack>[0]> = {},
+) {
   const fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, ...options });
   // The event goes nowhere.
   const { ts: asked } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "hello" }).message;
@@ -26,7 +28,12 @@ export async function startCalledSlack(options: Partial<Parameters<typeof startF
     asked,
     call,
     post: async (args) => {
-      const answer = await call("chat.postMessage", { channel, thread_ts: asked, text: "hi", ...args });
+      const answer = await call("chat.postMessage", {
+        channel,
+        thread_ts: asked,
+        text: "hi",
+        ...args,
+      });
       return { ...answer, ts: String(answer.ts) };
     },
   };

@@ -27,8 +27,15 @@ describe("the local page", () => {
     expect(policy).toMatch(/frame-ancestors 'none'/);
     expect(policy).not.toMatch(/unsafe|\*/);
     expect(body).not.toMatch(/<style|style=|<script[^>]*>[^<]|\son\w+=/);
-    const loaded = [...body.matchAll(/(?:src|href)="(?!data:)([^"]*)/g)].map(([, path = ""]) => path);
-    expect(loaded).toEqual(["/web/common.css", "/local/client/page.css", "/local/client/client.js", "/operate/"]);
+    const loaded = [...body.matchAll(/(?:src|href)="(?!data:)([^"]*)/g)].map(
+      ([, path = ""]) => path,
+    );
+    expect(loaded).toEqual([
+      "/web/common.css",
+      "/local/client/page.css",
+      "/local/client/client.js",
+      "/operate/",
+    ]);
   });
 
   it("puts text in as text: its scripts know no HTML, and come from this server alone", async () => {
@@ -43,7 +50,9 @@ describe("the local page", () => {
     const { url, fakeSlack } = served;
     fakeSlack.ask({ eventsUrl: `${url}/slack/events`, text: "before" });
     const response = await fetch(`${url}/local/events`, { headers: { cookie: visitor.cookie } });
-    const reader = (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream()).getReader();
+    const reader = (response.body ?? new ReadableStream())
+      .pipeThrough(new TextDecoderStream())
+      .getReader();
     let text = "";
     const until = async (wanted: string) => {
       while (!text.includes(wanted)) {
@@ -98,14 +107,18 @@ describe("the local page", () => {
 
   it("refuses what is no JSON", async () => {
     const headers = { "content-type": "application/json", origin: served.url };
-    expect(await visitor.ask("/local/messages", { method: "POST", headers, body: "{" })).toMatchObject({ status: 400 });
+    expect(
+      await visitor.ask("/local/messages", { method: "POST", headers, body: "{" }),
+    ).toMatchObject({ status: 400 });
   });
 
   it("answers in a thread, and in a direct message", async () => {
     const { ts } = JSON.parse((await sendMessage({ text: "first" })).body);
     expect((await sendMessage({ text: "more", thread_ts: ts })).status).toBe(200);
     expect(served.fakeSlack.thread({ channel: workspace.channel.id, ts }).length).toBe(2);
-    expect((await sendMessage({ text: "hi", channel: workspace.directMessages.id })).status).toBe(200);
+    expect((await sendMessage({ text: "hi", channel: workspace.directMessages.id })).status).toBe(
+      200,
+    );
   });
 });
 
@@ -151,7 +164,9 @@ async function answered(): Promise<void> {
 describe("on the page a person", () => {
   it("mentions the bot: a signed event, which is the first steps of the timeline", async () => {
     const taken = answered();
-    const sent = await done<{ request_id: string }>(send("/local/messages", { text: "What is a sekisho?" }));
+    const sent = await done<{ request_id: string }>(
+      send("/local/messages", { text: "What is a sekisho?" }),
+    );
     await taken;
     const [event] = await received(1);
     expect(event?.headers.map(([name]) => name.toLowerCase())).toContain("x-slack-signature");
@@ -166,19 +181,35 @@ describe("on the page a person", () => {
   });
 
   it("posts as an alert of another app, which starts no task by itself", async () => {
-    const alert = { title: "DiskFull", text: "*97 %*", color: "danger", fields: [{ title: "Host", value: "web-3" }] };
+    const alert = {
+      title: "DiskFull",
+      text: "*97 %*",
+      color: "danger",
+      fields: [{ title: "Host", value: "web-3" }],
+    };
     const { ts } = await done<{ ts: string }>(send("/local/alerts", { channel, ...alert }));
     const [event] = await received(1);
-    expect(JSON.parse(event?.body ?? "").event).toMatchObject({ ts, type: "message", text: "", attachments: [alert] });
+    expect(JSON.parse(event?.body ?? "").event).toMatchObject({
+      ts,
+      type: "message",
+      text: "",
+      attachments: [alert],
+    });
     expect(served.stepRecorder.steps()).toEqual([]);
     const { length } = served.fakeSlack.messages();
-    const refused = [{}, { ...alert, channel: workspace.directMessages.id }, { channel, ...alert, color: "red" }];
+    const refused = [
+      {},
+      { ...alert, channel: workspace.directMessages.id },
+      { channel, ...alert, color: "red" },
+    ];
     for (const body of refused) expect((await send("/local/alerts", body)).status).toBe(400);
     expect(served.fakeSlack.messages()).toHaveLength(length);
   });
 
   it("forwards a message with a comment, or without one", async () => {
-    const { ts } = await done<{ ts: string }>(send("/local/messages", { text: "The backup failed" }));
+    const { ts } = await done<{ ts: string }>(
+      send("/local/messages", { text: "The backup failed" }),
+    );
     const forward = { channel, ts };
     const direct = { channel: workspace.directMessages.id, forward };
     await done(send("/local/messages", { ...direct, text: "/what now?" }));
@@ -186,9 +217,16 @@ describe("on the page a person", () => {
     const events = (await received(3)).map(({ body }) => JSON.parse(body).event);
     const forwarded = events.filter((event) => event.type === "message");
     expect(forwarded.map(({ text }) => text).sort()).toEqual(["", "/what now?"]);
-    for (const { attachments } of forwarded) expect(attachments).toMatchObject([{ is_share: true, ts }]);
-    const unknown = await send("/local/messages", { text: "", forward: { channel, ts: "1.000001" } });
-    expect([unknown.status, unknown.body]).toEqual([400, expect.stringContaining("does not exist")]);
+    for (const { attachments } of forwarded)
+      expect(attachments).toMatchObject([{ is_share: true, ts }]);
+    const unknown = await send("/local/messages", {
+      text: "",
+      forward: { channel, ts: "1.000001" },
+    });
+    expect([unknown.status, unknown.body]).toEqual([
+      400,
+      expect.stringContaining("does not exist"),
+    ]);
   });
 
   it("brings files along, and gets them back", async () => {
@@ -201,7 +239,9 @@ describe("on the page a person", () => {
     ]);
     const saved = await visitor.ask(`/local/files/${id}`);
     expect(saved.body).toBe("a,b\n");
-    expect(saved.headers["content-disposition"]).toMatch(/^attachment; filename\*=UTF-8''%E8%A1%A8\.csv$/);
+    expect(saved.headers["content-disposition"]).toMatch(
+      /^attachment; filename\*=UTF-8''%E8%A1%A8\.csv$/,
+    );
   });
 
   it("sees images and saves everything else, so that a file never becomes a page of this server", async () => {
@@ -224,7 +264,10 @@ describe("on the page a person", () => {
     const events = (await received(3)).map(({ body }) => JSON.parse(body).event);
     const byText = new Map(events.map((event) => [event.text, event]));
     expect(byText.get("more")).toMatchObject({ type: "message", thread_ts: ts });
-    expect(byText.get(`<@${workspace.botUser}> again`)).toMatchObject({ type: "app_mention", user: "UHANAKO" });
+    expect(byText.get(`<@${workspace.botUser}> again`)).toMatchObject({
+      type: "app_mention",
+      user: "UHANAKO",
+    });
   });
 
   it("uses a slash command by typing it, which posts nothing", async () => {
@@ -245,21 +288,37 @@ describe("on the page a person", () => {
   });
 
   it("presses a button, as a step of its task; one that is not there is refused", async () => {
-    const elements = [{ type: "button", text: { type: "plain_text", text: "Yes" }, action_id: "a0", value: "v" }];
+    const elements = [
+      { type: "button", text: { type: "plain_text", text: "Yes" }, action_id: "a0", value: "v" },
+    ];
     const { ts } = await call("chat.postMessage", {
       channel,
       text: "Shall I?",
       blocks: JSON.stringify([{ type: "actions", elements }]),
-      metadata: JSON.stringify({ event_type: "sekisho_message", event_payload: { request_id: requestId, part: 2001 } }),
+      metadata: JSON.stringify({
+        event_type: "sekisho_message",
+        event_payload: { request_id: requestId, part: 2001 },
+      }),
     });
     await done(send("/local/clicks", { channel, ts, action_id: "a0", user: "UHANAKO" }));
     const [request] = await received(1);
     const payload = JSON.parse(new URLSearchParams(request?.body).get("payload") ?? "");
-    expect(payload).toMatchObject({ type: "block_actions", user: { id: "UHANAKO" }, actions: [{ action_id: "a0" }] });
-    const titles = served.stepRecorder.steps().flatMap((step) => (step.requestId === requestId ? step.title : []));
-    expect(titles).toEqual(expect.arrayContaining(["chat.postMessage", "Slack sent a button click"]));
+    expect(payload).toMatchObject({
+      type: "block_actions",
+      user: { id: "UHANAKO" },
+      actions: [{ action_id: "a0" }],
+    });
+    const titles = served.stepRecorder
+      .steps()
+      .flatMap((step) => (step.requestId === requestId ? step.title : []));
+    expect(titles).toEqual(
+      expect.arrayContaining(["chat.postMessage", "Slack sent a button click"]),
+    );
     const refused = await send("/local/clicks", { channel, ts, action_id: "a1" });
-    expect([refused.status, refused.body]).toEqual([400, expect.stringContaining("no longer has this button")]);
+    expect([refused.status, refused.body]).toEqual([
+      400,
+      expect.stringContaining("no longer has this button"),
+    ]);
   });
 
   it("opens a conversation with the assistant", async () => {

@@ -20,7 +20,10 @@ export async function serveLocalPage() {
     port: 0,
     page: page.handle,
     async ingress(request) {
-      requests.push({ headers: request.headers, body: Buffer.from(await bytesIn(request)).toString() });
+      requests.push({
+        headers: request.headers,
+        body: Buffer.from(await bytesIn(request)).toString(),
+      });
       return { status: 200, headers: {}, body: "" };
     },
   });

@@ -25,7 +25,9 @@ function flat(nodes: readonly DisplayNode[]): string {
 
 function hrefsOf(nodes: readonly DisplayNode[]): string[] {
   return nodes.flatMap((node) =>
-    typeof node === "string" ? [] : [...(node.href === undefined ? [] : [node.href]), ...hrefsOf(node.children)],
+    typeof node === "string"
+      ? []
+      : [...(node.href === undefined ? [] : [node.href]), ...hrefsOf(node.children)],
   );
 }
 
@@ -50,7 +52,14 @@ describe("Markdown on the page", () => {
   });
 
   it("leads nowhere but to http, https and mailto, whatever is written", () => {
-    const scheme = fc.constantFrom("javascript:", "JaVaScRiPt:", "data:text/html,", "vbscript:", "https://", "file://");
+    const scheme = fc.constantFrom(
+      "javascript:",
+      "JaVaScRiPt:",
+      "data:text/html,",
+      "vbscript:",
+      "https://",
+      "file://",
+    );
     fc.assert(
       fc.property(
         scheme,
@@ -73,7 +82,10 @@ describe("mrkdwn on the page", () => {
   it.each([
     ["*b* _i_ ~s~ `c` a_b_c 2*3*4", "[strong:b] [em:i] [del:s] [code:c] a_b_c 2*3*4"],
     ["2 * 3 * 4 ___ _ a _ ~ b ~", "2 * 3 * 4 ___ _ a _ ~ b ~"],
-    ["<@U1> in <#C1|general>, <!here>", "[mention:@name of U1] in [mention:#general], [mention:@here]"],
+    [
+      "<@U1> in <#C1|general>, <!here>",
+      "[mention:@name of U1] in [mention:#general], [mention:@here]",
+    ],
     ["<https://example.com|here> &lt;b&gt;", "[a https://example.com:here] <b>"],
     ["<javascript:alert(1)|x>", "x (javascript:alert(1))"],
     ["&gt; quoted\n&gt; more\nafter", "[blockquote:quoted\nmore]after"],
@@ -118,7 +130,9 @@ describe("a message on the page", () => {
   });
 
   it("shows an alert and a forwarded alert as the agent reads them, with links that lead to websites only", () => {
-    const attachments = [{ color: "danger", title: "DiskFull", title_link: "javascript:alert(1)", text: "*97 %*" }];
+    const attachments = [
+      { color: "danger", title: "DiskFull", title_link: "javascript:alert(1)", text: "*97 %*" },
+    ];
     const alert = { ...message, user: "UOTHERBOT", text: "", attachments };
     const [part] = createMessageView(alert).parts;
     expect(part).toMatchObject({ type: "attachment" });
@@ -126,12 +140,28 @@ describe("a message on the page", () => {
     expect(JSON.stringify(part)).toContain("(danger)");
     const { author, parts } = createMessageView({ ...message, text: "", forwards: [alert] });
     expect(author.kind).toBe("bot");
-    expect(JSON.stringify(parts)).toMatch(/Forwarded message from Monitoring.*blockquote.*DiskFull/);
+    expect(JSON.stringify(parts)).toMatch(
+      /Forwarded message from Monitoring.*blockquote.*DiskFull/,
+    );
   });
 
   it("never tells the page metadata, values of buttons, or where a file is in Slack", () => {
-    const files = [{ id: "F1", name: "a.png", title: "a", mimetype: "image/png", size: 1, team: "T1", user: "U1" }];
-    const view = createMessageView({ ...message, files, metadata: { event_type: "secret", event_payload: {} } });
+    const files = [
+      {
+        id: "F1",
+        name: "a.png",
+        title: "a",
+        mimetype: "image/png",
+        size: 1,
+        team: "T1",
+        user: "U1",
+      },
+    ];
+    const view = createMessageView({
+      ...message,
+      files,
+      metadata: { event_type: "secret", event_payload: {} },
+    });
     expect(view.files).toEqual([{ id: "F1", name: "a.png", size: 1, isImage: true }]);
     expect(JSON.stringify(view)).not.toMatch(/secret|event_payload|files-pri/);
   });

@@ -1,5 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { createStepRecorder, type RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
+import {
+  createStepRecorder,
+  type RecordedStep,
+} from "../../../lib/local/recorder/step-recorder.ts";
 
 const step = { requestId: "a", kind: "request", title: "execute_task", detail: {} } as const;
 
@@ -41,6 +44,13 @@ describe("the way of a task", () => {
     const stepRecorder = createStepRecorder({ maxTasks: 2, maxSteps: 3 });
     for (const requestId of ["a", "b", "c"])
       for (let index = 0; index < 5; index++) stepRecorder.add({ ...step, requestId });
-    expect(stepRecorder.steps().map(({ requestId }) => requestId)).toEqual(["b", "b", "b", "c", "c", "c"]);
+    expect(stepRecorder.steps().map(({ requestId }) => requestId)).toEqual([
+      "b",
+      "b",
+      "b",
+      "c",
+      "c",
+      "c",
+    ]);
   });
 });

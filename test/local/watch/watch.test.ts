@@ -45,7 +45,12 @@ function portOf(process: Process): number {
 
 /** Sends a task, and resolves to its answer. The same id brings the stored answer. */
 async function ask(port: number, id: string = randomUUID()): Promise<string> {
-  const body = JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params: { channel: "C1", text: "hello" } });
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    method: "execute_task",
+    params: { channel: "C1", text: "hello" },
+  });
   const response = await fetch(`http://127.0.0.1:${port}/`, {
     method: "POST",
     headers: { "content-type": "application/json" },
@@ -55,7 +60,8 @@ async function ask(port: number, id: string = randomUUID()): Promise<string> {
   return result?.response_text ?? "none";
 }
 
-const agent = 'import { greeting } from "./greeting.ts";\nexport const agent = async () => greeting;\n';
+const agent =
+  'import { greeting } from "./greeting.ts";\nexport const agent = async () => greeting;\n';
 const greeting = (text: string) => `export const greeting: string = "${text}";\n`;
 
 it("starts the Execution zone again when an imported file changes, and keeps port and tasks", async () => {
@@ -63,7 +69,10 @@ it("starts the Execution zone again when an imported file changes, and keeps por
   writeFileSync(join(cwd, "agent.ts"), agent);
   writeFileSync(join(cwd, "greeting.ts"), greeting("one"));
   const port = await freePort();
-  const process = start(["execution", "--agent", "./agent.ts", "--port", String(port), "--watch"], cwd);
+  const process = start(
+    ["execution", "--agent", "./agent.ts", "--port", String(port), "--watch"],
+    cwd,
+  );
   await starts(process, 1);
   const id = randomUUID();
   expect(await ask(port, id)).toBe("one");
@@ -97,13 +106,19 @@ it("waits for a file that is missing or broken, and says where", async () => {
 it("waits for a change after the agent ended the process, and reads .env again", async () => {
   const cwd = folderOfTest();
   const broken = "setTimeout(() => process.exit(1));";
-  writeFileSync(join(cwd, "agent.ts"), `export const agent = async () => { ${broken} return "last"; };\n`);
+  writeFileSync(
+    join(cwd, "agent.ts"),
+    `export const agent = async () => { ${broken} return "last"; };\n`,
+  );
   const process = start(["execution", "--agent", "./agent.ts", "--port", "0", "--watch"], cwd);
   await starts(process, 1);
   const port = portOf(process);
   await ask(port).catch(() => "died before it answered");
   await process.prints("It ended (exit code 1).");
-  writeFileSync(join(cwd, "agent.ts"), "export const agent = async () => process.env.WORD ?? 'no word';\n");
+  writeFileSync(
+    join(cwd, "agent.ts"),
+    "export const agent = async () => process.env.WORD ?? 'no word';\n",
+  );
   await starts(process, 2);
   expect(await ask(port)).toBe("no word");
   writeFileSync(join(cwd, ".env"), "WORD=from the file\n");
@@ -115,7 +130,10 @@ it("ends the zone when the process that watches is killed", async () => {
   const cwd = folderOfTest();
   writeFileSync(join(cwd, "agent.ts"), "export const agent = async () => 'here';\n");
   const port = await freePort();
-  const process = start(["execution", "--agent", "./agent.ts", "--port", String(port), "--watch"], cwd);
+  const process = start(
+    ["execution", "--agent", "./agent.ts", "--port", String(port), "--watch"],
+    cwd,
+  );
   await starts(process, 1);
   expect(await ask(port)).toBe("here");
   process.child.kill("SIGKILL");
@@ -130,8 +148,14 @@ it("ends the zone when the process that watches is killed", async () => {
 it("keeps the local page of both zones open until its browser signs out", async () => {
   const cwd = folderOfTest();
   writeFileSync(join(cwd, "agent.ts"), "export const agent = async () => 'one';\n");
-  writeFileSync(join(cwd, "sekisho.config.json"), JSON.stringify({ execution: { agent: "./agent.ts" } }));
-  const process = start(["start", "--watch"], cwd, { SEKISHO_PORT: "0", SEKISHO_EXECUTION_PORT: "0" });
+  writeFileSync(
+    join(cwd, "sekisho.config.json"),
+    JSON.stringify({ execution: { agent: "./agent.ts" } }),
+  );
+  const process = start(["start", "--watch"], cwd, {
+    SEKISHO_PORT: "0",
+    SEKISHO_EXECUTION_PORT: "0",
+  });
   const isUp = (times: number) => count(process.output(), "Ctrl-C stops everything.") >= times;
   await eventually(() => isUp(1));
   const [address = ""] = /http:\S+token=\S+/.exec(process.output()) ?? [];
@@ -141,7 +165,9 @@ it("keeps the local page of both zones open until its browser signs out", async 
     .map((each) => each.split(";")[0])
     .join("; ");
   const page = () =>
-    fetch(new URL("/", address), { headers: { cookie, "sec-fetch-site": "none", "sec-fetch-mode": "navigate" } });
+    fetch(new URL("/", address), {
+      headers: { cookie, "sec-fetch-site": "none", "sec-fetch-mode": "navigate" },
+    });
   expect((await page()).status).toBe(200);
   writeFileSync(join(cwd, "agent.ts"), "export const agent = async () => 'two';\n");
   await eventually(() => isUp(2));

@@ -2,7 +2,11 @@
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 
 export type Answer = { status: number; headers: IncomingHttpHeaders; body: string };
-export type Asked = { method?: string; headers?: Record<string, string>; body?: string | Uint8Array };
+export type Asked = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string | Uint8Array;
+};
 
 export type Visitor = {
   cookie: string;
@@ -38,7 +42,11 @@ export function cookieIn({ headers }: Answer): string {
 }
 
 /** The script at `path` and all that it imports, by address. */
-export async function readScripts(visitor: Visitor, path: string, known = new Map<string, string>()) {
+export async function readScripts(
+  visitor: Visitor,
+  path: string,
+  known = new Map<string, string>(),
+) {
   const { status, headers, body } = await visitor.ask(path);
   if (status !== 200 || headers["content-type"] !== "text/javascript; charset=utf-8") {
     throw new Error(`${path} is no script: ${status} ${headers["content-type"]}`);
@@ -52,7 +60,8 @@ export async function readScripts(visitor: Visitor, path: string, known = new Ma
 }
 
 /** What a script could make markup of a text with, or load from elsewhere. */
-export const markup = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|srcdoc|https?:/;
+export const markup =
+  /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|srcdoc|https?:/;
 
 function send(url: string, { method = "GET", headers = {}, body = "" }: Asked): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
@@ -62,7 +71,9 @@ function send(url: string, { method = "GET", headers = {}, body = "" }: Asked): 
     response.on("data", (chunk: string) => {
       text += chunk;
     });
-    response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }));
+    response.on("end", () =>
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
+    );
     response.on("error", reject);
   });
   sent.on("error", reject);

@@ -4,7 +4,12 @@ import { openTasksInFile, requestIdOf, servePage } from "../console/tasks-in-fil
 import { serveLocalPage } from "../page/serve-local-page.ts";
 import { stranger, type Visitor, visit } from "./ask.ts";
 
-type Served = { url: string; address: string; effects(): Promise<unknown[]>; close(): Promise<void> };
+type Served = {
+  url: string;
+  address: string;
+  effects(): Promise<unknown[]>;
+  close(): Promise<void>;
+};
 
 async function serveOperatorsPage(): Promise<Served> {
   const tasks = openTasksInFile();
@@ -29,7 +34,10 @@ const pages = [
     },
     home: "/",
     /** What a browser without the printed address gets for the document. */
-    closed: { status: 401, body: expect.stringContaining("Open the address that the command printed") },
+    closed: {
+      status: 401,
+      body: expect.stringContaining("Open the address that the command printed"),
+    },
     reads: ["/local/events", "/local/client/client.js", "/local/files/F0"],
     action: "/local/messages",
     body: { text: "hi" },
@@ -70,7 +78,9 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     const { status, headers, body } = await stranger(url).ask(`${home}${search}`);
     expect({ status, location: headers.location }).toEqual({ status: 303, location: home });
     expect(headers["set-cookie"]).toEqual([
-      expect.stringMatching(new RegExp(`^sekisho-page-${port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`)),
+      expect.stringMatching(
+        new RegExp(`^sekisho-page-${port}=[\\w-]{43}; Path=/; HttpOnly; SameSite=Strict$`),
+      ),
     ]);
     expect(JSON.stringify([headers, body])).not.toContain(search.split("=")[1]);
     for (const wrong of ["?token=", "?token=wrong", search.slice(0, -1), `${search}x`]) {
@@ -93,15 +103,25 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
 
   it("finds its session among cookies of the same name that another port of the host has set", async () => {
     const [name] = visitor.cookie.split("=");
-    const planted = Array.from({ length: 150 }, (_, index) => `${name}=${String(index).padStart(43, "x")}`);
-    const statusWith = async (cookies: string[]) => (await stranger(url, cookies.join("; ")).ask(home)).status;
+    const planted = Array.from(
+      { length: 150 },
+      (_, index) => `${name}=${String(index).padStart(43, "x")}`,
+    );
+    const statusWith = async (cookies: string[]) =>
+      (await stranger(url, cookies.join("; ")).ask(home)).status;
     expect(await statusWith([...planted, visitor.cookie])).toBe(200);
     expect(await statusWith(planted)).toBe(closed.status);
   });
 
   it.each([
-    ["a name that only DNS makes point here", { host: "evil.example", origin: "http://evil.example" }],
-    ["such a name with the right port", { host: "evil.example:PORT", origin: "http://evil.example:PORT" }],
+    [
+      "a name that only DNS makes point here",
+      { host: "evil.example", origin: "http://evil.example" },
+    ],
+    [
+      "such a name with the right port",
+      { host: "evil.example:PORT", origin: "http://evil.example:PORT" },
+    ],
     ["a name that only begins like this machine", { host: "127.0.0.1.evil.example:PORT" }],
     ["no port", { host: "127.0.0.1", origin: "http://127.0.0.1" }],
     ["another port", { host: "127.0.0.1:1", origin: "http://127.0.0.1:1" }],
@@ -111,16 +131,24 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     ["no site at all", { origin: "null" }],
     ["a frame of another site", { "sec-fetch-site": "cross-site" }],
   ])("refuses a request of %s, and does nothing", async (_who, given: Record<string, string>) => {
-    const headers = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value.replace("PORT", port)]));
-    for (const path of reads) expect(await visitor.ask(path, { headers })).toMatchObject({ status: 403 });
+    const headers = Object.fromEntries(
+      Object.entries(given).map(([key, value]) => [key, value.replace("PORT", port)]),
+    );
+    for (const path of reads)
+      expect(await visitor.ask(path, { headers })).toMatchObject({ status: 403 });
     expect(await visitor.post(action, body, headers)).toMatchObject({ status: 403 });
-    if (given.host !== undefined) expect(await visitor.ask(home, { headers })).toMatchObject({ status: 403 });
+    if (given.host !== undefined)
+      expect(await visitor.ask(home, { headers })).toMatchObject({ status: 403 });
     expect(await served.effects()).toEqual([]);
   });
 
   it("does nothing for a post without an origin, or one that a form of another site could send", async () => {
     const json = { "content-type": "application/json" };
-    const bare = await visitor.ask(action, { method: "POST", headers: json, body: JSON.stringify(body) });
+    const bare = await visitor.ask(action, {
+      method: "POST",
+      headers: json,
+      body: JSON.stringify(body),
+    });
     expect(bare.status).toBe(403);
     for (const type of ["text/plain", "application/jsonp"]) {
       expect((await visitor.post(action, body, { "content-type": type })).status).toBe(415);
@@ -133,6 +161,8 @@ describe.each(pages)("$name on loopback", ({ serve, home, closed, reads, action,
     for (const path of [home, ...reads.filter((each) => each.endsWith(".js"))]) {
       expect((await visitor.ask(path, { headers: localhost })).status).toBe(200);
     }
-    expect((await visitor.ask(home, { headers: { "sec-fetch-site": "cross-site" } })).status).toBe(200);
+    expect((await visitor.ask(home, { headers: { "sec-fetch-site": "cross-site" } })).status).toBe(
+      200,
+    );
   });
 });

@@ -10,7 +10,10 @@ function start(ended: AbortSignal) {
     listeners.add(send);
     return () => void listeners.delete(send);
   };
-  createEventStreams().open({ response, visitor: { operator: "bearer", ended } }, { watch, endsInMs: 300_000 });
+  createEventStreams().open(
+    { response, visitor: { operator: "bearer", ended } },
+    { watch, endsInMs: 300_000 },
+  );
   return () => [response.writableEnded, listeners.size];
 }
 

@@ -4,8 +4,18 @@ import { createExecutionZone } from "@sekisho/sekisho/execution";
 import { agent } from "./agent.ts";
 
 const token = "a-token-that-is-long-enough";
-const zone = createExecutionZone({ agent, tokens: [token], path: "/agents/sekisho", logLevel: "error" });
-const body = { jsonrpc: "2.0", id: "1", method: "execute_task", params: { channel: "C1", text: "hello" } };
+const zone = createExecutionZone({
+  agent,
+  tokens: [token],
+  path: "/agents/sekisho",
+  logLevel: "error",
+});
+const body = {
+  jsonrpc: "2.0",
+  id: "1",
+  method: "execute_task",
+  params: { channel: "C1", text: "hello" },
+};
 const ask = (address: string, bearer: string) =>
   zone.fetch(
     new Request(address, {

@@ -29,13 +29,24 @@ function recorded(values: Record<string, (number | undefined)[]>) {
   for (const [name, each] of Object.entries(values))
     for (const [minute, value] of each.entries())
       if (value !== undefined)
-        metrics.record({ ...place, namespace: "AWS/Lambda", name, dimensions, value, atMs: minute * minuteMs });
+        metrics.record({
+          ...place,
+          namespace: "AWS/Lambda",
+          name,
+          dimensions,
+          value,
+          atMs: minute * minuteMs,
+        });
   return metrics;
 }
 
 const statesOf = (alarm: AlarmResource, values: Record<string, (number | undefined)[]>) => {
   const minutes = Math.max(...Object.values(values).map(({ length }) => length));
-  return alarmStates({ alarm, metrics: recorded(values), window: { fromMs: 0, toMs: minutes * minuteMs - 1 } });
+  return alarmStates({
+    alarm,
+    metrics: recorded(values),
+    window: { fromMs: 0, toMs: minutes * minuteMs - 1 },
+  });
 };
 
 describe("an alarm over the metrics of a rehearsal", () => {
@@ -60,7 +71,12 @@ describe("an alarm over the metrics of a rehearsal", () => {
       values: [1, 0, 1],
       states: ["OK", "OK", "ALARM"],
     },
-    { title: "takes missing data for no breach", more: {}, values: [1, undefined], states: ["ALARM", "OK"] },
+    {
+      title: "takes missing data for no breach",
+      more: {},
+      values: [1, undefined],
+      states: ["ALARM", "OK"],
+    },
   ])("$title", ({ more, values, states }) => {
     expect(statesOf(alarmOf({ ...errors, ...more }), { Errors: values })).toEqual(states);
   });
@@ -68,7 +84,9 @@ describe("an alarm over the metrics of a rehearsal", () => {
   it.each([{ ComparisonOperator: "LessThanThreshold" }, { TreatMissingData: "breaching" }])(
     "is not guessed with %j",
     (more) => {
-      expect(() => statesOf(alarmOf({ ...errors, ...more }), { Errors: [1] })).toThrow("not known to the rehearsal");
+      expect(() => statesOf(alarmOf({ ...errors, ...more }), { Errors: [1] })).toThrow(
+        "not known to the rehearsal",
+      );
     },
   );
 

@@ -50,7 +50,9 @@ export function deafAlarms({ resolver, metrics }: Watched): string[] {
  */
 function isCountedElsewhere({ id, metrics }: { id: MetricId; metrics: Metrics }): boolean {
   const isSame = (other: MetricId) =>
-    other.name === id.name && isDeepStrictEqual(other.dimensions, id.dimensions) && other.account !== id.account;
+    other.name === id.name &&
+    isDeepStrictEqual(other.dimensions, id.dimensions) &&
+    other.account !== id.account;
   return id.namespace === "AWS/Bedrock-AgentCore" && metrics.ids().some(isSame);
 }
 
@@ -86,7 +88,9 @@ export function alarmStates({
       `${alarm.label} compares by ${ComparisonOperator}, ${TreatMissingData}, not known to the rehearsal.`,
     );
   const { series, periods } = seriesOf({ alarm, metrics, window });
-  const isBreaching = periods.map((startMs) => (series.get(startMs) ?? Number.NEGATIVE_INFINITY) > Number(Threshold));
+  const isBreaching = periods.map(
+    (startMs) => (series.get(startMs) ?? Number.NEGATIVE_INFINITY) > Number(Threshold),
+  );
   return periods.map((_, index) => {
     const seen = isBreaching.slice(Math.max(0, index + 1 - Number(EvaluationPeriods)), index + 1);
     return seen.filter(Boolean).length >= Number(DatapointsToAlarm) ? "ALARM" : "OK";
@@ -94,7 +98,13 @@ export function alarmStates({
 }
 
 /** Returns the watched metrics that never had a sample. */
-export function unrecordedMetrics({ alarm, metrics }: { alarm: AlarmResource; metrics: Metrics }): MetricId[] {
+export function unrecordedMetrics({
+  alarm,
+  metrics,
+}: {
+  alarm: AlarmResource;
+  metrics: Metrics;
+}): MetricId[] {
   return watchedBy(alarm)
     .map(({ id }) => id)
     .filter((id) => metrics.samples(id).length === 0);
@@ -114,7 +124,11 @@ function queriesOf(alarm: AlarmResource): Query[] {
   const { Metrics: queries } = properties;
   if (!Array.isArray(queries)) {
     const statistic = String(properties.Statistic ?? properties.ExtendedStatistic);
-    const stat = { id: idOf(properties, place), periodSeconds: Number(properties.Period), statistic };
+    const stat = {
+      id: idOf(properties, place),
+      periodSeconds: Number(properties.Period),
+      statistic,
+    };
     return [{ name: "only", stat, isReturned: true }];
   }
   return queries.map((query): Query => {
@@ -128,9 +142,15 @@ function queriesOf(alarm: AlarmResource): Query[] {
   });
 }
 
-export function idOf(properties: Record<string, unknown>, place: { account: string; region: string }): MetricId {
+export function idOf(
+  properties: Record<string, unknown>,
+  place: { account: string; region: string },
+): MetricId {
   const { Namespace, MetricName, Dimensions = [] } = properties;
-  const named = (Dimensions as { Name: string; Value: unknown }[]).map(({ Name, Value }) => [Name, String(Value)]);
+  const named = (Dimensions as { Name: string; Value: unknown }[]).map(({ Name, Value }) => [
+    Name,
+    String(Value),
+  ]);
   return {
     ...place,
     namespace: String(Namespace),
@@ -139,7 +159,15 @@ export function idOf(properties: Record<string, unknown>, place: { account: stri
   };
 }
 
-function seriesOf({ alarm, metrics, window }: { alarm: AlarmResource; metrics: Metrics; window: Required<Window> }): {
+function seriesOf({
+  alarm,
+  metrics,
+  window,
+}: {
+  alarm: AlarmResource;
+  metrics: Metrics;
+  window: Required<Window>;
+}): {
   series: ReadonlyMap<number, number>;
   /** The starts of the periods of the window. */
   periods: number[];
@@ -147,7 +175,8 @@ function seriesOf({ alarm, metrics, window }: { alarm: AlarmResource; metrics: M
   const queries = queriesOf(alarm);
   const named: Record<string, Series> = {};
   for (const { name, stat } of queries)
-    if (stat !== undefined) named[name] = byPeriod({ ...stat, samples: metrics.samples(stat.id, window) });
+    if (stat !== undefined)
+      named[name] = byPeriod({ ...stat, samples: metrics.samples(stat.id, window) });
   const seconds = queries.flatMap(({ stat }) => stat?.periodSeconds ?? []);
   const periodMs = Math.max(...seconds) * 1000;
   const start = Math.floor(window.fromMs / periodMs) * periodMs;
@@ -158,7 +187,8 @@ function seriesOf({ alarm, metrics, window }: { alarm: AlarmResource; metrics: M
     if (expression !== undefined) named[name] = evaluateMath(expression, named, periods);
   const returned = queries.find(({ isReturned }) => isReturned);
   const series = named[returned?.name ?? ""];
-  if (series === undefined || typeof series === "number") throw new Error(`${alarm.label} watches no metric.`);
+  if (series === undefined || typeof series === "number")
+    throw new Error(`${alarm.label} watches no metric.`);
   return { series, periods };
 }
 
@@ -214,8 +244,14 @@ export function evaluateMath(
     while (accept(",")) args.push(operation(0));
     if (!accept(")")) throw unknown();
     const [first = 0, second = 0] = args;
-    if (word === "IF" && args.length === 3) return combine(args, ([test, yes = 0, no = 0]) => (test ? yes : no));
-    if (word === "FILL" && args.length === 2 && typeof first !== "number" && typeof second === "number")
+    if (word === "IF" && args.length === 3)
+      return combine(args, ([test, yes = 0, no = 0]) => (test ? yes : no));
+    if (
+      word === "FILL" &&
+      args.length === 2 &&
+      typeof first !== "number" &&
+      typeof second === "number"
+    )
       return new Map(periods.map((startMs) => [startMs, first.get(startMs) ?? second]));
     throw unknown();
   }
@@ -229,7 +265,12 @@ export function evaluateMath(
 function combine(all: readonly Series[], apply: (values: number[]) => number): Series {
   const maps = all.filter((each) => typeof each !== "number");
   if (maps.length === 0) return apply(all.map(Number));
-  const periods = [...(maps[0]?.keys() ?? [])].filter((startMs) => maps.every((map) => map.has(startMs)));
-  const at = (series: Series, startMs: number) => (typeof series === "number" ? series : (series.get(startMs) ?? 0));
-  return new Map(periods.map((startMs) => [startMs, apply(all.map((series) => at(series, startMs)))]));
+  const periods = [...(maps[0]?.keys() ?? [])].filter((startMs) =>
+    maps.every((map) => map.has(startMs)),
+  );
+  const at = (series: Series, startMs: number) =>
+    typeof series === "number" ? series : (series.get(startMs) ?? 0);
+  return new Map(
+    periods.map((startMs) => [startMs, apply(all.map((series) => at(series, startMs)))]),
+  );
 }

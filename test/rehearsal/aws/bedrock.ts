@@ -11,7 +11,9 @@ export const modelSays = "A sekisho was a checkpoint on a highway.";
 export const modelsBackend: Backend = async () => {
   const usage = { inputTokens: 5, outputTokens: 9, totalTokens: 14 };
   const body = Buffer.concat([text(modelSays), stop("end_turn"), metadata(usage)]);
-  return new Response(new Uint8Array(body), { headers: { "content-type": "application/vnd.amazon.eventstream" } });
+  return new Response(new Uint8Array(body), {
+    headers: { "content-type": "application/vnd.amazon.eventstream" },
+  });
 };
 
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
@@ -75,7 +77,14 @@ export function agentCoreBackend({
       Resource: arn,
     };
     for (const [metric, value] of Object.entries(values))
-      metrics.record({ account, region, namespace: "AWS/Bedrock-AgentCore", name: metric, dimensions, value });
+      metrics.record({
+        account,
+        region,
+        namespace: "AWS/Bedrock-AgentCore",
+        name: metric,
+        dimensions,
+        value,
+      });
     return response;
   };
 }
@@ -116,5 +125,7 @@ async function answer(
 }
 
 function refuse(name: keyof typeof statusOf, message = ""): Answer {
-  return { response: awsFailure({ service: "bedrock-agentcore", name, message, status: statusOf[name] }) };
+  return {
+    response: awsFailure({ service: "bedrock-agentcore", name, message, status: statusOf[name] }),
+  };
 }

@@ -23,11 +23,21 @@ const onlyEncrypted = {
 };
 
 /** A bucket under a key, and a role that may do what `actions` say. */
-async function start({ actions, policy = onlyEncrypted }: { actions: Record<string, unknown>; policy?: object }) {
+async function start({
+  actions,
+  policy = onlyEncrypted,
+}: {
+  actions: Record<string, unknown>;
+  policy?: object;
+}) {
   const delegated = { Effect: "Allow", Action: "kms:*", Resource: "*", Principal: root };
   const byKey = { SSEAlgorithm: "aws:kms", KMSMasterKeyID: ofKey };
   const encryption = [{ BucketKeyEnabled: true, ServerSideEncryptionByDefault: byKey }];
-  const statements = Object.entries(actions).map(([Action, Resource]) => ({ Effect: "Allow", Action, Resource }));
+  const statements = Object.entries(actions).map(([Action, Resource]) => ({
+    Effect: "Allow",
+    Action,
+    Resource,
+  }));
   const resources = {
     Key: { Type: "AWS::KMS::Key", Properties: { KeyPolicy: { Statement: [delegated] } } },
     Files: {
@@ -48,7 +58,11 @@ async function start({ actions, policy = onlyEncrypted }: { actions: Record<stri
   const { credentials } = caller;
   const [name = ""] = resolver.resources("AWS::S3::Bucket").map((bucket) => bucket.ref);
   const put = ({ bucket = name, region = near.region } = {}) => {
-    const aws = { region, credentials: async () => credentials, endpointOf: () => new URL(gateway.url) };
+    const aws = {
+      region,
+      credentials: async () => credentials,
+      endpointOf: () => new URL(gateway.url),
+    };
     return createS3FileStore({ bucket, aws }).put({
       key: "a-request/a-file",
       bytes: new TextEncoder().encode("hello"),
@@ -75,7 +89,10 @@ describe("a file in a bucket of the templates", () => {
   });
 
   it.each([
-    { missing: "s3:PutObject", on: /Caller may not s3:PutObject on arn:aws:s3:::toy0-files-[^/]+\/a-request\/a-file/ },
+    {
+      missing: "s3:PutObject",
+      on: /Caller may not s3:PutObject on arn:aws:s3:::toy0-files-[^/]+\/a-request\/a-file/,
+    },
     { missing: "kms:GenerateDataKey", on: /Caller may not kms:GenerateDataKey on arn:aws:kms:/ },
   ] as const)("is not put where nothing allows $missing", async ({ missing, on }) => {
     const { [missing]: _, ...actions } = complete;
@@ -91,7 +108,9 @@ describe("a file in a bucket of the templates", () => {
       const { put, problems } = await start({ actions });
       const { url } = await put();
       expect((await fetch(url)).status).toBe(403);
-      expect(problems).toEqual([expect.stringMatching(new RegExp(`^Caller may not ${missing} on arn:`))]);
+      expect(problems).toEqual([
+        expect.stringMatching(new RegExp(`^Caller may not ${missing} on arn:`)),
+      ]);
     },
   );
 
@@ -105,7 +124,9 @@ describe("a file in a bucket of the templates", () => {
   });
 
   it("is put into no bucket that no template has, nor from another region, nor past the bucket's own policy", async () => {
-    const { put, problems } = await start({ actions: { ...complete, "s3:PutObject": "arn:aws:s3:::*" } });
+    const { put, problems } = await start({
+      actions: { ...complete, "s3:PutObject": "arn:aws:s3:::*" },
+    });
     await expect(put({ bucket: "of-somebody-else" })).rejects.toThrow(AwsCallError);
     await expect(put({ region: "us-east-1" })).rejects.toThrow(AwsCallError);
     const { put: putDenied, problems: denials } = await start({
@@ -117,6 +138,8 @@ describe("a file in a bucket of the templates", () => {
       "Caller asked for s3:PutObject of the bucket of-somebody-else, which no template has.",
       expect.stringMatching(/^toy0-files-\w+ refused s3:PutObject of Caller: wrong scope\.$/),
     ]);
-    expect(denials).toEqual([expect.stringMatching(/may not s3:PutObject .*: a Deny of Toy0\/Policy\.$/)]);
+    expect(denials).toEqual([
+      expect.stringMatching(/may not s3:PutObject .*: a Deny of Toy0\/Policy\.$/),
+    ]);
   });
 });

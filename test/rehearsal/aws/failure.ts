@@ -16,7 +16,10 @@ export function awsFailure({
 }): Response {
   if (service === "sts") return queryFailure({ name, message, status });
   if (service === "s3")
-    return xml(`<Error>${element("Code", codeOf(name))}${element("Message", message)}</Error>`, status);
+    return xml(
+      `<Error>${element("Code", codeOf(name))}${element("Message", message)}</Error>`,
+      status,
+    );
   const headers = { "content-type": "application/x-amz-json-1.0", "x-amzn-errortype": name };
   return Response.json({ __type: name, message }, { status, headers });
 }
@@ -33,9 +36,20 @@ export function element(name: string, text: string): string {
 }
 
 /** STS leaves the `Exception` out of some names: https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html */
-function queryFailure({ name, message, status }: { name: string; message: string; status: number }): Response {
+function queryFailure({
+  name,
+  message,
+  status,
+}: {
+  name: string;
+  message: string;
+  status: number;
+}): Response {
   const error = `<Error><Type>Sender</Type>${element("Code", codeOf(name))}${element("Message", message)}</Error>`;
-  return xml(`<ErrorResponse xmlns="${stsNamespace}">${error}${requestId()}</ErrorResponse>`, status);
+  return xml(
+    `<ErrorResponse xmlns="${stsNamespace}">${error}${requestId()}</ErrorResponse>`,
+    status,
+  );
 }
 
 function codeOf(name: string): string {

@@ -22,7 +22,10 @@ async function start({ actions }: { actions: Record<string, string> }) {
         },
       },
     },
-    Tasks: { Type: "AWS::SQS::Queue", Properties: { KmsMasterKeyId: { "Fn::GetAtt": ["Key", "Arn"] } } },
+    Tasks: {
+      Type: "AWS::SQS::Queue",
+      Properties: { KmsMasterKeyId: { "Fn::GetAtt": ["Key", "Arn"] } },
+    },
     Role: toyRole(
       Object.entries(actions).map(([Action, of]) => ({
         Effect: "Allow",
@@ -67,13 +70,17 @@ describe("a call of AWS", () => {
       const { send, problems, calls } = await start({ actions });
       const refusal = await send().then(undefined, (error: AwsCallError) => error.name);
       expect(refusal).toBe("AccessDeniedException");
-      expect(problems).toEqual([expect.stringMatching(new RegExp(`^Caller may not ${missing} on arn:`))]);
+      expect(problems).toEqual([
+        expect.stringMatching(new RegExp(`^Caller may not ${missing} on arn:`)),
+      ]);
       expect(calls).toEqual([]);
     },
   );
 
   it("tells which permissions nobody needed", async () => {
-    const { send, authority } = await start({ actions: { ...complete, "sqs:PurgeQueue": "Tasks" } });
+    const { send, authority } = await start({
+      actions: { ...complete, "sqs:PurgeQueue": "Tasks" },
+    });
     expect(authority.unused()).toHaveLength(4);
     await send();
     expect(authority.unused()).toMatchObject([{ source: "Toy0/Role", action: "sqs:PurgeQueue" }]);
@@ -81,8 +88,12 @@ describe("a call of AWS", () => {
 
   it("is refused with another's signature, and in another region", async () => {
     const { send, problems, caller } = await start({ actions: complete });
-    await expect(send({ credentials: { ...caller.credentials, secretAccessKey: "guessed" } })).rejects.toThrow();
-    await expect(send({ credentials: { ...caller.credentials, accessKeyId: "ASIAUNKNOWN" } })).rejects.toThrow();
+    await expect(
+      send({ credentials: { ...caller.credentials, secretAccessKey: "guessed" } }),
+    ).rejects.toThrow();
+    await expect(
+      send({ credentials: { ...caller.credentials, accessKeyId: "ASIAUNKNOWN" } }),
+    ).rejects.toThrow();
     await expect(send({ region: "us-east-1" })).rejects.toThrow();
     expect(problems).toEqual([
       "Caller signed sqs:SendMessage wrongly: wrong signature.",

@@ -13,12 +13,23 @@ import type { Implied } from "./implied.ts";
 import { type AwsCall, readCall } from "./read-call.ts";
 
 /** Answers a call that was allowed. */
-export type Backend = (request: { call: AwsCall; received: Received; caller: Caller }) => Promise<Response>;
+export type Backend = (request: {
+  call: AwsCall;
+  received: Received;
+  caller: Caller;
+}) => Promise<Response>;
 
-export type RecordedCall = Pick<AwsCall, "action" | "resources" | "context"> & { caller: string; kind: Caller["kind"] };
+export type RecordedCall = Pick<AwsCall, "action" | "resources" | "context"> & {
+  caller: string;
+  kind: Caller["kind"];
+};
 
 /** Returns a response that replaces the service's own, or undefined to let the call pass. It may also change the input. */
-export type Fault = (request: { call: AwsCall; caller: Caller; text: string }) => Response | undefined;
+export type Fault = (request: {
+  call: AwsCall;
+  caller: Caller;
+  text: string;
+}) => Response | undefined;
 
 export type Gateway = WebServer & {
   register(caller: Caller): void;
@@ -52,7 +63,8 @@ export async function startGateway({
     // A presigned URL can do what its signer can, whoever follows it.
     const { accessKeyId, region, service: signedFor, isPresigned } = signedBy(received);
     const caller = callers.get(accessKeyId);
-    if (caller === undefined) return refuse("", "InvalidClientTokenId", `Someone unknown called ${target}.`);
+    if (caller === undefined)
+      return refuse("", "InvalidClientTokenId", `Someone unknown called ${target}.`);
     const call = readCall({
       received,
       service: signedFor,
@@ -60,18 +72,34 @@ export async function startGateway({
       endpointArn,
     });
     if (call === undefined)
-      return refuse("", "UnknownOperationException", `${caller.name} called ${request.method} ${target}, not AWS.`);
+      return refuse(
+        "",
+        "UnknownOperationException",
+        `${caller.name} called ${request.method} ${target}, not AWS.`,
+      );
     const { service, action, resources, permissions = [action], context = {} } = call;
     const { credentials } = caller;
     const bad = isPresigned
       ? presignedProblem({ received, credentials, region, nowMs: Date.now() })
       : sigv4ProblemAt({ received, credentials, service, region, arrivedMs });
     if (bad !== undefined)
-      return refuse(service, "InvalidSignatureException", `${caller.name} signed ${action} wrongly: ${bad}.`);
-    const wrongRegion = resources.find((arn) => ![region, ""].includes(arn.split(":")[3] ?? region));
+      return refuse(
+        service,
+        "InvalidSignatureException",
+        `${caller.name} signed ${action} wrongly: ${bad}.`,
+      );
+    const wrongRegion = resources.find(
+      (arn) => ![region, ""].includes(arn.split(":")[3] ?? region),
+    );
     if (wrongRegion !== undefined)
-      return refuse(service, "ResourceNotFoundException", `${caller.name} looked for ${wrongRegion} in ${region}.`);
-    const own = resources.flatMap((resource) => permissions.map((action) => ({ action, resource, context })));
+      return refuse(
+        service,
+        "ResourceNotFoundException",
+        `${caller.name} looked for ${wrongRegion} in ${region}.`,
+      );
+    const own = resources.flatMap((resource) =>
+      permissions.map((action) => ({ action, resource, context })),
+    );
     const needed = [...own, ...implied(call)];
     for (const need of needed) {
       const principal = { type: "role", arn: caller.roleArn, account: caller.account } as const;
@@ -88,7 +116,8 @@ export async function startGateway({
       if (response !== undefined) return response;
     }
     const backend = backends[service];
-    if (backend === undefined) throw new Error(`The rehearsal has nobody who answers for ${service}.`);
+    if (backend === undefined)
+      throw new Error(`The rehearsal has nobody who answers for ${service}.`);
     const response = await backend({ call, received, caller });
     // An emulator may not have the time of the rehearsal, and clients set their clocks by this header.
     const headers = new Headers(response.headers);
@@ -114,7 +143,8 @@ type SignedBy = { accessKeyId: string; region: string; service: string; isPresig
 
 /** Returns who signed a request and for what, by its header or by the query of a presigned URL. All texts are empty if nobody signed. */
 export function signedBy({ request, target }: Received): SignedBy {
-  const [, header = ""] = /Credential=([^,]+)/.exec(request.headers.get("authorization") ?? "") ?? [];
+  const [, header = ""] =
+    /Credential=([^,]+)/.exec(request.headers.get("authorization") ?? "") ?? [];
   const presigned = new URL(target, "http://aws").searchParams.get("X-Amz-Credential");
   const [accessKeyId = "", , region = "", service = ""] = (presigned ?? header).split("/");
   return { accessKeyId, region, service, isPresigned: presigned !== null };

@@ -22,7 +22,8 @@ const tableActions: readonly string[] = ["kms:Decrypt"];
 export function impliedBy({ resolver }: { resolver: Resolver }): Implied {
   const keyNames = {
     "AWS::SQS::Queue": ({ properties }: Resource) => properties.KmsMasterKeyId,
-    "AWS::DynamoDB::Table": ({ properties }: Resource) => record(properties.SSESpecification).KMSMasterKeyId,
+    "AWS::DynamoDB::Table": ({ properties }: Resource) =>
+      record(properties.SSESpecification).KMSMasterKeyId,
     "AWS::S3::Bucket": keyOfBucket,
   };
   /** The key of each queue, table and bucket, by its ARN. */
@@ -34,7 +35,9 @@ export function impliedBy({ resolver }: { resolver: Resolver }): Implied {
     }
   return ({ service, action, resources }) =>
     resources.flatMap((arn) => {
-      const key = keys.get(service === "s3" ? (arn.split("/")[0] ?? "") : arn.replace(/\/index\/.*$/, ""));
+      const key = keys.get(
+        service === "s3" ? (arn.split("/")[0] ?? "") : arn.replace(/\/index\/.*$/, ""),
+      );
       if (key === undefined) return [];
       // The key is in the region of the data, which the ARN of a bucket does not name.
       const context = { "kms:viaservice": `${service}.${key.split(":")[3]}.amazonaws.com` };

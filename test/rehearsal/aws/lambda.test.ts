@@ -1,7 +1,15 @@
 /** Invoke by alias: what the function hears of it, and that IAM takes alias and function for two resources. */
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
 import { describe, expect, it } from "@jest/globals";
-import { closeAfterTest, createToy, near, startToyGateway, toyCaller, toyFunction, toyRole } from "../toy.ts";
+import {
+  closeAfterTest,
+  createToy,
+  near,
+  startToyGateway,
+  toyCaller,
+  toyFunction,
+  toyRole,
+} from "../toy.ts";
 import { lambdaBackend } from "./operator-services.ts";
 
 /** A function with an alias, and a role that may invoke the alias alone. */
@@ -15,9 +23,15 @@ async function start() {
           Worker: toyFunction(),
           Operators: {
             Type: "AWS::Lambda::Alias",
-            Properties: { FunctionName: { Ref: "Worker" }, FunctionVersion: "$LATEST", Name: "operator" },
+            Properties: {
+              FunctionName: { Ref: "Worker" },
+              FunctionVersion: "$LATEST",
+              Name: "operator",
+            },
           },
-          Operator: toyRole([{ Effect: "Allow", Action: "lambda:InvokeFunction", Resource: { Ref: "Operators" } }]),
+          Operator: toyRole([
+            { Effect: "Allow", Action: "lambda:InvokeFunction", Resource: { Ref: "Operators" } },
+          ]),
         },
       },
     ],
@@ -32,7 +46,11 @@ async function start() {
   closeAfterTest(() => client.destroy());
   const [functionArn = ""] = functions.keys();
   const invoke = async (FunctionName: string, Qualifier?: string): Promise<unknown> => {
-    const command = new InvokeCommand({ FunctionName, Payload: Buffer.from("{}"), ...(Qualifier && { Qualifier }) });
+    const command = new InvokeCommand({
+      FunctionName,
+      Payload: Buffer.from("{}"),
+      ...(Qualifier && { Qualifier }),
+    });
     const { Payload = new Uint8Array() } = await client.send(command);
     return JSON.parse(Buffer.from(Payload).toString("utf8"));
   };
@@ -48,9 +66,14 @@ describe("Invoke of an alias", () => {
     expect(problems).toEqual([]);
   });
 
-  it.each(["", ":$LATEST", ":another"])("does not permit the function itself: %j", async (qualifier) => {
-    const { functionArn, invoke, problems } = await start();
-    await expect(invoke(`${functionArn}${qualifier}`)).rejects.toThrow(/may not lambda:InvokeFunction/);
-    expect(problems).toHaveLength(1);
-  });
+  it.each(["", ":$LATEST", ":another"])(
+    "does not permit the function itself: %j",
+    async (qualifier) => {
+      const { functionArn, invoke, problems } = await start();
+      await expect(invoke(`${functionArn}${qualifier}`)).rejects.toThrow(
+        /may not lambda:InvokeFunction/,
+      );
+      expect(problems).toHaveLength(1);
+    },
+  );
 });

@@ -69,7 +69,8 @@ export function byPeriod({
 function reduce(samples: readonly Sample[], statistic: string): number {
   const values = samples.map(({ value }) => value).sort((a, b) => a - b);
   const [, percent] = /^p(\d+(?:\.\d+)?)$/.exec(statistic) ?? [];
-  if (percent !== undefined) return values[Math.max(0, Math.ceil((Number(percent) / 100) * values.length) - 1)] ?? 0;
+  if (percent !== undefined)
+    return values[Math.max(0, Math.ceil((Number(percent) / 100) * values.length) - 1)] ?? 0;
   if (statistic === "Sum") return values.reduce((total, value) => total + value, 0);
   if (statistic === "Maximum") return values.at(-1) ?? 0;
   throw new Error(`The rehearsal does not know the statistic ${statistic}.`);
@@ -84,11 +85,26 @@ type Place = Pick<MetricId, "account" | "region">;
 export function measureFunction({ metrics, fn }: { metrics: Metrics; fn: LambdaFunction }) {
   const { account, region, name: FunctionName } = fn;
   return (name: string, value: number) =>
-    metrics.record({ account, region, namespace: "AWS/Lambda", name, dimensions: { FunctionName }, value });
+    metrics.record({
+      account,
+      region,
+      namespace: "AWS/Lambda",
+      name,
+      dimensions: { FunctionName },
+      value,
+    });
 }
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-metrics.html */
-export function measureEntry({ metrics, place, apiId }: { metrics: Metrics; place: Place; apiId: string }) {
+export function measureEntry({
+  metrics,
+  place,
+  apiId,
+}: {
+  metrics: Metrics;
+  place: Place;
+  apiId: string;
+}) {
   const { account, region } = place;
   return ({ status, latencyMs }: { status: number; latencyMs: number }) => {
     const values = {
@@ -98,7 +114,14 @@ export function measureEntry({ metrics, place, apiId }: { metrics: Metrics; plac
       Latency: latencyMs,
     };
     for (const [name, value] of Object.entries(values))
-      metrics.record({ account, region, namespace: "AWS/ApiGateway", name, dimensions: { ApiId: apiId }, value });
+      metrics.record({
+        account,
+        region,
+        namespace: "AWS/ApiGateway",
+        name,
+        dimensions: { ApiId: apiId },
+        value,
+      });
   };
 }
 
@@ -112,12 +135,14 @@ export function sampleQueues({
   resolver: Resolver;
   queues: Pick<Queues, "depthOf">;
 }): () => void {
-  const all = resolver.resources("AWS::SQS::Queue").map(({ stack: { account, region }, arn, attribute }) => ({
-    account,
-    region,
-    arn,
-    QueueName: attribute("QueueName"),
-  }));
+  const all = resolver
+    .resources("AWS::SQS::Queue")
+    .map(({ stack: { account, region }, arn, attribute }) => ({
+      account,
+      region,
+      arn,
+      QueueName: attribute("QueueName"),
+    }));
   const sample = () => {
     for (const { account, region, arn, QueueName } of all) {
       const { visible, notVisible, delayed, oldestSeconds } = queues.depthOf(arn);
@@ -129,7 +154,14 @@ export function sampleQueues({
         ApproximateAgeOfOldestMessage: oldestSeconds,
       };
       for (const [name, value] of Object.entries(values))
-        metrics.record({ account, region, namespace: "AWS/SQS", name, dimensions: { QueueName }, value });
+        metrics.record({
+          account,
+          region,
+          namespace: "AWS/SQS",
+          name,
+          dimensions: { QueueName },
+          value,
+        });
     }
   };
   const timer = setInterval(sample, samplePeriodMs);
@@ -137,7 +169,15 @@ export function sampleQueues({
 }
 
 /** Records the metrics of a line in the embedded metric format, as CloudWatch Logs does. Ignores other lines. */
-export function measureLine({ metrics, place, line }: { metrics: Metrics; place: Place; line: string }): void {
+export function measureLine({
+  metrics,
+  place,
+  line,
+}: {
+  metrics: Metrics;
+  place: Place;
+  line: string;
+}): void {
   if (!line.startsWith("{") || !line.includes('"_aws"')) return;
   const { _aws: metadata, ...root } = JSON.parse(line) as EmfDocument;
   const { account, region } = place;
@@ -147,6 +187,14 @@ export function measureLine({ metrics, place, line }: { metrics: Metrics; place:
         for (const set of Dimensions) {
           const dimensions = Object.fromEntries(set.map((key) => [key, String(root[key])]));
           const atMs = metadata.Timestamp;
-          metrics.record({ account, region, namespace, name, dimensions, value: Number(value), atMs });
+          metrics.record({
+            account,
+            region,
+            namespace,
+            name,
+            dimensions,
+            value: Number(value),
+            atMs,
+          });
         }
 }

@@ -14,7 +14,13 @@ type Input = Record<string, unknown>;
 type Place = { account: string; region: string };
 
 /** Serves the alarms of the templates and the recorded metrics. It answers only what a request names, and rejects unknown inputs. */
-export function cloudWatchBackend({ resolver, metrics }: { resolver: Resolver; metrics: Metrics }): Backend {
+export function cloudWatchBackend({
+  resolver,
+  metrics,
+}: {
+  resolver: Resolver;
+  metrics: Metrics;
+}): Backend {
   const startMs = Date.now();
 
   function describeAlarms(input: Input, { account, region }: Place): Response {
@@ -29,8 +35,13 @@ export function cloudWatchBackend({ resolver, metrics }: { resolver: Resolver; m
     const MetricAlarms = alarms.map((alarm) => {
       const { Namespace, MetricName, Dimensions, Metrics: queries } = alarm.properties;
       const states = alarmStates({ alarm, metrics, window: { fromMs: startMs, toMs: Date.now() } });
-      const watched = queries === undefined ? { Namespace, MetricName, Dimensions } : { Metrics: queries };
-      return { AlarmName: alarm.ref, StateValue: watchesTime(alarm) ? "OK" : states.at(-1), ...watched };
+      const watched =
+        queries === undefined ? { Namespace, MetricName, Dimensions } : { Metrics: queries };
+      return {
+        AlarmName: alarm.ref,
+        StateValue: watchesTime(alarm) ? "OK" : states.at(-1),
+        ...watched,
+      };
     });
     return Response.json({ MetricAlarms, CompositeAlarms: [] });
   }
@@ -45,7 +56,13 @@ export function cloudWatchBackend({ resolver, metrics }: { resolver: Resolver; m
       const values = byPeriod({ samples, periodSeconds: Number(Period), statistic: String(Stat) });
       const entries = [...values].sort(([a], [b]) => b - a);
       const Timestamps = entries.map(([atMs]) => atMs / 1000);
-      return { Id, Label, Timestamps, Values: entries.map(([, value]) => value), StatusCode: "Complete" };
+      return {
+        Id,
+        Label,
+        Timestamps,
+        Values: entries.map(([, value]) => value),
+        StatusCode: "Complete",
+      };
     });
     return Response.json({ MetricDataResults, Messages: [] });
   }
@@ -59,7 +76,8 @@ export function cloudWatchBackend({ resolver, metrics }: { resolver: Resolver; m
 
 function requireOnly(input: Input, known: readonly string[]): void {
   const unknown = Object.keys(input).filter((name) => !known.includes(name));
-  if (unknown.length > 0) throw new Error(`The rehearsal does not know ${unknown.join(", ")} of this call.`);
+  if (unknown.length > 0)
+    throw new Error(`The rehearsal does not know ${unknown.join(", ")} of this call.`);
 }
 
 /**
@@ -79,7 +97,8 @@ export function logsBackend({
   lines: readonly { from: string; line: string }[];
 }): Backend {
   return async ({ call: { action, input }, caller }) => {
-    if (action !== "logs:FilterLogEvents") throw new Error(`The rehearsal does not know ${action}.`);
+    if (action !== "logs:FilterLogEvents")
+      throw new Error(`The rehearsal does not know ${action}.`);
     requireOnly(input, ["logGroupName", "filterPattern", "startTime"]);
     const { logGroupName, filterPattern, startTime = 0 } = input;
     const writers = [
@@ -91,7 +110,9 @@ export function logsBackend({
         })),
       ),
     ];
-    const writer = writers.find(({ logGroup, account }) => logGroup === logGroupName && account === caller.account);
+    const writer = writers.find(
+      ({ logGroup, account }) => logGroup === logGroupName && account === caller.account,
+    );
     const isThere = resolver
       .resources("AWS::Logs::LogGroup")
       .some(({ ref, stack }) => ref === logGroupName && stack.account === caller.account);
@@ -100,7 +121,8 @@ export function logsBackend({
     const events = lines
       .map(({ from, line }) => ({ from, message: line, timestamp: writtenAtMs(line) }))
       .filter(
-        ({ from, message, timestamp }) => from === writer?.label && timestamp >= Number(startTime) && fits(message),
+        ({ from, message, timestamp }) =>
+          from === writer?.label && timestamp >= Number(startTime) && fits(message),
       )
       .map(({ message, timestamp }, index) => ({
         logStreamName: "s",
@@ -153,13 +175,18 @@ export function stacksBackend({
       .join("")}</member>`;
 
   return async ({ call: { action, input }, caller }) => {
-    const stack = assembly.stacks.find(({ name, account }) => name === input.StackName && account === caller.account);
+    const stack = assembly.stacks.find(
+      ({ name, account }) => name === input.StackName && account === caller.account,
+    );
     if (stack === undefined) {
-      const error = "<Error><Type>Sender</Type><Code>ValidationError</Code><Message>none</Message></Error>";
+      const error =
+        "<Error><Type>Sender</Type><Code>ValidationError</Code><Message>none</Message></Error>";
       return xml(`<ErrorResponse>${error}<RequestId>r</RequestId></ErrorResponse>`, 400);
     }
     if (action === "cloudformation:ListStackResources") {
-      const listed = listedTypes.flatMap((type) => resolver.resources(type)).filter((each) => each.stack === stack);
+      const listed = listedTypes
+        .flatMap((type) => resolver.resources(type))
+        .filter((each) => each.stack === stack);
       const members = listed.map(({ logicalId, ref, type }) =>
         member({
           LogicalResourceId: logicalId,
@@ -169,7 +196,10 @@ export function stacksBackend({
           ResourceStatus: "CREATE_COMPLETE",
         }),
       );
-      return answer("ListStackResources", `<StackResourceSummaries>${members.join("")}</StackResourceSummaries>`);
+      return answer(
+        "ListStackResources",
+        `<StackResourceSummaries>${members.join("")}</StackResourceSummaries>`,
+      );
     }
     const outputs = Object.keys(stack.template.Outputs).map((name) => {
       const value = moved(resolver.output({ stackName: stack.name, name }));
@@ -186,21 +216,31 @@ export function stacksBackend({
 }
 
 function answer(action: string, result: string): Response {
-  return xml(`<${action}Response><${action}Result>${result}</${action}Result></${action}Response>`, 200);
+  return xml(
+    `<${action}Response><${action}Result>${result}</${action}Result></${action}Response>`,
+    200,
+  );
 }
 
 /**
  * Serves Invoke (https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html) and the settings of a new account. A function that
  * times out or throws gives a status of 200 with an error header.
  */
-export function lambdaBackend({ functions }: { functions: () => ReadonlyMap<string, RunningFunction> }): Backend {
+export function lambdaBackend({
+  functions,
+}: {
+  functions: () => ReadonlyMap<string, RunningFunction>;
+}): Backend {
   return async ({ call: { action, resources, input } }) => {
-    if (action === "lambda:GetAccountSettings") return Response.json({ AccountLimit: { ConcurrentExecutions: 10 } });
+    if (action === "lambda:GetAccountSettings")
+      return Response.json({ AccountLimit: { ConcurrentExecutions: 10 } });
     const [invokedArn = ""] = resources;
     // IAM has decided on the whole ARN before: an alias is another resource than its function.
     const all = functions();
-    const fn = all.get(invokedArn) ?? [...all.values()].find(({ fn }) => fn.aliasArns.includes(invokedArn));
-    if (fn === undefined) return awsFailure({ service: "lambda", name: "ResourceNotFoundException", status: 404 });
+    const fn =
+      all.get(invokedArn) ?? [...all.values()].find(({ fn }) => fn.aliasArns.includes(invokedArn));
+    if (fn === undefined)
+      return awsFailure({ service: "lambda", name: "ResourceNotFoundException", status: 404 });
     const outcome = await fn.invoke(input.event, [], invokedArn);
     if (outcome.ok) return Response.json(outcome.payload);
     const [, errorType = "Unhandled"] = /^it threw (\w+)/.exec(outcome.error) ?? [];

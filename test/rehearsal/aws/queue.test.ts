@@ -26,7 +26,12 @@ describe("a queue", () => {
     queue.send({ body: "later", delaySeconds: 900 });
     pass(899);
     expect(receive()).toEqual([]);
-    expect(queue.depth()).toMatchObject({ visible: 0, notVisible: 0, delayed: 1, oldestSeconds: 0 });
+    expect(queue.depth()).toMatchObject({
+      visible: 0,
+      notVisible: 0,
+      delayed: 1,
+      oldestSeconds: 0,
+    });
     pass(1);
     expect(receive().map(({ Body }) => Body)).toEqual(["later"]);
     pass(29);

@@ -66,9 +66,11 @@ export function createQueue({
   const changed = () => {
     for (const listener of [...listeners]) listener();
   };
-  const isSpent = ({ isCopy, receives, dueAtMs }: Message) => isCopy && receives > 0 && dueAtMs <= now();
+  const isSpent = ({ isCopy, receives, dueAtMs }: Message) =>
+    isCopy && receives > 0 && dueAtMs <= now();
   const isDue = (message: Message) => message.dueAtMs <= now() && !isSpent(message);
-  const withReceipt = (receipt: string) => [...messages].find((message) => message.receipt === receipt);
+  const withReceipt = (receipt: string) =>
+    [...messages].find((message) => message.receipt === receipt);
 
   function add(message: Message): void {
     messages.add(message);
@@ -144,7 +146,8 @@ export function createQueue({
           continue;
         }
         // One response never holds two deliveries of one message.
-        if (delivered.length >= most || delivered.some(({ MessageId }) => MessageId === message.id)) continue;
+        if (delivered.length >= most || delivered.some(({ MessageId }) => MessageId === message.id))
+          continue;
         delivered.push(deliver(message, hiddenSeconds));
       }
       return delivered;
@@ -168,7 +171,8 @@ export function createQueue({
       const due = [...messages].filter(isDue);
       const hidden = waiting.filter(({ state }) => state === "hidden");
       const active = [...due, ...hidden].filter(({ receives }) => receives < mostReceivesInAge);
-      const oldestMs = active.length === 0 ? 0 : now() - Math.min(...active.map(({ bornAtMs }) => bornAtMs));
+      const oldestMs =
+        active.length === 0 ? 0 : now() - Math.min(...active.map(({ bornAtMs }) => bornAtMs));
       return {
         visible: due.length,
         notVisible: hidden.length,
@@ -178,7 +182,9 @@ export function createQueue({
     },
     /** Returns when the next waiting message can be received. */
     nextDueMs(): number | undefined {
-      const due = [...messages].filter((message) => !isSpent(message)).map(({ dueAtMs }) => dueAtMs);
+      const due = [...messages]
+        .filter((message) => !isSpent(message))
+        .map(({ dueAtMs }) => dueAtMs);
       return due.length === 0 ? undefined : Math.min(...due);
     },
     /** Calls the listener when a message may have become receivable. Returns a function that removes it. */

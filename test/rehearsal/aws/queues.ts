@@ -5,7 +5,13 @@ import type { Resolver } from "../template/resolve.ts";
 import { record } from "../template/wiring.ts";
 import { awsFailure } from "./failure.ts";
 import type { Backend } from "./gateway.ts";
-import { createQueue, type Delivered, type Duplicates, type MovedMessage, type Queue } from "./queue.ts";
+import {
+  createQueue,
+  type Delivered,
+  type Duplicates,
+  type MovedMessage,
+  type Queue,
+} from "./queue.ts";
 
 export type Queues = ReturnType<typeof createQueues>;
 
@@ -37,7 +43,11 @@ export function createQueues({
     return queue;
   };
   for (const resource of resolver.resources("AWS::SQS::Queue")) {
-    const { VisibilityTimeout = defaultVisibilitySeconds, DelaySeconds = 0, RedrivePolicy } = resource.properties;
+    const {
+      VisibilityTimeout = defaultVisibilitySeconds,
+      DelaySeconds = 0,
+      RedrivePolicy,
+    } = resource.properties;
     const { deadLetterTargetArn, maxReceiveCount } = record(RedrivePolicy);
     const target = String(deadLetterTargetArn);
     if (RedrivePolicy !== undefined && resolver.byArn("AWS::SQS::Queue", target) === undefined)
@@ -56,10 +66,15 @@ export function createQueues({
   }
 
   /** Waits for a message for as long as the caller asks. */
-  async function receive(queue: Queue, input: Record<string, unknown>, signal: AbortSignal): Promise<Delivered[]> {
+  async function receive(
+    queue: Queue,
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+  ): Promise<Delivered[]> {
     const { MaxNumberOfMessages = 1, VisibilityTimeout, WaitTimeSeconds = 0 } = input;
     const seconds = VisibilityTimeout === undefined ? undefined : Number(VisibilityTimeout);
-    const endAtMs = performance.now() + 1000 * Math.min(Number(WaitTimeSeconds), longestWaitSeconds);
+    const endAtMs =
+      performance.now() + 1000 * Math.min(Number(WaitTimeSeconds), longestWaitSeconds);
     for (;;) {
       const most = Math.min(Number(MaxNumberOfMessages), mostPerReceive);
       const delivered = queue.receive({ most, hiddenSeconds: seconds });
@@ -70,7 +85,15 @@ export function createQueues({
     }
   }
 
-  function change({ queue, mostMs, signal }: { queue: Queue; mostMs: number; signal: AbortSignal }): Promise<void> {
+  function change({
+    queue,
+    mostMs,
+    signal,
+  }: {
+    queue: Queue;
+    mostMs: number;
+    signal: AbortSignal;
+  }): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const ignore = queue.onChange(resolve);
     waiting.add(resolve);
@@ -94,12 +117,17 @@ export function createQueues({
       case "sqs:ReceiveMessage":
         return Response.json({ Messages: await receive(queue, input, received.request.signal) });
       case "sqs:DeleteMessage":
-        return queue.remove(String(input.ReceiptHandle)) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
+        return queue.remove(String(input.ReceiptHandle))
+          ? Response.json({})
+          : failure("ReceiptHandleIsInvalid");
       case "sqs:ChangeMessageVisibility": {
         const seconds = Number(input.VisibilityTimeout);
-        if (!(seconds >= 0 && seconds <= longestHiddenSeconds)) return failure("InvalidParameterValue");
+        if (!(seconds >= 0 && seconds <= longestHiddenSeconds))
+          return failure("InvalidParameterValue");
         const receipt = String(input.ReceiptHandle);
-        return queue.hide({ receipt, seconds }) ? Response.json({}) : failure("ReceiptHandleIsInvalid");
+        return queue.hide({ receipt, seconds })
+          ? Response.json({})
+          : failure("ReceiptHandleIsInvalid");
       }
       case "sqs:GetQueueAttributes":
         return Response.json({ Attributes: attributesOf(queue) });
@@ -127,7 +155,11 @@ export function createQueues({
   };
 }
 
-function send(queue: Queue, input: Record<string, unknown>, { request }: Received): Record<string, unknown> {
+function send(
+  queue: Queue,
+  input: Record<string, unknown>,
+  { request }: Received,
+): Record<string, unknown> {
   const { MessageBody, DelaySeconds, MessageGroupId, MessageAttributes } = input;
   const body = String(MessageBody);
   const MessageId = queue.send({

@@ -57,9 +57,16 @@ export function readCall({
   if (named !== undefined) {
     const input = JSON.parse(Buffer.from(body).toString("utf8")) as Record<string, unknown>;
     const action = `${prefixes[named] ?? named}:${operation}`;
-    if (operation === "TransactWriteItems") return readTransaction({ service: named, action, input, place });
+    if (operation === "TransactWriteItems")
+      return readTransaction({ service: named, action, input, place });
     const context = named === "dynamodb" ? leadingKeysOf(input) : {};
-    return { service: named, action, resources: resourcesOf({ service: named, input, place }), input, context };
+    return {
+      service: named,
+      action,
+      resources: resourcesOf({ service: named, input, place }),
+      input,
+      context,
+    };
   }
   const [path = "", query] = target.split("?");
   if (path === "/") return readQueryCall({ received, place });
@@ -75,7 +82,8 @@ export function readCall({
     const resources = [`${decodeURIComponent(fn)}${qualifier === null ? "" : `:${qualifier}`}`];
     return { service: "lambda", action: "lambda:InvokeFunction", resources, input: { event } };
   }
-  const [, runtime, verb] = /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];
+  const [, runtime, verb] =
+    /^\/runtimes\/([^/]+)\/(invocations|stopruntimesession)$/.exec(path) ?? [];
   if (runtime === undefined || request.method !== "POST") return undefined;
   const runtimeArn = decodeURIComponent(runtime);
   const qualifier = new URLSearchParams(query).get("qualifier") ?? "DEFAULT";
@@ -97,7 +105,9 @@ function readTransaction({
 }: Pick<AwsCall, "service" | "action" | "input"> & { place: Place }): AwsCall {
   const items = call.input.TransactItems as Record<string, Record<string, unknown>>[];
   const writes = items.flatMap((item) => Object.entries(item));
-  const resources = writes.flatMap(([, input]) => resourcesOf({ service: call.service, input, place }));
+  const resources = writes.flatMap(([, input]) =>
+    resourcesOf({ service: call.service, input, place }),
+  );
   const permissions = writes.map(([kind]) => `dynamodb:${kind}Item`);
   return { ...call, resources: [...new Set(resources)], permissions: [...new Set(permissions)] };
 }
@@ -107,14 +117,26 @@ function readS3Call({ request: { method }, target }: Received): AwsCall | undefi
   const operation = { PUT: "PutObject", GET: "GetObject" }[method];
   const name = decodeURIComponent((target.split("?")[0] ?? "").slice(1));
   if (operation === undefined || !name.includes("/")) return undefined;
-  return { service: "s3", action: `s3:${operation}`, resources: [`arn:aws:s3:::${name}`], input: {} };
+  return {
+    service: "s3",
+    action: `s3:${operation}`,
+    resources: [`arn:aws:s3:::${name}`],
+    input: {},
+  };
 }
 
 /** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html names the permission. */
-function converse({ modelId, place, body }: { modelId: string; place: Place; body: Uint8Array }): AwsCall {
-  const isApplicationProfile = /^arn:aws:bedrock:[a-z0-9-]+:\d{12}:application-inference-profile\/[a-z0-9]+$/.test(
-    modelId,
-  );
+function converse({
+  modelId,
+  place,
+  body,
+}: {
+  modelId: string;
+  place: Place;
+  body: Uint8Array;
+}): AwsCall {
+  const isApplicationProfile =
+    /^arn:aws:bedrock:[a-z0-9-]+:\d{12}:application-inference-profile\/[a-z0-9]+$/.test(modelId);
   const [, behindProfile] = isApplicationProfile
     ? [modelId, "anthropic.claude-sonnet-4-5-20250929-v1:0"]
     : (/^(?:us|eu|apac|global)\.(.+)$/.exec(modelId) ?? []);
@@ -146,14 +168,17 @@ function resourcesOf({
   input: Record<string, unknown>;
   place: Place;
 }): string[] {
-  const arn = (resource: string) => `arn:aws:${service}:${place.region}:${place.account}:${resource}`;
+  const arn = (resource: string) =>
+    `arn:aws:${service}:${place.region}:${place.account}:${resource}`;
   switch (service) {
     case "sqs": {
       const [account, name] = new URL(String(input.QueueUrl)).pathname.split("/").filter(Boolean);
       return [`arn:aws:sqs:${place.region}:${String(account)}:${String(name)}`];
     }
     case "secretsmanager":
-      return [secretArn({ id: String(input.SecretId), account: place.account, region: place.homeRegion })];
+      return [
+        secretArn({ id: String(input.SecretId), account: place.account, region: place.homeRegion }),
+      ];
     case "ssm":
       return [arn(`parameter/${String(input.Name).replace(/^\//, "")}`)];
     case "monitoring":
@@ -180,15 +205,31 @@ export function readQueryCall({
   received: Received;
   place: Pick<Place, "account" | "region">;
 }): AwsCall | undefined {
-  if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get("content-type") ?? "")) return undefined;
-  const { Action, Version, ...fields } = Object.fromEntries(new URLSearchParams(Buffer.from(body).toString("utf8")));
-  if (Version === "2010-05-15" && (Action === "DescribeStacks" || Action === "ListStackResources")) {
-    const resources = [`arn:aws:cloudformation:${region}:${account}:stack/${String(fields.StackName)}/made-up`];
-    return { service: "cloudformation", action: `cloudformation:${Action}`, resources, input: fields };
+  if (!/^application\/x-www-form-urlencoded\b/.test(request.headers.get("content-type") ?? ""))
+    return undefined;
+  const { Action, Version, ...fields } = Object.fromEntries(
+    new URLSearchParams(Buffer.from(body).toString("utf8")),
+  );
+  if (
+    Version === "2010-05-15" &&
+    (Action === "DescribeStacks" || Action === "ListStackResources")
+  ) {
+    const resources = [
+      `arn:aws:cloudformation:${region}:${account}:stack/${String(fields.StackName)}/made-up`,
+    ];
+    return {
+      service: "cloudformation",
+      action: `cloudformation:${Action}`,
+      resources,
+      input: fields,
+    };
   }
   if (Version !== "2011-06-15") return undefined;
   const lists = listsIn(fields);
-  const call = (resources: string[], keys: Record<string, Fields[string] | undefined> = {}): AwsCall => {
+  const call = (
+    resources: string[],
+    keys: Record<string, Fields[string] | undefined> = {},
+  ): AwsCall => {
     const present = Object.entries(keys).flatMap(([key, value]) =>
       value === undefined ? [] : [[key, value] as const],
     );

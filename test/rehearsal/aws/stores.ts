@@ -14,7 +14,15 @@ export type StoredValues = {
 };
 
 /** Returns the ARN of a secret. It ends in six characters that AWS chooses when the secret is created. */
-export function secretArn({ id, account, region }: { id: string; account: string; region: string }): string {
+export function secretArn({
+  id,
+  account,
+  region,
+}: {
+  id: string;
+  account: string;
+  region: string;
+}): string {
   if (id.startsWith("arn:")) return id;
   const suffix = createHash("sha256").update(id).digest("hex").slice(0, 6);
   return `arn:aws:secretsmanager:${region}:${account}:secret:${id}-${suffix}`;
@@ -33,7 +41,8 @@ export function storeValues({
   return {
     async secrets({ call: { action, input }, caller }) {
       const id = String(input.SecretId);
-      const value = secretValues.get(id) ?? secretValues.get(/:secret:(.*)-[^-]{6}$/.exec(id)?.[1] ?? "");
+      const value =
+        secretValues.get(id) ?? secretValues.get(/:secret:(.*)-[^-]{6}$/.exec(id)?.[1] ?? "");
       if (action === "secretsmanager:GetSecretValue" && value !== undefined)
         return Response.json({ Name: id, SecretString: value });
       if (action === "secretsmanager:DescribeSecret" && value !== undefined)
@@ -43,7 +52,8 @@ export function storeValues({
     },
     async parameters({ call: { action, input }, caller }) {
       const response = parameters.handle(action.slice(4), input);
-      if (!response.ok) onProblem(`${caller.name} asked for ${action} of ${input.Name}, which no template has.`);
+      if (!response.ok)
+        onProblem(`${caller.name} asked for ${action} of ${input.Name}, which no template has.`);
       return response;
     },
   };
@@ -59,15 +69,30 @@ const emulatorHeaders = {
 const copied = ["KeySchema", "AttributeDefinitions", "GlobalSecondaryIndexes"];
 
 /** Creates the tables of the templates in the emulator. */
-export async function createTables({ endpoint, resolver }: { endpoint: string; resolver: Resolver }): Promise<Backend> {
+export async function createTables({
+  endpoint,
+  resolver,
+}: {
+  endpoint: string;
+  resolver: Resolver;
+}): Promise<Backend> {
   for (const table of resolver.resources("AWS::DynamoDB::Table")) {
     const schema = Object.fromEntries(copied.map((name) => [name, table.properties[name]]));
     const input = { ...schema, TableName: table.ref, BillingMode: "PAY_PER_REQUEST" };
     const response = await post({ operation: "CreateTable", body: JSON.stringify(input) });
-    if (!response.ok) throw new Error(`The emulator did not create ${table.label}: ${await response.text()}`);
+    if (!response.ok)
+      throw new Error(`The emulator did not create ${table.label}: ${await response.text()}`);
   }
 
-  function post({ operation, body, signal }: { operation: string; body: string; signal?: AbortSignal }) {
+  function post({
+    operation,
+    body,
+    signal,
+  }: {
+    operation: string;
+    body: string;
+    signal?: AbortSignal;
+  }) {
     const headers = {
       "content-type": "application/x-amz-json-1.0",
       "x-amz-target": `DynamoDB_20120810.${operation}`,
@@ -77,7 +102,11 @@ export async function createTables({ endpoint, resolver }: { endpoint: string; r
   }
 
   return ({ call: { action }, received: { body, request } }) =>
-    post({ operation: action.slice(9), body: Buffer.from(body).toString("utf8"), signal: request.signal });
+    post({
+      operation: action.slice(9),
+      body: Buffer.from(body).toString("utf8"),
+      signal: request.signal,
+    });
 }
 
 /** Each bucket answers in its own region only. */
@@ -94,7 +123,10 @@ export function createBuckets({
   const doubles = new Map<string, S3Double>();
   for (const bucket of resolver.resources("AWS::S3::Bucket")) {
     const name = bucket.ref;
-    doubles.set(name, createS3Double({ buckets: [name], region: bucket.stack.region, credentialsOf }));
+    doubles.set(
+      name,
+      createS3Double({ buckets: [name], region: bucket.stack.region, credentialsOf }),
+    );
   }
   return async ({ call: { resources, action }, received, caller }) => {
     const [name = ""] = (resources[0]?.split(":::")[1] ?? "").split("/");

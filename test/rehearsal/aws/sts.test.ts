@@ -1,7 +1,15 @@
 import { AssumeRoleCommand, GetWebIdentityTokenCommand, STSClient } from "@aws-sdk/client-sts";
 import { describe, expect, it } from "@jest/globals";
 import { createRemoteJWKSet, jwtVerify } from "jose";
-import { closeAfterTest, createToy, far, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
+import {
+  closeAfterTest,
+  createToy,
+  far,
+  near,
+  startToyGateway,
+  toyCaller,
+  toyRole,
+} from "../toy.ts";
 import type { Caller } from "./callers.ts";
 import { stsBackend } from "./sts.ts";
 import { startTokenIssuer } from "./token-issuer.ts";
@@ -59,10 +67,16 @@ async function start(...statements: unknown[]) {
     who: Pick<Caller, "credentials" | "region"> = caller,
   ) =>
     clientOf(who).send(
-      new GetWebIdentityTokenCommand({ Audience: ["https://far.example"], SigningAlgorithm: "RS256", ...input }),
+      new GetWebIdentityTokenCommand({
+        Audience: ["https://far.example"],
+        SigningAlgorithm: "RS256",
+        ...input,
+      }),
     );
   const roleFor = (input: { ExternalId?: string } = {}) =>
-    clientOf(caller).send(new AssumeRoleCommand({ RoleArn: farArn, RoleSessionName: "caller", ...input }));
+    clientOf(caller).send(
+      new AssumeRoleCommand({ RoleArn: farArn, RoleSessionName: "caller", ...input }),
+    );
   return { issuer, problems: toy.problems, authority: toy.authority, tokenFor, roleFor };
 }
 
@@ -86,7 +100,10 @@ describe("AWS STS", () => {
 
   it.each([
     { title: "another audience", input: { Audience: ["https://elsewhere.example"] } },
-    { title: "another audience beside the right one", input: { Audience: ["https://far.example", "other"] } },
+    {
+      title: "another audience beside the right one",
+      input: { Audience: ["https://far.example", "other"] },
+    },
     { title: "another algorithm", input: { SigningAlgorithm: "ES384" } },
     { title: "a longer life", input: { DurationSeconds: 301 } },
   ])("refuses a token for $title, and the line says who asked", async ({ input }) => {
@@ -110,17 +127,25 @@ describe("AWS STS", () => {
       { region: far.region, credentials: { accessKeyId, secretAccessKey, sessionToken } },
     );
     expect(issuer.issued).toEqual([token]);
-    expect(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).sub).toBe(farArn);
+    expect(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()).sub).toBe(
+      farArn,
+    );
     expect(problems).toEqual([]);
     expect(authority.unused()).toEqual([]);
   });
 
   it.each([
     { title: "without the external id that its trust asks for", statements: [assume], input: {} },
-    { title: "to whom no policy of its own allows it", statements: [], input: { ExternalId: "sekisho" } },
+    {
+      title: "to whom no policy of its own allows it",
+      statements: [],
+      input: { ExternalId: "sekisho" },
+    },
   ])("lends no role $title", async ({ statements, input }) => {
     const { problems, roleFor } = await start(...statements);
     await expect(roleFor(input)).rejects.toMatchObject({ name: "AccessDenied" });
-    expect(problems).toEqual([expect.stringMatching(`^Caller may not sts:AssumeRole on ${farArn}: nothing`)]);
+    expect(problems).toEqual([
+      expect.stringMatching(`^Caller may not sts:AssumeRole on ${farArn}: nothing`),
+    ]);
   });
 });

@@ -20,12 +20,21 @@ export function stsBackend({
   async function token({ input, caller }: Asked): Promise<Response> {
     const { Audience, SigningAlgorithm, DurationSeconds = "300" } = input;
     const durationSeconds = Number(DurationSeconds);
-    if (!Array.isArray(Audience) || SigningAlgorithm === undefined || durationSeconds < 60 || durationSeconds > 3600)
+    if (
+      !Array.isArray(Audience) ||
+      SigningAlgorithm === undefined ||
+      durationSeconds < 60 ||
+      durationSeconds > 3600
+    )
       return awsFailure({ service: "sts", name: "ValidationError", status: 400 });
     if (SigningAlgorithm !== "RS256")
       throw new Error(`The rehearsal issues no tokens signed by ${String(SigningAlgorithm)}.`);
     // https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_providers_outbound_token_claims.html
-    const aboutCaller = { aws_account: caller.account, source_region: caller.region, principal_tags: {} };
+    const aboutCaller = {
+      aws_account: caller.account,
+      source_region: caller.region,
+      principal_tags: {},
+    };
     const jwt = await issuer.issue({
       audiences: Audience,
       subject: caller.roleArn,
@@ -33,7 +42,10 @@ export function stsBackend({
       claims: { "https://sts.amazonaws.com/": aboutCaller },
     });
     const expiration = new Date(Date.now() + durationSeconds * 1000).toISOString();
-    return queryAnswer("GetWebIdentityToken", element("WebIdentityToken", jwt) + element("Expiration", expiration));
+    return queryAnswer(
+      "GetWebIdentityToken",
+      element("WebIdentityToken", jwt) + element("Expiration", expiration),
+    );
   }
 
   function assume({ input, caller }: Asked): Response {
@@ -42,7 +54,12 @@ export function stsBackend({
     if (!/^[\w+=,.@-]{2,64}$/.test(session))
       return awsFailure({ service: "sts", name: "ValidationError", status: 400 });
     const account = roleArn.split(":")[4] ?? "";
-    const assumed = createCaller({ ...caller, name: `${caller.name} as ${roleArn}`, roleArn, account });
+    const assumed = createCaller({
+      ...caller,
+      name: `${caller.name} as ${roleArn}`,
+      roleArn,
+      account,
+    });
     onAssumed(assumed);
     const { accessKeyId, secretAccessKey, sessionToken } = assumed.credentials;
     const role = roleArn.split("/").at(-1) ?? "";

@@ -25,7 +25,8 @@ export async function startTokenIssuer(): Promise<TokenIssuer> {
   const server = await startWebServer({
     async handle({ target }) {
       if (target === "/.well-known/jwks.json") return Response.json({ keys });
-      if (target !== "/.well-known/openid-configuration") return new Response(null, { status: 404 });
+      if (target !== "/.well-known/openid-configuration")
+        return new Response(null, { status: 404 });
       return Response.json({
         issuer: server.url,
         jwks_uri: `${server.url}/.well-known/jwks.json`,

@@ -12,7 +12,8 @@ const turnMs = 10;
 
 process.on("message", ({ offsetMs }) => {
   setOffset(offsetMs);
-  const turn = (left) => (left === 0 ? process.send?.({ offsetMs }) : wait(() => turn(left - 1), turnMs));
+  const turn = (left) =>
+    left === 0 ? process.send?.({ offsetMs }) : wait(() => turn(left - 1), turnMs);
   turn(turns);
 });
 process.channel?.unref();

@@ -33,7 +33,11 @@ describe("a role that is created again", () => {
   } as const;
 
   it.each([
-    { title: "is locked out where the policy names it as principal", more: { Principal: { AWS: role } }, after: false },
+    {
+      title: "is locked out where the policy names it as principal",
+      more: { Principal: { AWS: role } },
+      after: false,
+    },
     {
       title: "is let in where the policy names its account, and the role in a condition",
       more: { Condition: { ArnEquals: { "aws:PrincipalArn": role } } },
@@ -56,9 +60,13 @@ describe("a resource's policy that leaves it to an account", () => {
     const authority = authorityOver({ Condition: { ArnEquals: { "aws:PrincipalArn": role } } });
     const call = { action: "kms:Decrypt", resource: key, context: {} };
     const other = `${role}-2`;
-    expect(authority.check({ principal: { type: "role", arn: other, account }, ...call }).allowed).toBe(false);
+    expect(
+      authority.check({ principal: { type: "role", arn: other, account }, ...call }).allowed,
+    ).toBe(false);
     expect(authority.unused()).toHaveLength(1);
-    expect(authority.check({ principal: { type: "role", arn: role, account }, ...call }).allowed).toBe(true);
+    expect(
+      authority.check({ principal: { type: "role", arn: role, account }, ...call }).allowed,
+    ).toBe(true);
     expect(authority.unused()).toEqual([]);
   });
 });

@@ -24,14 +24,18 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
     const isTrust = action === "sts:AssumeRole";
     const complete = {
       ...call,
-      principal: principal.type === "role" ? { ...principal, isRecreated: recreated.has(principal.arn) } : principal,
+      principal:
+        principal.type === "role"
+          ? { ...principal, isRecreated: recreated.has(principal.arn) }
+          : principal,
       context: { "aws:securetransport": "true", ...aboutCaller(principal), ...call.context },
     };
     const decision = decide({
       call: complete,
       identity: principal.type === "role" ? policies.ofRole(principal.arn) : [],
       ofResource: isTrust ? policies.trustOf(resource) : policies.ofResource(resource),
-      resourceAccount: resource.split(":")[4] || (principal.type === "role" ? principal.account : ""),
+      resourceAccount:
+        resource.split(":")[4] || (principal.type === "role" ? principal.account : ""),
       resourceRules: isTrust || action.startsWith("kms:"),
     });
     for (const statement of decision.allowed ? decision.by : []) {
@@ -50,7 +54,9 @@ export function createAuthority({ policies }: { policies: Policies }): Authority
         .all()
         .filter((statement) => statement.effect === "Allow" && !onlyDelegates(statement))
         .flatMap((statement) =>
-          permissionsOf(statement).filter((permission) => !used.get(statement)?.has(keyOf(permission))),
+          permissionsOf(statement).filter(
+            (permission) => !used.get(statement)?.has(keyOf(permission)),
+          ),
         ),
   };
 }
@@ -78,7 +84,8 @@ function usedKeys(statement: Statement, call: Call): string[] {
 /** A statement that names an account and no role allows nothing by itself: the account's own policies decide. */
 function onlyDelegates({ principals, conditions }: Statement): boolean {
   if (conditions.some(({ key }) => key.toLowerCase() === "aws:principalarn")) return false;
-  if (principals === undefined || principals.everyone || principals.services.length > 0) return false;
+  if (principals === undefined || principals.everyone || principals.services.length > 0)
+    return false;
   return principals.aws.every((arn) => /^(\d{12}|arn:aws:iam::\d{12}:root)$/.test(arn));
 }
 

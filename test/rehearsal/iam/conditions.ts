@@ -43,12 +43,14 @@ const operators: Record<string, Test> = {
  */
 export function holds({ condition, context }: { condition: Condition; context: Context }): boolean {
   const key = condition.key.toLowerCase();
-  if (!knownKeys.has(key)) throw new Error(`The condition key ${condition.key} is not known to the rehearsal.`);
+  if (!knownKeys.has(key))
+    throw new Error(`The condition key ${condition.key} is not known to the rehearsal.`);
   const given = context[key];
   if (condition.operator === "Null") return condition.values.includes(String(given === undefined));
   const [, set, name = ""] = /^(?:(ForAllValues):)?(.*)$/.exec(condition.operator) ?? [];
   const test = operators[name];
-  if (test === undefined) throw new Error(`The condition ${condition.operator} is not known to the rehearsal.`);
+  if (test === undefined)
+    throw new Error(`The condition ${condition.operator} is not known to the rehearsal.`);
   if (given === undefined) return set !== undefined;
   const isMet = (value: string) => condition.values.some((wanted) => test(value, wanted));
   if (set !== undefined) return [given].flat().every(isMet);

@@ -31,22 +31,31 @@ export function decide({
 }): Decision {
   const { principal } = call;
   const own = identity.filter((statement) => applies({ statement, call }));
-  const direct = ofResource.filter((statement) => names(statement, principal) && applies({ statement, call }));
+  const direct = ofResource.filter(
+    (statement) => names(statement, principal) && applies({ statement, call }),
+  );
   const denied = [...own, ...direct].find(({ effect }) => effect === "Deny");
   if (denied !== undefined) return { allowed: false, why: `a Deny of ${denied.source}` };
 
   const identityAllows = own.filter(({ effect }) => effect === "Allow");
   const resourceAllows = direct.filter(({ effect }) => effect === "Allow");
   if (principal.type === "service") {
-    return resourceAllows.length > 0 ? { allowed: true, by: resourceAllows } : noneOf(["the resource's policy"]);
+    return resourceAllows.length > 0
+      ? { allowed: true, by: resourceAllows }
+      : noneOf(["the resource's policy"]);
   }
   const delegations = ofResource.filter(
-    (statement) => statement.effect === "Allow" && delegatesTo(statement, principal) && applies({ statement, call }),
+    (statement) =>
+      statement.effect === "Allow" &&
+      delegatesTo(statement, principal) &&
+      applies({ statement, call }),
   );
   const isCrossAccount = principal.account !== resourceAccount;
   if (!isCrossAccount && !resourceRules) {
     const by = [...identityAllows, ...resourceAllows];
-    return by.length > 0 ? { allowed: true, by } : noneOf(["the role's policies", "the resource's policy"]);
+    return by.length > 0
+      ? { allowed: true, by }
+      : noneOf(["the role's policies", "the resource's policy"]);
   }
   if (!isCrossAccount && resourceAllows.length > 0)
     return { allowed: true, by: [...identityAllows, ...resourceAllows] };
@@ -59,7 +68,13 @@ export function decide({
 }
 
 /** True if the statement covers this action, resource and conditions. Principals do not count. */
-function applies({ statement, call }: { statement: Statement; call: Omit<Call, "principal"> }): boolean {
+function applies({
+  statement,
+  call,
+}: {
+  statement: Statement;
+  call: Omit<Call, "principal">;
+}): boolean {
   const { action, resource, context } = call;
   const { actions, resources, conditions } = statement;
   return (
@@ -74,7 +89,8 @@ function applies({ statement, call }: { statement: Statement; call: Omit<Call, "
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_principal.html#principal-roles
  */
 function names({ principals }: Statement, principal: Principal): boolean {
-  if (principals === undefined) throw new Error("A resource's policy has a statement without a principal.");
+  if (principals === undefined)
+    throw new Error("A resource's policy has a statement without a principal.");
   if (principals.everyone) return true;
   return principal.type === "role"
     ? principal.isRecreated !== true && principals.aws.includes(principal.arn)
@@ -83,7 +99,10 @@ function names({ principals }: Statement, principal: Principal): boolean {
 
 /** A policy that names an account leaves the decision to that account's own policies. */
 function delegatesTo({ principals }: Statement, { account }: { account: string }): boolean {
-  return principals?.aws.some((arn) => arn === account || arn === `arn:aws:iam::${account}:root`) === true;
+  return (
+    principals?.aws.some((arn) => arn === account || arn === `arn:aws:iam::${account}:root`) ===
+    true
+  );
 }
 
 function noneOf(places: string[]): Decision {

@@ -19,7 +19,12 @@ type Case = {
   call?: Partial<Call>;
 };
 
-const allow = (more: Json = {}): Json => ({ Effect: "Allow", Action: "sqs:SendMessage", Resource: queue, ...more });
+const allow = (more: Json = {}): Json => ({
+  Effect: "Allow",
+  Action: "sqs:SendMessage",
+  Resource: queue,
+  ...more,
+});
 const deny = (more: Json = {}): Json => allow({ Effect: "Deny", ...more });
 const toRole = { Principal: { AWS: role.arn } };
 const toAccount = { Principal: { AWS: `arn:aws:iam::${account}:root` } };
@@ -33,18 +38,38 @@ const forAudiences = {
 const cases: Case[] = [
   { title: "nothing", decision: nothing },
   { title: "its own policy", identity: [allow()], decision: "allowed" },
-  { title: "an action in other letters", identity: [allow({ Action: "SQS:sendmessage" })], decision: "allowed" },
-  { title: "another action", identity: [allow({ Action: "sqs:ReceiveMessage" })], decision: nothing },
-  { title: "a wildcard of actions", identity: [allow({ Action: ["sqs:Send*"] })], decision: "allowed" },
+  {
+    title: "an action in other letters",
+    identity: [allow({ Action: "SQS:sendmessage" })],
+    decision: "allowed",
+  },
+  {
+    title: "another action",
+    identity: [allow({ Action: "sqs:ReceiveMessage" })],
+    decision: nothing,
+  },
+  {
+    title: "a wildcard of actions",
+    identity: [allow({ Action: ["sqs:Send*"] })],
+    decision: "allowed",
+  },
   { title: "another resource", identity: [allow({ Resource: `${queue}-2` })], decision: nothing },
   {
     title: "a wildcard of resources",
     identity: [allow({ Resource: `${queue.slice(0, -3)}???` })],
     decision: "allowed",
   },
-  { title: "a denial beside the permission", identity: [allow(), deny()], decision: "a Deny of Role" },
+  {
+    title: "a denial beside the permission",
+    identity: [allow(), deny()],
+    decision: "a Deny of Role",
+  },
   { title: "the resource's policy alone", ofResource: [allow(toRole)], decision: "allowed" },
-  { title: "the resource's policy for its account", ofResource: [allow(toAccount)], decision: nothing },
+  {
+    title: "the resource's policy for its account",
+    ofResource: [allow(toAccount)],
+    decision: nothing,
+  },
   {
     title: "another account's resource and only its own policy",
     identity: [allow()],
@@ -88,7 +113,9 @@ const cases: Case[] = [
   {
     title: "a denial without TLS, with TLS",
     identity: [allow()],
-    ofResource: [deny({ Principal: { AWS: "*" }, Condition: { Bool: { "aws:SecureTransport": "false" } } })],
+    ofResource: [
+      deny({ Principal: { AWS: "*" }, Condition: { Bool: { "aws:SecureTransport": "false" } } }),
+    ],
     decision: "allowed",
   },
   {
@@ -106,7 +133,11 @@ const cases: Case[] = [
   ...[
     { title: "tokens for an audience of the list", audiences: ["far"], decision: "allowed" },
     { title: "tokens for two of the list", audiences: ["far", "farther"], decision: "allowed" },
-    { title: "tokens for one that is not in it", audiences: ["far", "elsewhere"], decision: nothing },
+    {
+      title: "tokens for one that is not in it",
+      audiences: ["far", "elsewhere"],
+      decision: nothing,
+    },
     { title: "tokens for nobody", audiences: undefined, decision: nothing },
   ].map(({ audiences, ...rest }) => ({
     ...rest,
@@ -115,7 +146,11 @@ const cases: Case[] = [
   })),
   {
     title: "tokens for nobody, where no condition says that there must be an audience",
-    identity: [allow({ Condition: { "ForAllValues:StringEquals": forAudiences["ForAllValues:StringEquals"] } })],
+    identity: [
+      allow({
+        Condition: { "ForAllValues:StringEquals": forAudiences["ForAllValues:StringEquals"] },
+      }),
+    ],
     decision: "allowed",
   },
   {
@@ -156,7 +191,13 @@ const cases: Case[] = [
   },
 ];
 
-function judge({ identity = [], ofResource = [], call, resourceAccount = account, resourceRules = false }: Case) {
+function judge({
+  identity = [],
+  ofResource = [],
+  call,
+  resourceAccount = account,
+  resourceRules = false,
+}: Case) {
   return decide({
     call: {
       principal: role,
@@ -181,15 +222,22 @@ describe("a call is judged as IAM judges it, given", () => {
   it.each([
     { title: "an operator", condition: { NumericLessThan: { "aws:SourceAccount": "1" } } },
     { title: "a negated operator", condition: { StringNotEquals: { "aws:SourceAccount": "1" } } },
-    { title: "a set operator", condition: { "ForAnyValue:StringEquals": { "aws:SourceAccount": "1" } } },
+    {
+      title: "a set operator",
+      condition: { "ForAnyValue:StringEquals": { "aws:SourceAccount": "1" } },
+    },
     { title: "a key", condition: { StringEquals: { "aws:Unheard": "1" } } },
   ])("$title that the rehearsal does not know, it says so instead of guessing", ({ condition }) => {
-    expect(() => judge({ title: "", decision: "", identity: [allow({ Condition: condition })] })).toThrow("not known");
+    expect(() =>
+      judge({ title: "", decision: "", identity: [allow({ Condition: condition })] }),
+    ).toThrow("not known");
   });
 
   it("a field that the rehearsal does not know, it says so instead of guessing", () => {
     for (const field of ["NotPrincipal", "NotAction", "NotResource"])
-      expect(() => judge({ title: "", decision: "", ofResource: [allow({ [field]: "*" })] })).toThrow(field);
+      expect(() =>
+        judge({ title: "", decision: "", ofResource: [allow({ [field]: "*" })] }),
+      ).toThrow(field);
   });
 });
 
@@ -200,7 +248,14 @@ describe("wildcards", () => {
   });
 
   it("of ARNs do not reach over a colon before the resource", () => {
-    expect(matchesArn({ pattern: "arn:aws:sns:*:topic", arn: "arn:aws:sns:eu-central-1:1:topic" })).toBe(false);
-    expect(matchesArn({ pattern: "arn:aws:logs:*:*:*", arn: "arn:aws:logs:eu-central-1:1:log-group:a:*" })).toBe(true);
+    expect(
+      matchesArn({ pattern: "arn:aws:sns:*:topic", arn: "arn:aws:sns:eu-central-1:1:topic" }),
+    ).toBe(false);
+    expect(
+      matchesArn({
+        pattern: "arn:aws:logs:*:*:*",
+        arn: "arn:aws:logs:eu-central-1:1:log-group:a:*",
+      }),
+    ).toBe(true);
   });
 });

@@ -36,7 +36,8 @@ export function collectPolicies({
   const trust: Documents = new Map();
   const ofResources: Documents = new Map();
 
-  for (const [arn, document] of Object.entries(trusts)) add(trust, arn, { label: arn }, document, "*");
+  for (const [arn, document] of Object.entries(trusts))
+    add(trust, arn, { label: arn }, document, "*");
   const foreign = Object.entries(roles).map(
     ([arn, document]) => [arn, parsePolicy({ document, source: arn })] as const,
   );
@@ -46,23 +47,32 @@ export function collectPolicies({
     const arn = role.arn;
     roleArns.set(`${role.stack.account}/${role.ref}`, arn);
     if (listOf(role.properties.ManagedPolicyArns).length > 0)
-      throw new Error(`${role.label} has managed policies, whose statements the templates do not show.`);
+      throw new Error(
+        `${role.label} has managed policies, whose statements the templates do not show.`,
+      );
     add(trust, arn, role, role.properties.AssumeRolePolicyDocument, "*");
-    for (const { PolicyDocument } of recordsOf(role.properties.Policies)) add(ofRoles, arn, role, PolicyDocument);
+    for (const { PolicyDocument } of recordsOf(role.properties.Policies))
+      add(ofRoles, arn, role, PolicyDocument);
   }
   for (const type of ["AWS::IAM::Policy", "AWS::IAM::ManagedPolicy", "AWS::IAM::RolePolicy"])
     for (const policy of resolver.resources(type))
-      for (const role of [...listOf(policy.properties.Roles), ...listOf(policy.properties.RoleName)]) {
+      for (const role of [
+        ...listOf(policy.properties.Roles),
+        ...listOf(policy.properties.RoleName),
+      ]) {
         const arn = roleArns.get(`${policy.stack.account}/${String(role)}`);
         if (arn === undefined)
-          throw new Error(`${policy.label} is for the role ${String(role)}, which is in no template.`);
+          throw new Error(
+            `${policy.label} is for the role ${String(role)}, which is in no template.`,
+          );
         add(ofRoles, arn, policy, policy.properties.PolicyDocument);
       }
 
   /** Policies may name the resource by its Ref. */
   const arnOf = (type: string, ref: unknown) =>
     resolver.resources(type).find((resource) => resource.ref === ref)?.arn ?? String(ref);
-  for (const key of resolver.resources("AWS::KMS::Key")) add(ofResources, key.arn, key, key.properties.KeyPolicy);
+  for (const key of resolver.resources("AWS::KMS::Key"))
+    add(ofResources, key.arn, key, key.properties.KeyPolicy);
   for (const policy of resolver.resources("AWS::SQS::QueuePolicy"))
     for (const url of listOf(policy.properties.Queues))
       add(ofResources, arnOf("AWS::SQS::Queue", url), policy, policy.properties.PolicyDocument);
@@ -70,7 +80,12 @@ export function collectPolicies({
     for (const topic of listOf(policy.properties.Topics))
       add(ofResources, String(topic), policy, policy.properties.PolicyDocument);
   for (const policy of resolver.resources("AWS::S3::BucketPolicy"))
-    add(ofResources, arnOf("AWS::S3::Bucket", policy.properties.Bucket), policy, policy.properties.PolicyDocument);
+    add(
+      ofResources,
+      arnOf("AWS::S3::Bucket", policy.properties.Bucket),
+      policy,
+      policy.properties.PolicyDocument,
+    );
   for (const policy of resolver.resources("AWS::BedrockAgentCore::ResourcePolicy")) {
     const document: unknown = JSON.parse(String(policy.properties.Policy));
     add(ofResources, String(policy.properties.ResourceArn), policy, document);
@@ -81,7 +96,8 @@ export function collectPolicies({
   }
 
   return {
-    ofRole: (arn) => ofRoles.get(arn) ?? ofForeignRoles.get(arn) ?? (bootstrapRole.test(arn) ? administrator : []),
+    ofRole: (arn) =>
+      ofRoles.get(arn) ?? ofForeignRoles.get(arn) ?? (bootstrapRole.test(arn) ? administrator : []),
     trustOf: (arn) => trust.get(arn) ?? [],
     ofResource: (arn) => ofResources.get(policyHolder(arn)) ?? [],
     all: () => [...ofRoles.values(), ...ofResources.values()].flat(),
@@ -120,8 +136,16 @@ const permissionFields = new Set([
 
 function lambdaStatement({ label, properties }: Resource, arn: string): unknown {
   const unknown = Object.keys(properties).filter((field) => !permissionFields.has(field));
-  if (unknown.length > 0) throw new Error(`${label} has ${unknown.join(", ")}, which the rehearsal does not know.`);
-  const { Action, Principal, SourceArn, SourceAccount, FunctionUrlAuthType, InvokedViaFunctionUrl } = properties;
+  if (unknown.length > 0)
+    throw new Error(`${label} has ${unknown.join(", ")}, which the rehearsal does not know.`);
+  const {
+    Action,
+    Principal,
+    SourceArn,
+    SourceAccount,
+    FunctionUrlAuthType,
+    InvokedViaFunctionUrl,
+  } = properties;
   const principal = String(Principal);
   return {
     Effect: "Allow",

@@ -4,19 +4,29 @@ const { enableCompileCache, flushCompileCache } = require("node:module");
 const { join } = require("node:path");
 const { setOffset } = require("../shift-date.cjs");
 
-const { AWS_LAMBDA_RUNTIME_API, _HANDLER = "", LAMBDA_TASK_ROOT = "", AWS_LAMBDA_FUNCTION_NAME } = process.env;
+const {
+  AWS_LAMBDA_RUNTIME_API,
+  _HANDLER = "",
+  LAMBDA_TASK_ROOT = "",
+  AWS_LAMBDA_FUNCTION_NAME,
+} = process.env;
 const version = "/2018-06-01/runtime";
 const [, , compileCache] = process.argv;
 
 function call(method, path, body) {
   const [hostname, port] = AWS_LAMBDA_RUNTIME_API.split(":");
   return new Promise((resolve, reject) => {
-    const outgoing = request({ hostname, port, method, path: version + path, agent: false }, (incoming) => {
-      const chunks = [];
-      incoming.on("data", (chunk) => chunks.push(chunk));
-      incoming.on("end", () => resolve({ headers: incoming.headers, text: Buffer.concat(chunks).toString("utf8") }));
-      incoming.on("error", reject);
-    });
+    const outgoing = request(
+      { hostname, port, method, path: version + path, agent: false },
+      (incoming) => {
+        const chunks = [];
+        incoming.on("data", (chunk) => chunks.push(chunk));
+        incoming.on("end", () =>
+          resolve({ headers: incoming.headers, text: Buffer.concat(chunks).toString("utf8") }),
+        );
+        incoming.on("error", reject);
+      },
+    );
     outgoing.on("error", reject);
     outgoing.end(body);
   });

@@ -11,15 +11,21 @@ const fn = (name: string, account = "111111111111") =>
     region,
   }) as LambdaFunction;
 
-const fill = (concurrency: ReturnType<typeof createConcurrency>, of: LambdaFunction, count: number) =>
-  Array.from({ length: count }, () => concurrency.enter(of));
+const fill = (
+  concurrency: ReturnType<typeof createConcurrency>,
+  of: LambdaFunction,
+  count: number,
+) => Array.from({ length: count }, () => concurrency.enter(of));
 
 describe("the concurrency of an account", () => {
   it("is shared by its functions, ten in a new account, and free again when an invocation is over", () => {
     const concurrency = createConcurrency();
     const [leave] = fill(concurrency, fn("a"), newAccountLimit - 1);
     expect(concurrency.enter(fn("b"))).toBeDefined();
-    expect([concurrency.enter(fn("a")), concurrency.enter(fn("b"))]).toEqual([undefined, undefined]);
+    expect([concurrency.enter(fn("a")), concurrency.enter(fn("b"))]).toEqual([
+      undefined,
+      undefined,
+    ]);
     leave?.();
     leave?.();
     expect(concurrency.enter(fn("b"))).toBeDefined();

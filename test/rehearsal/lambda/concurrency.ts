@@ -23,11 +23,18 @@ export function createConcurrency({
   };
   const placeOf = (arn: string) => arn.split(":").slice(3, 5).join(":");
   const reservedIn = (place: string) =>
-    Object.entries(reserved).reduce((sum, [arn, count]) => sum + (placeOf(arn) === place ? count : 0), 0);
+    Object.entries(reserved).reduce(
+      (sum, [arn, count]) => sum + (placeOf(arn) === place ? count : 0),
+      0,
+    );
 
   return {
     /** Counts an invocation until the returned function is called. Returns undefined where Lambda throttles it. */
-    enter({ arn, account, region }: Pick<LambdaFunction, "arn" | "account" | "region">): (() => void) | undefined {
+    enter({
+      arn,
+      account,
+      region,
+    }: Pick<LambdaFunction, "arn" | "account" | "region">): (() => void) | undefined {
       const place = `${region}:${account}`;
       const own = reserved[arn];
       const pool = own === undefined ? place : arn;
@@ -43,7 +50,10 @@ export function createConcurrency({
     },
     /** Returns the number of an account's current invocations. */
     underWay: (account: string) =>
-      [...underWay].reduce((sum, [pool, count]) => sum + (pool.split(":").includes(account) ? count : 0), 0),
+      [...underWay].reduce(
+        (sum, [pool, count]) => sum + (pool.split(":").includes(account) ? count : 0),
+        0,
+      ),
     /** Returns the highest number of concurrent invocations that an account had. */
     peak: (account: string) => peaks.get(account) ?? 0,
   };
@@ -52,6 +62,8 @@ export function createConcurrency({
 /** Returns the reserved concurrency of the templates by function ARN. */
 export function reservedConcurrency(functions: readonly LambdaFunction[]): Record<string, number> {
   return Object.fromEntries(
-    functions.flatMap(({ arn, reservedConcurrency: count }) => (count === undefined ? [] : [[arn, count]])),
+    functions.flatMap(({ arn, reservedConcurrency: count }) =>
+      count === undefined ? [] : [[arn, count]],
+    ),
   );
 }

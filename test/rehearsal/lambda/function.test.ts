@@ -52,7 +52,8 @@ function deploy({ code, ...more }: Partial<LambdaFunction> & { code: string }) {
   return { running, starts, lines, failures };
 }
 
-const payloadOf = async (outcome: Promise<unknown>) => ((await outcome) as { payload: unknown }).payload;
+const payloadOf = async (outcome: Promise<unknown>) =>
+  ((await outcome) as { payload: unknown }).payload;
 
 describe("a function", () => {
   it("gets the event and a context, and the next one finds it warm", async () => {
@@ -60,7 +61,12 @@ describe("a function", () => {
       timeoutMs: 60_000,
       code: "let calls = 0; exports.handler = async ({ name }, { getRemainingTimeInMillis, awsRequestId }) => ({ name, calls: ++calls, left: getRemainingTimeInMillis() > 0 && getRemainingTimeInMillis() <= 60_000, id: awsRequestId.length });",
     });
-    expect(await payloadOf(running.invoke({ name: "a" }))).toEqual({ name: "a", calls: 1, left: true, id: 36 });
+    expect(await payloadOf(running.invoke({ name: "a" }))).toEqual({
+      name: "a",
+      calls: 1,
+      left: true,
+      id: 36,
+    });
     expect(await payloadOf(running.invoke({ name: "b" }))).toMatchObject({ name: "b", calls: 2 });
     expect(starts).toHaveLength(1);
   });
@@ -86,7 +92,9 @@ describe("a function", () => {
   });
 
   it("has the environment that it is given and what Lambda adds, and nothing of the machine's", async () => {
-    const { running } = deploy({ code: "exports.handler = async () => Object.keys(process.env).sort();" });
+    const { running } = deploy({
+      code: "exports.handler = async () => Object.keys(process.env).sort();",
+    });
     expect(await payloadOf(running.invoke({}))).toEqual([
       "AWS_LAMBDA_FUNCTION_MEMORY_SIZE",
       "AWS_LAMBDA_FUNCTION_NAME",
@@ -112,10 +120,26 @@ describe("a function", () => {
   });
 
   it.each([
-    { title: "throws", code: "exports.handler = async () => { throw new TypeError('no'); };", error: "TypeError: no" },
-    { title: "has no such handler", code: "exports.handle = 1;", error: "index.handler is undefined or not exported" },
-    { title: "cannot be loaded", code: "throw new Error('REGION is not set');", error: "REGION is not set" },
-    { title: "ends its process", code: "exports.handler = () => process.exit(3);", error: "ended with 3" },
+    {
+      title: "throws",
+      code: "exports.handler = async () => { throw new TypeError('no'); };",
+      error: "TypeError: no",
+    },
+    {
+      title: "has no such handler",
+      code: "exports.handle = 1;",
+      error: "index.handler is undefined or not exported",
+    },
+    {
+      title: "cannot be loaded",
+      code: "throw new Error('REGION is not set');",
+      error: "REGION is not set",
+    },
+    {
+      title: "ends its process",
+      code: "exports.handler = () => process.exit(3);",
+      error: "ended with 3",
+    },
   ])("fails where it $title, and the reason is told", async ({ code, error }) => {
     const { running, failures } = deploy({ code });
     expect(await running.invoke({})).toMatchObject({ ok: false });
@@ -140,7 +164,8 @@ describe("a function", () => {
   it("is refused after sixteen invocations of one chain, which its code sees, and not in another chain", async () => {
     const { running, failures, starts } = deploy({ code: tellsTrace });
     let traces: string[] = [];
-    for (let time = 0; time < 16; time++) traces = [String(await payloadOf(running.invoke({}, traces)))];
+    for (let time = 0; time < 16; time++)
+      traces = [String(await payloadOf(running.invoke({}, traces)))];
     expect(traces).toEqual([expect.stringMatching(/^Root=1-.+;Lineage=[0-9a-f]{8}:15$/)]);
     const refused = "Lambda refused invocation 17 of one chain (RecursiveInvocationsDropped)";
     expect(await running.invoke({}, traces)).toEqual({ ok: false, error: refused });
@@ -152,7 +177,8 @@ describe("a function", () => {
   it("goes on in a chain where it allows loops", async () => {
     const { running, failures } = deploy({ code: tellsTrace, allowsLoops: true });
     let traces: string[] = [];
-    for (let time = 0; time < 20; time++) traces = [String(await payloadOf(running.invoke({}, traces)))];
+    for (let time = 0; time < 20; time++)
+      traces = [String(await payloadOf(running.invoke({}, traces)))];
     expect(traces).toEqual([expect.stringMatching(/:19$/)]);
     expect(failures).toEqual([]);
   });

@@ -9,7 +9,9 @@ import { currentOffsetMs, freeze, startProcess, thaw } from "../clock.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 
 /** `isThrottled`: the function was not invoked at all. */
-export type Outcome = { ok: true; payload: unknown } | { ok: false; error: string; isThrottled?: true };
+export type Outcome =
+  | { ok: true; payload: unknown }
+  | { ok: false; error: string; isThrottled?: true };
 
 export type Instance = {
   /** Takes one event at a time. Never rejects. `invokedArn` is the function or an alias. */
@@ -18,7 +20,13 @@ export type Instance = {
   close(): Promise<void>;
 };
 
-type Invocation = { id: string; event: unknown; trace: string; invokedArn: string; settle: (outcome: Outcome) => void };
+type Invocation = {
+  id: string;
+  event: unknown;
+  trace: string;
+  invokedArn: string;
+  settle: (outcome: Outcome) => void;
+};
 
 /** Instances start often: what one has compiled the next one loads. */
 const compileCache = join(process.env.NODE_COMPILE_CACHE ?? tmpdir(), "lambda");
@@ -42,7 +50,8 @@ export async function startInstance({
 
   const server = await startWebServer({
     async handle({ request, target, body }) {
-      const [, id, outcome] = /^\/2018-06-01\/runtime\/invocation\/([^/]+)(?:\/(response|error))?$/.exec(target) ?? [];
+      const [, id, outcome] =
+        /^\/2018-06-01\/runtime\/invocation\/([^/]+)(?:\/(response|error))?$/.exec(target) ?? [];
       if (id === "next") {
         const { promise, resolve } = Promise.withResolvers<Response>();
         waiting = resolve;
@@ -53,7 +62,8 @@ export async function startInstance({
       }
       const text = Buffer.from(body).toString("utf8");
       if (target.endsWith("/init/error")) lastText = `it does not start: ${errorOf(text)}`;
-      else if (request.method !== "POST" || id !== current?.id) return new Response(null, { status: 400 });
+      else if (request.method !== "POST" || id !== current?.id)
+        return new Response(null, { status: 400 });
       else if (outcome === "response") settle({ ok: true, payload: JSON.parse(text) });
       else settle({ ok: false, error: `it threw ${errorOf(text)}` });
       return new Response(null, { status: 202 });

@@ -7,7 +7,8 @@ const other = "arn:aws:lambda:eu-central-1:111111111111:function:other";
 /** The header after so many invocations of the function in one chain. */
 function afterInvocations(times: number, functionArn = worker, traces: string[] = []): string {
   let latest = traces;
-  for (let time = 0; time < times; time++) latest = [continueChain({ traces: latest, functionArn }).trace];
+  for (let time = 0; time < times; time++)
+    latest = [continueChain({ traces: latest, functionArn }).trace];
   return latest[0] ?? "";
 }
 
@@ -25,7 +26,9 @@ describe("a chain of invocations", () => {
       /^Root=1-[0-9a-f]{8}-[0-9a-f]{24};Parent=[0-9a-f]{16};Sampled=0;Lineage=[0-9a-f]{8}:0$/,
     );
     expect(rootOf(second.trace)).toBe("1-66000000-0123456789abcdef01234567");
-    expect(rootOf(continueChain({ traces: [], functionArn: worker }).trace)).not.toBe(rootOf(first.trace));
+    expect(rootOf(continueChain({ traces: [], functionArn: worker }).trace)).not.toBe(
+      rootOf(first.trace),
+    );
   });
 
   it("counts the invocations of each function by itself", () => {
@@ -37,7 +40,9 @@ describe("a chain of invocations", () => {
 
   it("does not grow where the same message is tried again", () => {
     const trace = afterInvocations(5);
-    const invocations = [1, 2, 3].map(() => continueChain({ traces: [trace], functionArn: worker }).invocation);
+    const invocations = [1, 2, 3].map(
+      () => continueChain({ traces: [trace], functionArn: worker }).invocation,
+    );
     expect(invocations).toEqual([6, 6, 6]);
   });
 

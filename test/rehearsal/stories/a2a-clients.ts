@@ -42,7 +42,8 @@ export async function serveA2aClient(world: World): Promise<{ listed: number; to
       const configuration = { taskPushNotificationConfig: { url: receiver.url, id: "only" } };
       const { task } = await ask<Sent>("SendMessage", { message, configuration });
       // Without `returnImmediately` a host waits for the end of the turn. On Lambda it waits for the Verification zone only.
-      if (task.status.state !== wanted) throw new Error(`"${text}" was answered with ${task.status.state}.`);
+      if (task.status.state !== wanted)
+        throw new Error(`"${text}" was answered with ${task.status.state}.`);
       return task;
     };
     const { id } = await send("ask me, over A2A", "TASK_STATE_SUBMITTED");
@@ -65,21 +66,45 @@ function openClient({ resolver, dependencies: { moved, admit } }: World) {
   const { account, region, roleArn } = a2aClient;
   const caller = createCaller({ name: "A2aClient", kind: "code", account, region, roleArn });
   admit(caller);
-  const sign = createSigner({ service: "lambda", region, credentials: async () => caller.credentials });
-  const [url] = resolver.resources("AWS::Lambda::Url").map((each) => moved(each.attribute("FunctionUrl")));
+  const sign = createSigner({
+    service: "lambda",
+    region,
+    credentials: async () => caller.credentials,
+  });
+  const [url] = resolver
+    .resources("AWS::Lambda::Url")
+    .map((each) => moved(each.attribute("FunctionUrl")));
 
-  async function fetchSigned({ path, method, body }: { path: string; method: string; body?: string }) {
-    const headers = { "a2a-version": "1.0", ...(body !== undefined && { "content-type": "application/json" }) };
+  async function fetchSigned({
+    path,
+    method,
+    body,
+  }: {
+    path: string;
+    method: string;
+    body?: string;
+  }) {
+    const headers = {
+      "a2a-version": "1.0",
+      ...(body !== undefined && { "content-type": "application/json" }),
+    };
     const target = new URL(path, url);
     const signed = await sign({ method, url: target, headers, body: body ?? "" });
     const signal = hangSignal();
-    const response = await fetch(target, { method, headers: signed, signal, ...(body !== undefined && { body }) });
-    if (!response.ok) throw new Error(`${method} ${path} of an A2A client was answered with ${response.status}.`);
+    const response = await fetch(target, {
+      method,
+      headers: signed,
+      signal,
+      ...(body !== undefined && { body }),
+    });
+    if (!response.ok)
+      throw new Error(`${method} ${path} of an A2A client was answered with ${response.status}.`);
     return response.json();
   }
 
   return {
-    card: async () => (await fetchSigned({ path: "/.well-known/agent-card.json", method: "GET" })) as AgentCard,
+    card: async () =>
+      (await fetchSigned({ path: "/.well-known/agent-card.json", method: "GET" })) as AgentCard,
     async ask<T>(method: string, params: object): Promise<T> {
       const body = JSON.stringify({ jsonrpc: "2.0", id: randomUUID(), method, params });
       const answer = (await fetchSigned({ path: "/a2a", method: "POST", body })) as { result?: T };

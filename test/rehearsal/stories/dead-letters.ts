@@ -19,12 +19,15 @@ export async function poisonTask(
   const { message, requestId } = world.ask({ text: "slow 500s" });
   let isAway = false;
   const fault: Fault = ({ call: { service }, caller, text }) => {
-    if (service !== "dynamodb" || caller.name !== worker || !text.includes(requestId)) return undefined;
+    if (service !== "dynamodb" || caller.name !== worker || !text.includes(requestId))
+      return undefined;
     isAway ||= text.includes("waiting");
     return isAway ? awsFailure({ service, name: "InternalServerError", status: 500 }) : undefined;
   };
   world.gateway.faults.add(fault);
-  const beside = Promise.all([1, 2, 3].map((number) => askAndRead(world, `beside ${number}`, /beside/)));
+  const beside = Promise.all(
+    [1, 2, 3].map((number) => askAndRead(world, `beside ${number}`, /beside/)),
+  );
   // It is awaited below. Until then a rejection must not end the process.
   beside.catch(() => {});
   const archive = queueArnOf(world, "deadLettersUrl");
@@ -38,7 +41,11 @@ export async function poisonTask(
 }
 
 /** Resolves when each of these alarms rang at some time since `fromMs`. */
-export async function alarmsRing(world: World, fromMs: number, wanted: readonly string[]): Promise<void> {
+export async function alarmsRing(
+  world: World,
+  fromMs: number,
+  wanted: readonly string[],
+): Promise<void> {
   await world.until(`alarm of each of ${wanted.join(", ")}`, () => {
     const raised = raisedAlarms(world, { fromMs });
     return wanted.every((name) => raised.includes(name)) ? true : undefined;
@@ -69,7 +76,8 @@ export async function clickInVain(world: World): Promise<void> {
   const { channel, ts } = await world.until("button to cancel", () =>
     world.answersTo(message).find((post) => hasButton("Cancel", post)),
   );
-  const click = () => world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
+  const click = () =>
+    world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Cancel" });
   click();
   const archive = queueArnOf(world, "deadLettersUrl");
   await world.skipUntil("button click in the archive of dead letters", () =>

@@ -32,10 +32,14 @@ async function measure(world: World): Promise<Calls> {
   const firstLine = world.lines.length;
   await askAndRead(world, "good morning", /good morning/);
   await quiet(world);
-  const sync = await countsDuring(world, () => askAndRead(world, "What is a sekisho?", /What is a sekisho/));
+  const sync = await countsDuring(world, () =>
+    askAndRead(world, "What is a sekisho?", /What is a sekisho/),
+  );
   const poll = await measurePoll(world);
   // The key of the agent card is read for A2A clients only.
-  const calls = world.gateway.calls.filter(({ resources }) => !resources.join().includes("CARD_KEY"));
+  const calls = world.gateway.calls.filter(
+    ({ resources }) => !resources.join().includes("CARD_KEY"),
+  );
   const cachedCalls = cachedCallsOf(calls);
   world.pace.mostBatches = Number.POSITIVE_INFINITY;
   return {
@@ -62,7 +66,8 @@ async function measurePoll(world: World): Promise<{ counts: Counts; logBytes: nu
   };
   await withFault(world, pollEachSecond, () => askAndRead(world, "slow 6s", /slow 6s/));
   await quiet(world);
-  if (ends.length < 4) throw new Error(`The task was polled ${ends.length} times, too few to tell what a poll costs.`);
+  if (ends.length < 4)
+    throw new Error(`The task was polled ${ends.length} times, too few to tell what a poll costs.`);
   const polls = ends.slice(1).map((end, index) => {
     const { call, line } = ends[index] as (typeof ends)[number];
     const counts = sorted(count(callsOfTask(world.gateway.calls.slice(call, end.call))));
@@ -103,7 +108,13 @@ export function withoutChance({
 }
 
 /** Returns the largest relative difference of what is logged. Durations and ids are longer or shorter by chance. */
-export function logDifference({ calls, known }: { calls: Calls; known: Calls | undefined }): number {
+export function logDifference({
+  calls,
+  known,
+}: {
+  calls: Calls;
+  known: Calls | undefined;
+}): number {
   if (known === undefined) return Number.POSITIVE_INFINITY;
   const pairs = [
     [calls.logBytes.sync, known.logBytes.sync],
@@ -135,19 +146,24 @@ type Counts = Record<string, number>;
 /** A process caches secrets and the live settings. */
 function isCached({ action, context }: RecordedCall): boolean {
   return (
-    action === "secretsmanager:GetSecretValue" || [context?.["dynamodb:leadingkeys"]].flat().includes(liveSettingsId)
+    action === "secretsmanager:GetSecretValue" ||
+    [context?.["dynamodb:leadingkeys"]].flat().includes(liveSettingsId)
   );
 }
 
 /** Leaves out cached calls, the look for former live settings when a process starts, and the calls that AWS makes for an event source. */
 function callsOfTask(calls: readonly RecordedCall[]): RecordedCall[] {
-  return calls.filter((call) => call.kind === "code" && !isCached(call) && !call.action.startsWith("ssm:"));
+  return calls.filter(
+    (call) => call.kind === "code" && !isCached(call) && !call.action.startsWith("ssm:"),
+  );
 }
 
 /** Takes cached reads once per function, because its number of processes is chance. */
 function cachedCallsOf(calls: readonly RecordedCall[]): RecordedCall[] {
   const reads = calls.filter((call) => isCached(call) && /:Get/.test(call.action));
-  const once = new Map(reads.map((call) => [`${call.caller} ${call.action} ${call.resources.join()}`, call]));
+  const once = new Map(
+    reads.map((call) => [`${call.caller} ${call.action} ${call.resources.join()}`, call]),
+  );
   return [...once.values()];
 }
 
@@ -167,11 +183,15 @@ function loggedBytesOf(lines: readonly { line: string }[]): number {
 
 /** Returns the custom metrics of these lines: one per name and combination of dimension values. */
 function customMetricsOf(lines: readonly { line: string }[]): Set<string> {
-  const documents = lines.filter(({ line }) => line.includes('"_aws"')).map(({ line }) => JSON.parse(line));
+  const documents = lines
+    .filter(({ line }) => line.includes('"_aws"'))
+    .map(({ line }) => JSON.parse(line));
   const keys = (documents as EmfDocument[]).flatMap((document) =>
     document._aws.CloudWatchMetrics.flatMap(({ Dimensions, Metrics }) =>
       Metrics.flatMap(({ Name }) =>
-        Dimensions.map((names) => JSON.stringify([Name, ...names.map((name) => [name, document[name]])])),
+        Dimensions.map((names) =>
+          JSON.stringify([Name, ...names.map((name) => [name, document[name]])]),
+        ),
       ),
     ),
   );

@@ -21,14 +21,24 @@ import type { World } from "../world.ts";
 type Logged = Record<string, unknown>;
 
 /** Resolves to the only answer in the thread, as soon as it matches. */
-export async function answer(world: World, message: FakeSlackMessage, wanted: RegExp): Promise<string> {
+export async function answer(
+  world: World,
+  message: FakeSlackMessage,
+  wanted: RegExp,
+): Promise<string> {
   return world.until(`answer like ${wanted} to "${message.text}"`, () => {
     const [only, ...others] = world.answersTo(message);
-    return others.length === 0 && only !== undefined && wanted.test(only.text) ? only.text : undefined;
+    return others.length === 0 && only !== undefined && wanted.test(only.text)
+      ? only.text
+      : undefined;
   });
 }
 
-export async function askAndRead(world: World, text: string, wanted: RegExp): Promise<{ requestId: string }> {
+export async function askAndRead(
+  world: World,
+  text: string,
+  wanted: RegExp,
+): Promise<{ requestId: string }> {
   const { message, requestId } = world.ask({ text });
   await answer(world, message, wanted);
   return { requestId };
@@ -42,7 +52,11 @@ export function logged(world: World, wanted: Logged): Logged[] {
 }
 
 /** Runs a story while the gateway applies a fault. */
-export async function withFault<T>({ gateway }: World, fault: Fault, story: () => Promise<T>): Promise<T> {
+export async function withFault<T>(
+  { gateway }: World,
+  fault: Fault,
+  story: () => Promise<T>,
+): Promise<T> {
   gateway.faults.add(fault);
   try {
     return await story();
@@ -52,7 +66,10 @@ export async function withFault<T>({ gateway }: World, fault: Fault, story: () =
 }
 
 /** Runs a story without duplicate deliveries. */
-export async function withoutDuplicates<T>({ queues: { duplicates } }: World, story: () => Promise<T>): Promise<T> {
+export async function withoutDuplicates<T>(
+  { queues: { duplicates } }: World,
+  story: () => Promise<T>,
+): Promise<T> {
   const { every } = duplicates;
   duplicates.every = Number.POSITIVE_INFINITY;
   try {
@@ -93,19 +110,27 @@ const burstSize = 12;
  * delivers them again. Resolves to the answers per message, the messages that became dead letters, and the most concurrent
  * invocations of the Verification account.
  */
-export async function sendBurst(world: World): Promise<{ answers: number[]; deadLetters: number; peak: number }> {
+export async function sendBurst(
+  world: World,
+): Promise<{ answers: number[]; deadLetters: number; peak: number }> {
   if (burstSize <= newAccountLimit) throw new Error("So few messages are no burst.");
   // With cold instances no event is over before the last one has come.
   await Promise.all(
-    [...world.functions.values()].filter(({ fn }) => fn.label.includes("/Ingress")).map((fn) => fn.cool()),
+    [...world.functions.values()]
+      .filter(({ fn }) => fn.label.includes("/Ingress"))
+      .map((fn) => fn.cool()),
   );
-  const asked = Array.from({ length: burstSize }, (_, index) => world.ask({ text: `burst ${index + 1}.` }));
-  for (const [index, { message }] of asked.entries()) await answer(world, message, new RegExp(`burst ${index + 1}\\.`));
+  const asked = Array.from({ length: burstSize }, (_, index) =>
+    world.ask({ text: `burst ${index + 1}.` }),
+  );
+  for (const [index, { message }] of asked.entries())
+    await answer(world, message, new RegExp(`burst ${index + 1}\\.`));
   await quiet(world);
   const archived = world.queues.peek(queueArnOf(world, "deadLettersUrl"));
   return {
     answers: asked.map(({ message }) => world.answersTo(message).length),
-    deadLetters: asked.filter(({ requestId }) => archived.some((body) => body.includes(requestId))).length,
+    deadLetters: asked.filter(({ requestId }) => archived.some((body) => body.includes(requestId)))
+      .length,
     peak: world.concurrency.peak(verificationPlace.account),
   };
 }
@@ -114,9 +139,13 @@ export async function sendBurst(world: World): Promise<{ answers: number[]; dead
 export async function cancelAtHome(world: World): Promise<void> {
   const { fakeSlack, eventsUrl } = world;
   const { message, requestId } = world.ask({ text: "slow 60s, until somebody cancels it" });
-  await world.until("accepted task", () => logged(world, { request_id: requestId, state: "waiting" }).at(0));
+  await world.until("accepted task", () =>
+    logged(world, { request_id: requestId, state: "waiting" }).at(0),
+  );
   await fakeSlack.openHome({ eventsUrl, tab: "home" }).delivered;
-  await world.until("button on the App Home", () => listButtons(fakeSlack.home(workspace.person) ?? []).at(0));
+  await world.until("button on the App Home", () =>
+    listButtons(fakeSlack.home(workspace.person) ?? []).at(0),
+  );
   await fakeSlack.clickHomeButton({ eventsUrl, label: "Cancel" }).delivered;
   await answer(world, message, /canceled/i);
 }
@@ -125,7 +154,9 @@ export async function cancelAtHome(world: World): Promise<void> {
  * A slash command, a question that a button answers, and a reply in the thread of both. Resolves to the request ids of the command
  * and the reply, and to the thread, when both have their answers.
  */
-export async function converse(world: World): Promise<{ requestIds: [string, string]; thread: FakeSlackMessage[] }> {
+export async function converse(
+  world: World,
+): Promise<{ requestIds: [string, string]; thread: FakeSlackMessage[] }> {
   const { fakeSlack, eventsUrl } = world;
   const command = fakeSlack.command({ eventsUrl, text: "ask me, says a command" });
   const question = await world.until("question with buttons", () =>
@@ -200,14 +231,18 @@ export async function traceTask(
   return world.until(`whole trace with ${wanted.join(", ")}`, () => {
     const spans = collector.spans().filter(({ traceId }) => traceId === entered?.trace_id);
     const names = spans.map(({ service, name }) => `${service}: ${name}`);
-    return wanted.every((each) => names.includes(each)) && orphans(spans).length === 0 ? spans : undefined;
+    return wanted.every((each) => names.includes(each)) && orphans(spans).length === 0
+      ? spans
+      : undefined;
   });
 }
 
 /** Returns the spans whose parent nobody sent. */
 function orphans(spans: readonly CollectedSpan[]): string[] {
   const ids = new Set(spans.map(({ spanId }) => spanId));
-  return spans.filter(({ parent }) => parent !== undefined && !ids.has(parent)).map(({ name }) => name);
+  return spans
+    .filter(({ parent }) => parent !== undefined && !ids.has(parent))
+    .map(({ name }) => name);
 }
 
 const refusedChannel = "DSTANDIN";
@@ -224,7 +259,8 @@ export async function letIn(world: World): Promise<{ refusal: string }> {
     const store = tables.storeOf({ zone: "verification", parse: parseStoredRules });
     await changeRules({
       store,
-      decide: (stored) => withRule({ stored, rule: { channel: refusedChannel }, nowMs: Date.now() }),
+      decide: (stored) =>
+        withRule({ stored, rule: { channel: refusedChannel }, nowMs: Date.now() }),
     });
   } finally {
   }

@@ -16,12 +16,17 @@ const minPolls = 4 * mostInChain;
 export async function pollInOneChain(world: World): Promise<void> {
   const { message, requestId } = world.ask({ text: "slow 50s, polled often" });
   const hurry: Fault = ({ call: { action, input } }) => {
-    if (action === "sqs:SendMessage" && String(input.MessageBody).includes(requestId)) input.DelaySeconds = 0;
+    if (action === "sqs:SendMessage" && String(input.MessageBody).includes(requestId))
+      input.DelaySeconds = 0;
     return undefined;
   };
   await withFault(world, hurry, () =>
     world.until(`${minPolls} polls of a task`, () => {
-      const polls = logged(world, { request_id: requestId, message: "call_answered", operation: "get_task" });
+      const polls = logged(world, {
+        request_id: requestId,
+        message: "call_answered",
+        operation: "get_task",
+      });
       return polls.length >= minPolls ? true : undefined;
     }),
   );
@@ -37,15 +42,24 @@ const hourMs = 3600_000;
 export const longPollAfterMs = 600_000;
 
 /** Lets an agent wait four times as long as it is told, and forever instead of an hour. It follows the clock of the rehearsal. */
-export async function waitForHours({ ms, signal }: { ms: number; signal: AbortSignal }): Promise<void> {
+export async function waitForHours({
+  ms,
+  signal,
+}: {
+  ms: number;
+  signal: AbortSignal;
+}): Promise<void> {
   const endMs = ms >= hourMs ? Number.POSITIVE_INFINITY : Date.now() + 4 * ms;
   while (Date.now() < endMs) await delay(20, undefined, { signal });
 }
 
 /** Runs two tasks in virtual time: one that ends after two hours, and one that runs out of time. */
-export async function runLongTasks(
-  world: World,
-): Promise<{ answeredAfterHours: number; overAfterHours: number; overText: string; polls: number }> {
+export async function runLongTasks(world: World): Promise<{
+  answeredAfterHours: number;
+  overAfterHours: number;
+  overText: string;
+  polls: number;
+}> {
   await changeRoutes(world, "patient");
   const startMs = Date.now();
   const hours = () => (Date.now() - startMs) / hourMs;
@@ -53,12 +67,21 @@ export async function runLongTasks(
   const never = world.ask({ text: "slow 3600s, forever" });
   const only = (asked: typeof ends, wanted: RegExp) => () => {
     const [post, ...others] = world.answersTo(asked.message);
-    return others.length === 0 && post !== undefined && wanted.test(post.text) ? post.text : undefined;
+    return others.length === 0 && post !== undefined && wanted.test(post.text)
+      ? post.text
+      : undefined;
   };
   await world.skipUntil("answer after two hours", only(ends, /two hours/));
   const answeredAfterHours = hours();
-  const overText = await world.skipUntil("word of the end of eight hours", only(never, /longer than|out of time/i));
+  const overText = await world.skipUntil(
+    "word of the end of eight hours",
+    only(never, /longer than|out of time/i),
+  );
   const { requestId } = ends;
-  const polls = logged(world, { request_id: requestId, message: "call_answered", operation: "get_task" }).length;
+  const polls = logged(world, {
+    request_id: requestId,
+    message: "call_answered",
+    operation: "get_task",
+  }).length;
   return { answeredAfterHours, overAfterHours: hours(), overText, polls };
 }

@@ -10,7 +10,9 @@ import { answer, askAndRead, hasButton, logged, withFault, withoutDuplicates } f
 
 function findCompletionQueue({ resolver }: Pick<World, "resolver">): string {
   const name = formatCompletionQueueName({ stageName });
-  const queue = resolver.resources("AWS::SQS::Queue").find(({ properties }) => properties.QueueName === name);
+  const queue = resolver
+    .resources("AWS::SQS::Queue")
+    .find(({ properties }) => properties.QueueName === name);
   if (queue === undefined) throw new Error(`No template has the queue ${name}.`);
   return queue.arn;
 }
@@ -27,12 +29,18 @@ async function withoutPolls(world: World, story: () => Promise<void>): Promise<v
   const sent = new Set<string>();
   const loseDelayed: Fault = ({ call: { action, resources, input } }) => {
     if (action !== "sqs:SendMessage" || !resources.includes(arn)) return undefined;
-    const { requestId, seq } = JSON.parse(String(input.MessageBody)) as { requestId: string; seq?: number };
+    const { requestId, seq } = JSON.parse(String(input.MessageBody)) as {
+      requestId: string;
+      seq?: number;
+    };
     const link = `${requestId} ${seq}`;
     const isCopy = sent.has(link);
     sent.add(link);
     if (isCopy || Number(input.DelaySeconds ?? 0) <= maxPushedSeconds) return undefined;
-    return Response.json({ MessageId: "lost", MD5OfMessageBody: hash("md5", String(input.MessageBody)) });
+    return Response.json({
+      MessageId: "lost",
+      MD5OfMessageBody: hash("md5", String(input.MessageBody)),
+    });
   };
   // A duplicate may find its task at work, and its later copy would be lost with the delayed ones.
   await withoutDuplicates(world, () => withFault(world, loseDelayed, story));
@@ -58,7 +66,8 @@ export async function showFirstWordsByPush(world: World): Promise<number> {
   let ended = Number.NaN;
   await withoutPolls(world, async () => {
     const { message, requestId } = world.ask({ text: "slow 15s, stream" });
-    const shows = (words: RegExp) => () => world.answersTo(message).find(({ text }) => words.test(text));
+    const shows = (words: RegExp) => () =>
+      world.answersTo(message).find(({ text }) => words.test(text));
     await world.until("first words", shows(/A traveller/));
     ended = logged(world, { request_id: requestId, message: "task_ended" }).length;
     await world.until("last words", shows(/without a word/));
@@ -76,12 +85,16 @@ export function askByPush(world: World): Promise<void> {
       );
       world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label: "Yes" });
     }
-    await world.until("answer", () => world.answersTo(message).find(({ text }) => /Are you sure\? yes/.test(text)));
+    await world.until("answer", () =>
+      world.answersTo(message).find(({ text }) => /Are you sure\? yes/.test(text)),
+    );
   });
 }
 
 /** The push fails. Resolves to the number of log lines that say so, and to the number of polls. */
-export async function answerWithoutPush(world: World): Promise<{ failedPushes: number; polls: number }> {
+export async function answerWithoutPush(
+  world: World,
+): Promise<{ failedPushes: number; polls: number }> {
   const arn = findCompletionQueue(world);
   const away: Fault = ({ call: { action, resources } }) =>
     action === "sqs:SendMessage" && resources.includes(arn)
@@ -89,9 +102,16 @@ export async function answerWithoutPush(world: World): Promise<{ failedPushes: n
       : undefined;
   const polled = () => askAndRead(world, "slow 3s, not pushed", /not pushed/);
   const { requestId } = await withoutDuplicates(world, () => withFault(world, away, polled));
-  const notPushed = () => logged(world, { message: "completion_not_pushed", request_id: requestId });
-  await world.until("word of the push that failed", () => (notPushed().length > 0 ? true : undefined));
-  const polls = logged(world, { message: "call_answered", request_id: requestId, operation: "get_task" });
+  const notPushed = () =>
+    logged(world, { message: "completion_not_pushed", request_id: requestId });
+  await world.until("word of the push that failed", () =>
+    notPushed().length > 0 ? true : undefined,
+  );
+  const polls = logged(world, {
+    message: "call_answered",
+    request_id: requestId,
+    operation: "get_task",
+  });
   return { failedPushes: notPushed().length, polls: polls.length };
 }
 
@@ -99,7 +119,9 @@ export async function answerWithoutPush(world: World): Promise<{ failedPushes: n
 export async function forgePushes(world: World): Promise<{ requestId: string; answers: number }> {
   const arn = findCompletionQueue(world);
   const { message, requestId } = world.ask({ text: "slow 6s, forged" });
-  await world.until("accepted task", () => logged(world, { request_id: requestId, state: "waiting" }).at(0));
+  await world.until("accepted task", () =>
+    logged(world, { request_id: requestId, state: "waiting" }).at(0),
+  );
   const taskId = await world.until("start of the agent", () => {
     const [start] = logged(world, { request_id: requestId, message: "task_started" });
     return typeof start?.task_id === "string" ? start.task_id : undefined;

@@ -27,13 +27,19 @@ export async function moveTasks(world: World, destination: string): Promise<Move
   await Promise.all(
     before.map(({ requestId }) =>
       world.until("acceptance", () =>
-        logged(world, { request_id: requestId, message: "call_answered", operation: "execute_task" }).at(0),
+        logged(world, {
+          request_id: requestId,
+          message: "call_answered",
+          operation: "execute_task",
+        }).at(0),
       ),
     ),
   );
   const meanwhile = ask("meanwhile");
   await changeRoutes(world, destination);
-  if (before.some(({ message }) => world.answersTo(message).some(({ text }) => /before/.test(text))))
+  if (
+    before.some(({ message }) => world.answersTo(message).some(({ text }) => /before/.test(text)))
+  )
     throw new Error("The tasks that were to be under way were over before the routes changed.");
   const after = ask("after");
   const moved = { before, meanwhile, after };

@@ -40,8 +40,11 @@ export async function outlastIdleTime(world: World) {
   }));
   const countOf = (requestId: string, wanted: Record<string, unknown>) =>
     logged(world, { request_id: requestId, ...wanted }).length;
-  const pollsOf = (requestId: string) => countOf(requestId, { message: "call_answered", operation: "get_task" });
-  await world.until("first polls", () => (asked.every(({ requestId }) => pollsOf(requestId) > 0) ? true : undefined));
+  const pollsOf = (requestId: string) =>
+    countOf(requestId, { message: "call_answered", operation: "get_task" });
+  await world.until("first polls", () =>
+    asked.every(({ requestId }) => pollsOf(requestId) > 0) ? true : undefined,
+  );
   const silenceSeconds = 3 * onlyRuntime(world).runtime.lifecycle.idleSeconds;
   const beLate: Fault = ({ call: { action, input } }) => {
     const isWakeUp = asked.some(({ requestId }) => String(input.MessageBody).includes(requestId));
@@ -52,7 +55,8 @@ export async function outlastIdleTime(world: World) {
   await withFault(world, beLate, () =>
     world.skipUntil("end of the silence", () => (Date.now() >= silentUntilMs ? true : undefined)),
   );
-  const isOver = (requestId: string) => countOf(requestId, { message: "task_step", state: "done" }) > 0;
+  const isOver = (requestId: string) =>
+    countOf(requestId, { message: "task_step", state: "done" }) > 0;
   for (const { minutes, requestId } of asked) {
     // One poll at a time, because each wait has a limit in real time.
     while (!isOver(requestId)) {
@@ -102,7 +106,9 @@ async function duringRefusals(world: World, text: string, end: () => void): Prom
     end();
   }
   await world.skipUntil(`answer to "${text}"`, () =>
-    world.answersTo(message).find((post) => post.text.includes(text)) === undefined ? undefined : true,
+    world.answersTo(message).find((post) => post.text.includes(text)) === undefined
+      ? undefined
+      : true,
   );
   return isFailed();
 }
@@ -110,7 +116,9 @@ async function duringRefusals(world: World, text: string, end: () => void): Prom
 function sessionsStarted({ metrics }: World): number {
   const ids = metrics
     .ids()
-    .filter(({ namespace, name }) => namespace === "AWS/Bedrock-AgentCore" && name === "SessionCount");
+    .filter(
+      ({ namespace, name }) => namespace === "AWS/Bedrock-AgentCore" && name === "SessionCount",
+    );
   return ids.flatMap((id) => metrics.samples(id)).reduce((sum, { value }) => sum + value, 0);
 }
 

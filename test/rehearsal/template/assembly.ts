@@ -3,7 +3,10 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 
-const resourceSchema = z.looseObject({ Type: z.string(), Properties: z.record(z.string(), z.unknown()).default({}) });
+const resourceSchema = z.looseObject({
+  Type: z.string(),
+  Properties: z.record(z.string(), z.unknown()).default({}),
+});
 const templateSchema = z.object({
   Parameters: z.record(z.string(), z.looseObject({ Default: z.unknown() })).default({}),
   Resources: z.record(z.string(), resourceSchema),
@@ -15,7 +18,9 @@ const manifestSchema = z.object({
     z.looseObject({
       type: z.string(),
       environment: z.string().optional(),
-      properties: z.looseObject({ templateFile: z.string().optional(), stackName: z.string().optional() }).default({}),
+      properties: z
+        .looseObject({ templateFile: z.string().optional(), stackName: z.string().optional() })
+        .default({}),
       dependencies: z.array(z.string()).default([]),
     }),
   ),
@@ -40,14 +45,16 @@ export type Assembly = {
 
 export function readAssembly(folder: string): Assembly {
   const { artifacts } = manifestSchema.parse(readJson(folder, "manifest.json"));
-  const stacks = Object.entries(artifacts).flatMap(([id, { type, environment = "", properties }]): Stack[] => {
-    if (type !== "aws:cloudformation:stack" || properties.templateFile === undefined) return [];
-    const [, account, region] = /^aws:\/\/(\d{12})\/([a-z0-9-]+)$/.exec(environment) ?? [];
-    if (account === undefined || region === undefined)
-      throw new Error(`${id} does not say into which account it goes.`);
-    const template = templateSchema.parse(readJson(folder, properties.templateFile));
-    return [{ name: properties.stackName ?? id, account, region, template }];
-  });
+  const stacks = Object.entries(artifacts).flatMap(
+    ([id, { type, environment = "", properties }]): Stack[] => {
+      if (type !== "aws:cloudformation:stack" || properties.templateFile === undefined) return [];
+      const [, account, region] = /^aws:\/\/(\d{12})\/([a-z0-9-]+)$/.exec(environment) ?? [];
+      if (account === undefined || region === undefined)
+        throw new Error(`${id} does not say into which account it goes.`);
+      const template = templateSchema.parse(readJson(folder, properties.templateFile));
+      return [{ name: properties.stackName ?? id, account, region, template }];
+    },
+  );
   const folders = new Map<string, { folder: string; unreadable: string | undefined }>();
   for (const [id, { type }] of Object.entries(artifacts)) {
     if (type !== "cdk:asset-manifest") continue;
@@ -63,7 +70,8 @@ export function readAssembly(folder: string): Assembly {
     assetFolder(objectKey) {
       const found = folders.get(objectKey);
       if (found === undefined) throw new Error(`cdk.out has no asset ${objectKey}.`);
-      if (found.unreadable !== undefined) throw new Error(`EACCES: permission denied, open '${found.unreadable}'`);
+      if (found.unreadable !== undefined)
+        throw new Error(`EACCES: permission denied, open '${found.unreadable}'`);
       return found.folder;
     },
   };

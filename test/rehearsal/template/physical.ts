@@ -69,11 +69,20 @@ const makers: Record<string, (naming: Naming) => Identity> = {
   "AWS::IAM::Role": (at) => {
     const name = at.named("RoleName", 64);
     const path = typeof at.properties.Path === "string" ? at.properties.Path : "/";
-    return { ref: name, attributes: { Arn: `arn:aws:iam::${at.account}:role${path}${name}`, RoleId: `AROA${name}` } };
+    return {
+      ref: name,
+      attributes: { Arn: `arn:aws:iam::${at.account}:role${path}${name}`, RoleId: `AROA${name}` },
+    };
   },
   "AWS::KMS::Key": (at) => {
     const hex = digest(at.stackName, at.logicalId);
-    const id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join("-");
+    const id = [
+      hex.slice(0, 8),
+      hex.slice(8, 12),
+      hex.slice(12, 16),
+      hex.slice(16, 20),
+      hex.slice(20, 32),
+    ].join("-");
     return { ref: id, attributes: { Arn: arn("kms", at, `key/${id}`), KeyId: id } };
   },
   // The ARN of a bucket has no account and no region, and its name no capitals.
@@ -84,7 +93,10 @@ const makers: Record<string, (naming: Naming) => Identity> = {
   "AWS::S3::BucketPolicy": short,
   "AWS::SSM::Parameter": (at) => {
     const name = at.named("Name", 80);
-    return { ref: name, attributes: { Type: String(at.properties.Type), Value: String(at.properties.Value) } };
+    return {
+      ref: name,
+      attributes: { Type: String(at.properties.Type), Value: String(at.properties.Value) },
+    };
   },
   "AWS::SNS::Topic": (at) => {
     const name = at.named("TopicName", 80);
@@ -118,11 +130,19 @@ const makers: Record<string, (naming: Naming) => Identity> = {
   },
   "AWS::BedrockAgentCore::RuntimeEndpoint": (at) => {
     const { AgentRuntimeId: runtime, Name: name } = at.properties;
-    const endpointArn = arn("bedrock-agentcore", at, `runtime/${String(runtime)}/runtime-endpoint/${String(name)}`);
+    const endpointArn = arn(
+      "bedrock-agentcore",
+      at,
+      `runtime/${String(runtime)}/runtime-endpoint/${String(name)}`,
+    );
     const runtimeArn = arn("bedrock-agentcore", at, `runtime/${String(runtime)}`);
     return {
       ref: endpointArn,
-      attributes: { AgentRuntimeEndpointArn: endpointArn, AgentRuntimeArn: runtimeArn, Id: String(name) },
+      attributes: {
+        AgentRuntimeEndpointArn: endpointArn,
+        AgentRuntimeArn: runtimeArn,
+        Id: String(name),
+      },
     };
   },
 };

@@ -30,7 +30,10 @@ function resolve({ properties, resources = {} }: { properties: unknown; resource
       {
         name: "Far",
         ...there,
-        template: template({ Keep: { Type: "AWS::DynamoDB::Table" } }, { Name: { Value: { Ref: "Keep" } } }),
+        template: template(
+          { Keep: { Type: "AWS::DynamoDB::Table" } },
+          { Name: { Value: { Ref: "Keep" } } },
+        ),
       },
     ],
     assetFolder: () => "",
@@ -43,7 +46,9 @@ const queueName = /^Near-Tasks-[0-9a-f]{12}$/;
 
 describe("an intrinsic of a template becomes what CloudFormation makes of it:", () => {
   it("a queue's address and ARN, of the same name, in its account", () => {
-    const value = resolve({ properties: [{ Ref: "Tasks" }, { "Fn::GetAtt": ["Tasks", "Arn"] }] }) as string[];
+    const value = resolve({
+      properties: [{ Ref: "Tasks" }, { "Fn::GetAtt": ["Tasks", "Arn"] }],
+    }) as string[];
     const name = value[1]?.split(":").at(-1) ?? "";
     expect(name).toMatch(queueName);
     expect(value).toEqual([
@@ -53,13 +58,21 @@ describe("an intrinsic of a template becomes what CloudFormation makes of it:", 
   });
 
   it.each([
-    { title: "Fn::Join", properties: { "Fn::Join": ["-", ["a", { Ref: "AWS::Region" }]] }, value: "a-eu-central-1" },
+    {
+      title: "Fn::Join",
+      properties: { "Fn::Join": ["-", ["a", { Ref: "AWS::Region" }]] },
+      value: "a-eu-central-1",
+    },
     {
       title: "Fn::Sub",
       properties: { "Fn::Sub": `\${AWS::AccountId} \${Greeting}` },
       value: "111111111111 hello",
     },
-    { title: "AWS::NoValue", properties: { kept: 1, gone: { Ref: "AWS::NoValue" } }, value: { kept: 1 } },
+    {
+      title: "AWS::NoValue",
+      properties: { kept: 1, gone: { Ref: "AWS::NoValue" } },
+      value: { kept: 1 },
+    },
     { title: "a parameter", properties: { Ref: "Greeting" }, value: "hello" },
   ])("$title", ({ properties, value }) => {
     expect(resolve({ properties })).toEqual(value);

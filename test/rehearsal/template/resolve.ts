@@ -32,7 +32,9 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
   const intrinsics: Record<string, Intrinsic> = {
     Ref: (name, stack) => refOf(stack, String(name)),
     "Fn::GetAtt": (argument, stack) => {
-      const [logicalId = "", ...names] = Array.isArray(argument) ? argument.map(String) : String(argument).split(".");
+      const [logicalId = "", ...names] = Array.isArray(argument)
+        ? argument.map(String)
+        : String(argument).split(".");
       return attributeOf(stack, logicalId, names.join("."));
     },
     "Fn::Join": (argument, stack) => {
@@ -47,13 +49,19 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
   };
 
   function resolve(value: unknown, stack: Stack): unknown {
-    if (Array.isArray(value)) return value.map((entry) => resolve(entry, stack)).filter((entry) => entry !== noValue);
+    if (Array.isArray(value))
+      return value.map((entry) => resolve(entry, stack)).filter((entry) => entry !== noValue);
     if (typeof value !== "object" || value === null) return value;
     const entries = Object.entries(value);
     const [first] = entries;
-    if (entries.length === 1 && first !== undefined && (first[0] === "Ref" || first[0].startsWith("Fn::"))) {
+    if (
+      entries.length === 1 &&
+      first !== undefined &&
+      (first[0] === "Ref" || first[0].startsWith("Fn::"))
+    ) {
       const intrinsic = intrinsics[first[0]];
-      if (intrinsic === undefined) throw new Error(`${stack.name}: ${first[0]} is not known to the rehearsal.`);
+      if (intrinsic === undefined)
+        throw new Error(`${stack.name}: ${first[0]} is not known to the rehearsal.`);
       return intrinsic(first[1], stack);
     }
     const resolved = entries.map(([key, entry]) => [key, resolve(entry, stack)] as const);
@@ -72,7 +80,9 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
     const value = identify(stack, logicalId).attributes[name];
     if (value === undefined) {
       const type = stack.template.Resources[logicalId]?.Type;
-      throw new Error(`${stack.name}: the rehearsal does not know ${name} of ${logicalId} (${String(type)}).`);
+      throw new Error(
+        `${stack.name}: the rehearsal does not know ${name} of ${logicalId} (${String(type)}).`,
+      );
     }
     return value;
   }
@@ -80,15 +90,24 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
   function identify(stack: Stack, logicalId: string) {
     const found = stack.template.Resources[logicalId];
     if (found === undefined) throw new Error(`${stack.name} has no resource ${logicalId}.`);
-    const place = { stackName: stack.name, account: stack.account, region: stack.region, logicalId };
+    const place = {
+      stackName: stack.name,
+      account: stack.account,
+      region: stack.region,
+      logicalId,
+    };
     const properties = resolveNames(found.Properties, stack);
     const identity = identityOf({ type: found.Type, place, properties });
-    if (identity === undefined) throw new Error(`${stack.name}: ${logicalId} is a ${found.Type}, not known here.`);
+    if (identity === undefined)
+      throw new Error(`${stack.name}: ${logicalId} is a ${found.Type}, not known here.`);
     return identity;
   }
 
   /** Resolves only the properties that make up names. Resolving all of them could run in circles. */
-  function resolveNames(properties: Record<string, unknown>, stack: Stack): Record<string, unknown> {
+  function resolveNames(
+    properties: Record<string, unknown>,
+    stack: Stack,
+  ): Record<string, unknown> {
     const needed = Object.entries(properties).filter(([key]) =>
       /Name$|^Path$|^Type$|^AgentRuntimeId$|^TargetFunctionArn$/.test(key),
     );
@@ -100,15 +119,27 @@ export function createResolver({ assembly }: { assembly: Assembly }): Resolver {
       throw new Error(`${stack.name}: Fn::Sub with variables is not known to the rehearsal.`);
     return text.replace(/\$\{([^}]+)\}/g, (_, name: string) => {
       const [logicalId = "", ...rest] = name.split(".");
-      return rest.length === 0 ? String(refOf(stack, name)) : attributeOf(stack, logicalId, rest.join("."));
+      return rest.length === 0
+        ? String(refOf(stack, name))
+        : attributeOf(stack, logicalId, rest.join("."));
     });
   }
 
-  function outputOf({ stackName, name, region }: { stackName: string; name: string; region?: unknown }): string {
+  function outputOf({
+    stackName,
+    name,
+    region,
+  }: {
+    stackName: string;
+    name: string;
+    region?: unknown;
+  }): string {
     const stack = assembly.stacks.find((candidate) => candidate.name === stackName);
     const output = stack?.template.Outputs[name];
-    if (stack === undefined || output === undefined) throw new Error(`There is no output ${name} of ${stackName}.`);
-    if (region !== undefined && region !== stack.region) throw new Error(`${stackName} is not in ${String(region)}.`);
+    if (stack === undefined || output === undefined)
+      throw new Error(`There is no output ${name} of ${stackName}.`);
+    if (region !== undefined && region !== stack.region)
+      throw new Error(`${stackName} is not in ${String(region)}.`);
     return String(resolve(output.Value, stack));
   }
 

@@ -26,19 +26,31 @@ type Deploy = Content & {
 };
 
 /** A stack that does not exist yet. */
-export function openStack(options: { name: string; account: string; region: string; parameters: Parameters }) {
+export function openStack(options: {
+  name: string;
+  account: string;
+  region: string;
+  parameters: Parameters;
+}) {
   const { name, account, region, parameters } = options;
   const user = `arn:aws:sts::${account}:assumed-role/cdk-hnb659fds-cfn-exec-role-${account}-${region}/AWSCloudFormation`;
   let content: Content = { template: { Resources: {} }, tags: {} };
 
-  function nameOf(logicalId: string, { Type: type, Properties: properties = {} }: Resource): string {
+  function nameOf(
+    logicalId: string,
+    { Type: type, Properties: properties = {} }: Resource,
+  ): string {
     const place = { stackName: name, account, region, logicalId };
     return identityOf({ type, place, properties })?.ref ?? "";
   }
 
   function write(logicalId: string, resource: Resource): void {
     if (resource.Type !== "AWS::SSM::Parameter") return;
-    parameters.put({ name: nameOf(logicalId, resource), value: String(resource.Properties?.Value), user });
+    parameters.put({
+      name: nameOf(logicalId, resource),
+      value: String(resource.Properties?.Value),
+      user,
+    });
   }
 
   function remove(logicalId: string, resource: Resource): void {
@@ -46,7 +58,8 @@ export function openStack(options: { name: string; account: string; region: stri
   }
 
   return {
-    nameOf: (logicalId: string) => nameOf(logicalId, content.template.Resources[logicalId] ?? { Type: "" }),
+    nameOf: (logicalId: string) =>
+      nameOf(logicalId, content.template.Resources[logicalId] ?? { Type: "" }),
     /** Creates or updates the stack. Resolves to false if it was rolled back. */
     async deploy({ failsAt, onStep, ...next }: Deploy): Promise<boolean> {
       const [old, resources] = [content.template.Resources, next.template.Resources];
@@ -88,7 +101,8 @@ function inOrder(resources: Resources): [string, Resource][] {
     const resource = resources[id];
     if (resource === undefined || ordered.has(id)) return;
     if (path.includes(id)) throw new Error(`Circular dependency: ${[...path, id].join(", ")}.`);
-    for (const needed of [resource.DependsOn ?? []].flat().map(String)) visit(needed, [...path, id]);
+    for (const needed of [resource.DependsOn ?? []].flat().map(String))
+      visit(needed, [...path, id]);
     for (const needed of referencesIn(resource.Properties)) visit(needed, [...path, id]);
     ordered.set(id, resource);
   };
@@ -101,8 +115,10 @@ function referencesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) => {
     if (key === "Ref") return [String(inner)];
-    if (key === "Fn::GetAtt") return [String(Array.isArray(inner) ? inner[0] : inner).split(".")[0] ?? ""];
-    if (key === "Fn::Sub") return [...String(inner).matchAll(/\$\{([^}.]+)/g)].map(([, name = ""]) => name);
+    if (key === "Fn::GetAtt")
+      return [String(Array.isArray(inner) ? inner[0] : inner).split(".")[0] ?? ""];
+    if (key === "Fn::Sub")
+      return [...String(inner).matchAll(/\$\{([^}.]+)/g)].map(([, name = ""]) => name);
     return referencesIn(inner);
   });
 }

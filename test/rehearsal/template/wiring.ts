@@ -3,7 +3,12 @@ import type { Lifecycle } from "../agent-runtime.ts";
 import type { Assembly } from "./assembly.ts";
 import type { Resolver, Resource } from "./resolve.ts";
 
-export type RunningPlace = { roleArn: string; account: string; region: string; environment: Record<string, string> };
+export type RunningPlace = {
+  roleArn: string;
+  account: string;
+  region: string;
+  environment: Record<string, string>;
+};
 
 export type LambdaFunction = RunningPlace & {
   /** The zone and the logical id, for messages. */
@@ -47,7 +52,13 @@ export type EventSource = {
   reportsItemFailures: boolean;
 };
 
-export function functionsOf({ assembly, resolver }: { assembly: Assembly; resolver: Resolver }): LambdaFunction[] {
+export function functionsOf({
+  assembly,
+  resolver,
+}: {
+  assembly: Assembly;
+  resolver: Resolver;
+}): LambdaFunction[] {
   return resolver.resources("AWS::Lambda::Function").map((resource) => {
     const { properties, label, stack } = resource;
     const { S3Key } = record(properties.Code);
@@ -83,24 +94,37 @@ function aliasArnsOf(resolver: Resolver, fn: Resource): string[] {
     .map((alias) => {
       const { FunctionVersion, RoutingConfig } = alias.properties;
       if (FunctionVersion === "$LATEST" && RoutingConfig === undefined) return alias.ref;
-      throw new Error(`${alias.label} does not follow $LATEST, and the rehearsal runs nothing else.`);
+      throw new Error(
+        `${alias.label} does not follow $LATEST, and the rehearsal runs nothing else.`,
+      );
     });
 }
 
-export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolver: Resolver }): AgentRuntime[] {
+export function runtimesOf({
+  assembly,
+  resolver,
+}: {
+  assembly: Assembly;
+  resolver: Resolver;
+}): AgentRuntime[] {
   const endpoints = resolver.resources("AWS::BedrockAgentCore::RuntimeEndpoint");
   return resolver.resources("AWS::BedrockAgentCore::Runtime").map((resource) => {
     const { properties, label, stack } = resource;
     const code = record(record(properties.AgentRuntimeArtifact).CodeConfiguration);
     const arn = resource.attribute("AgentRuntimeArn");
     const own = endpoints.filter((endpoint) => endpoint.attribute("AgentRuntimeArn") === arn);
-    const { IdleRuntimeSessionTimeout = 900, MaxLifetime = 28_800 } = record(properties.LifecycleConfiguration);
+    const { IdleRuntimeSessionTimeout = 900, MaxLifetime = 28_800 } = record(
+      properties.LifecycleConfiguration,
+    );
     const entryPoint = Array.isArray(code.EntryPoint) ? String(code.EntryPoint.at(-1)) : "";
     return {
       label,
       arn,
       name: String(properties.AgentRuntimeName),
-      lifecycle: { idleSeconds: Number(IdleRuntimeSessionTimeout), maxLifetimeSeconds: Number(MaxLifetime) },
+      lifecycle: {
+        idleSeconds: Number(IdleRuntimeSessionTimeout),
+        maxLifetimeSeconds: Number(MaxLifetime),
+      },
       roleArn: String(properties.RoleArn),
       account: stack.account,
       region: stack.region,
@@ -108,7 +132,10 @@ export function runtimesOf({ assembly, resolver }: { assembly: Assembly; resolve
       folder: assembly.assetFolder(String(record(record(code.Code).S3).Prefix)),
       entryPoint,
       endpoints: Object.fromEntries(
-        own.map((endpoint) => [String(endpoint.properties.Name), endpoint.attribute("AgentRuntimeEndpointArn")]),
+        own.map((endpoint) => [
+          String(endpoint.properties.Name),
+          endpoint.attribute("AgentRuntimeEndpointArn"),
+        ]),
       ),
     };
   });
@@ -123,11 +150,17 @@ export function eventSourcesOf({ resolver }: { resolver: Resolver }): EventSourc
   return mappings.map(({ label, properties }) => ({
     label,
     queueArn: String(properties.EventSourceArn),
-    visibilityMs: visibilityMsOf(resolver.byArn("AWS::SQS::Queue", String(properties.EventSourceArn))),
+    visibilityMs: visibilityMsOf(
+      resolver.byArn("AWS::SQS::Queue", String(properties.EventSourceArn)),
+    ),
     functionArn: arnOfFunction(resolver, String(properties.FunctionName)),
     batchSize: Number(properties.BatchSize ?? 10),
-    maxConcurrency: Number(record(properties.ScalingConfig).MaximumConcurrency ?? defaultConcurrency),
-    reportsItemFailures: textList(properties.FunctionResponseTypes).includes("ReportBatchItemFailures"),
+    maxConcurrency: Number(
+      record(properties.ScalingConfig).MaximumConcurrency ?? defaultConcurrency,
+    ),
+    reportsItemFailures: textList(properties.FunctionResponseTypes).includes(
+      "ReportBatchItemFailures",
+    ),
   }));
 }
 
@@ -137,7 +170,9 @@ export function visibilityMsOf(queue: Resource | undefined): number {
 
 /** Templates refer to a function by its name or by its ARN. */
 export function arnOfFunction(resolver: Resolver, name: string): string {
-  const found = resolver.resources("AWS::Lambda::Function").find((fn) => [fn.ref, fn.arn].includes(name));
+  const found = resolver
+    .resources("AWS::Lambda::Function")
+    .find((fn) => [fn.ref, fn.arn].includes(name));
   if (found === undefined) throw new Error(`No template has the function ${name}.`);
   return found.arn;
 }
@@ -151,7 +186,9 @@ function numberOr(value: unknown): number | undefined {
 }
 
 function textsOf(value: unknown): Record<string, string> {
-  return Object.fromEntries(Object.entries(record(value)).map(([key, text]) => [key, String(text)]));
+  return Object.fromEntries(
+    Object.entries(record(value)).map(([key, text]) => [key, String(text)]),
+  );
 }
 
 function textList(value: unknown): string[] {

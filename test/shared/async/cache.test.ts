@@ -10,7 +10,11 @@ import {
 
 /** A clock and a source that the test moves. */
 function cachedFrom({ keepMs = 1000, ...rest }: Partial<Loaded<string>> = {}, retryAfterMs = 0) {
-  const world = { nowMs: 1_000_000, loads: 0, source: async (): Promise<string> => `v${world.loads}` };
+  const world = {
+    nowMs: 1_000_000,
+    loads: 0,
+    source: async (): Promise<string> => `v${world.loads}`,
+  };
   const load = async () => {
     world.loads += 1;
     return { value: await world.source(), keepMs, ...rest };
@@ -24,7 +28,11 @@ describe("a cached value", () => {
   it("is loaded once by all who ask at once, given at once while it is good, and then loaded anew", async () => {
     const { world, cached } = cachedFrom();
     expect(cached.peek()).toBeUndefined();
-    expect(await Promise.all([cached.get(), cached.get(), cached.get()])).toEqual(["v1", "v1", "v1"]);
+    expect(await Promise.all([cached.get(), cached.get(), cached.get()])).toEqual([
+      "v1",
+      "v1",
+      "v1",
+    ]);
     world.nowMs += 999;
     expect(cached.get()).toBe("v1");
     expect(cached.peek()).toMatchObject({ value: "v1" });
@@ -79,7 +87,10 @@ describe("a cached value", () => {
     for (let round = 0; round < 5; round += 1) await cached.reload({ minIntervalMs: 500 });
     expect(world.loads).toBe(1);
     world.nowMs += 500;
-    await Promise.all([cached.reload({ minIntervalMs: 500 }), cached.reload({ minIntervalMs: 500 })]);
+    await Promise.all([
+      cached.reload({ minIntervalMs: 500 }),
+      cached.reload({ minIntervalMs: 500 }),
+    ]);
     expect([world.loads, cached.get()]).toEqual([2, "v2"]);
     world.source = away;
     await expect(cached.reload({ minIntervalMs: 0 })).rejects.toThrow("away");
@@ -216,7 +227,12 @@ describe("a load that pauses after a failure", () => {
 
 describe("a cached value by key", () => {
   let nowMs = 0;
-  let reads: { key: string; signal: AbortSignal; tell: (value: string) => void; fail: (error: Error) => void }[] = [];
+  let reads: {
+    key: string;
+    signal: AbortSignal;
+    tell: (value: string) => void;
+    fail: (error: Error) => void;
+  }[] = [];
   let kept: CachedValues<string>;
   beforeEach(() => {
     nowMs = 1_000_000;
@@ -230,7 +246,10 @@ describe("a cached value by key", () => {
       signal,
       refreshAfterMs,
       read(reading) {
-        const { promise, resolve, reject } = Promise.withResolvers<{ value: string; keepMs: number }>();
+        const { promise, resolve, reject } = Promise.withResolvers<{
+          value: string;
+          keepMs: number;
+        }>();
         const tell = (value: string) => resolve({ value, keepMs: 1000 });
         reads.push({ key, signal: reading, tell, fail: reject });
         return promise;
@@ -322,7 +341,11 @@ describe("a cached value by key", () => {
 
     it("goes on where it cannot be read anew or takes too long, and is left alone for a minute then", async () => {
       kept = createCachedValues({ now: () => nowMs, refreshWaitMs: 5 });
-      const stored = kept.get({ key: "b", ...unread, read: async () => ({ value: "old", keepMs: 300_000 }) });
+      const stored = kept.get({
+        key: "b",
+        ...unread,
+        read: async () => ({ value: "old", keepMs: 300_000 }),
+      });
       expect(await stored).toBe("old");
       let count = 0;
       const failing = () => {

@@ -1,6 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createCachedCredential, type FreshCredential } from "../../../lambdas/shared/async/cached-credential.ts";
+import {
+  createCachedCredential,
+  type FreshCredential,
+} from "../../../lambdas/shared/async/cached-credential.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 type Fetch = (count: number) => FreshCredential<string> | Promise<FreshCredential<string>>;
@@ -26,7 +29,9 @@ const minutes = (count: number) => ({ lifetimeMs: count * 60_000 });
 describe("a kept credential", () => {
   it("is fetched once for all who ask at the same time, and then kept", async () => {
     const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }));
-    expect(await Promise.all(Array.from({ length: 50 }, () => kept.current()))).toEqual(Array(50).fill("c1"));
+    expect(await Promise.all(Array.from({ length: 50 }, () => kept.current()))).toEqual(
+      Array(50).fill("c1"),
+    );
     expect(kept.current()).toBe("c1");
     expect(world.fetches).toBe(1);
   });
@@ -45,7 +50,9 @@ describe("a kept credential", () => {
   });
 
   it("is renewed up to a tenth of its life later by chance, so that not all processes renew at once", async () => {
-    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }), { random: () => 0.99 });
+    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }), {
+      random: () => 0.99,
+    });
     await kept.current();
     world.nowMs += 268_000;
     expect(kept.current()).toBe("c1");
@@ -141,32 +148,35 @@ describe("a kept credential", () => {
     });
     const lives = fc.integer({ min: 60_000, max: 3600_000 });
     const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
-    await forAll(fc.array(step, { maxLength: 30 }), lives, jitter).holdAsync(async (steps, lifetimeMs, random) => {
-      let isDown = false;
-      const issuedAtMs: number[] = [];
-      const { world, kept } = keptFrom(
-        (count) => {
-          if (isDown) throw new Error("down");
-          issuedAtMs[count] = world.nowMs;
-          return { credential: String(count), lifetimeMs };
-        },
-        { random: () => random },
-      );
-      const ageMs = (credential: string) => world.nowMs - (issuedAtMs[Number(credential)] ?? 0);
-      let good: string | undefined;
-      for (const { afterMs, issuerIsDown, isRefused } of steps) {
-        world.nowMs += afterMs;
-        isDown = issuerIsDown;
-        const fetches = world.fetches;
-        const isYoung = good !== undefined && ageMs(good) < lifetimeMs * 0.8;
-        const got = await Promise.resolve(kept.current()).catch(() => undefined);
-        if (got === undefined) expect(isDown).toBe(true);
-        else expect(ageMs(got)).toBeLessThan(lifetimeMs);
-        if (isYoung) expect(got).toBe(good);
-        expect(world.fetches - fetches).toBeLessThanOrEqual(isYoung ? 0 : 1);
-        good = isRefused ? undefined : got;
-        if (isRefused) kept.forget((credential) => credential === got);
-      }
-    }, 200);
+    await forAll(fc.array(step, { maxLength: 30 }), lives, jitter).holdAsync(
+      async (steps, lifetimeMs, random) => {
+        let isDown = false;
+        const issuedAtMs: number[] = [];
+        const { world, kept } = keptFrom(
+          (count) => {
+            if (isDown) throw new Error("down");
+            issuedAtMs[count] = world.nowMs;
+            return { credential: String(count), lifetimeMs };
+          },
+          { random: () => random },
+        );
+        const ageMs = (credential: string) => world.nowMs - (issuedAtMs[Number(credential)] ?? 0);
+        let good: string | undefined;
+        for (const { afterMs, issuerIsDown, isRefused } of steps) {
+          world.nowMs += afterMs;
+          isDown = issuerIsDown;
+          const fetches = world.fetches;
+          const isYoung = good !== undefined && ageMs(good) < lifetimeMs * 0.8;
+          const got = await Promise.resolve(kept.current()).catch(() => undefined);
+          if (got === undefined) expect(isDown).toBe(true);
+          else expect(ageMs(got)).toBeLessThan(lifetimeMs);
+          if (isYoung) expect(got).toBe(good);
+          expect(world.fetches - fetches).toBeLessThanOrEqual(isYoung ? 0 : 1);
+          good = isRefused ? undefined : got;
+          if (isRefused) kept.forget((credential) => credential === got);
+        }
+      },
+      200,
+    );
   });
 });

@@ -19,7 +19,8 @@ it("are asked for again before they expire, and the next call is signed with the
   let nowMs = startMs;
   jest.spyOn(Date, "now").mockImplementation(() => nowMs);
   const { url: platform, received: asked } = await serve(({ request }) => {
-    if (request.headers.get("authorization") !== "a token") return new Response(null, { status: 403 });
+    if (request.headers.get("authorization") !== "a token")
+      return new Response(null, { status: 403 });
     const count = asked.length;
     return Response.json({
       AccessKeyId: `AKID${count}`,
@@ -28,27 +29,38 @@ it("are asked for again before they expire, and the next call is signed with the
       Expiration: new Date(nowMs + 60 * minuteMs).toISOString(),
     });
   });
-  for (const name of Object.keys(process.env)) if (name.startsWith("AWS_")) delete process.env[name];
+  for (const name of Object.keys(process.env))
+    if (name.startsWith("AWS_")) delete process.env[name];
   process.env.AWS_CONTAINER_CREDENTIALS_FULL_URI = `${platform}/credentials`;
   process.env.AWS_CONTAINER_AUTHORIZATION_TOKEN = "a token";
   // No profile of whoever runs the tests.
   process.env.AWS_CONFIG_FILE = process.env.AWS_SHARED_CREDENTIALS_FILE = "/dev/null";
 
-  const { url, received } = await serve(() => Response.json({}, { headers: { date: new Date(nowMs).toUTCString() } }));
-  const client = openDynamoDb({ region, credentials: defaultAwsCredentials(), endpointOf: () => new URL(url) });
+  const { url, received } = await serve(() =>
+    Response.json({}, { headers: { date: new Date(nowMs).toUTCString() } }),
+  );
+  const client = openDynamoDb({
+    region,
+    credentials: defaultAwsCredentials(),
+    endpointOf: () => new URL(url),
+  });
   /** Makes a call, and resolves to the number of the credentials that signed it. */
   async function signerAfter(minutes: number): Promise<number> {
     nowMs = startMs + minutes * minuteMs;
     await client.call("GetItem", { TableName: "tasks", Key: { id: { S: "a" } } });
     const last = received.at(-1);
     if (last === undefined) throw new Error("nothing arrived");
-    const count = Number(/Credential=AKID(\d+)/.exec(last.request.headers.get("authorization") ?? "")?.[1]);
+    const count = Number(
+      /Credential=AKID(\d+)/.exec(last.request.headers.get("authorization") ?? "")?.[1],
+    );
     const credentials = {
       accessKeyId: `AKID${count}`,
       secretAccessKey: `secret ${count}`,
       sessionToken: `session ${count}`,
     };
-    expect(sigv4Problem({ received: last, credentials, service: "dynamodb", region, nowMs })).toBeUndefined();
+    expect(
+      sigv4Problem({ received: last, credentials, service: "dynamodb", region, nowMs }),
+    ).toBeUndefined();
     return count;
   }
   expect([await signerAfter(0), await signerAfter(54)]).toEqual([1, 1]);

@@ -22,7 +22,10 @@ const clients = {
     client: new DynamoDBClient({ region, credentials }),
     command: new ListTablesCommand(),
   }),
-  sqs: (region: string) => ({ client: new SQSClient({ region, credentials }), command: new ListQueuesCommand() }),
+  sqs: (region: string) => ({
+    client: new SQSClient({ region, credentials }),
+    command: new ListQueuesCommand(),
+  }),
   ssm: (region: string) => ({
     client: new SSMClient({ region, credentials }),
     command: new DescribeParametersCommand(),
@@ -40,7 +43,10 @@ const services = Object.keys(clients) as (keyof typeof clients)[];
 
 /** Where the SDK's client would send a call. Nothing is sent. */
 async function sdkUrl(service: keyof typeof clients, region: string): Promise<string> {
-  const { client, command } = clients[service](region) as { client: STSClient; command: GetCallerIdentityCommand };
+  const { client, command } = clients[service](region) as {
+    client: STSClient;
+    command: GetCallerIdentityCommand;
+  };
   let url = "";
   const stop = () => async (args: { request: unknown }) => {
     const { protocol, hostname, port, path } = args.request as Record<string, string>;
@@ -65,19 +71,32 @@ afterEach(() => {
 });
 
 const regions = [
-  ...["us-east-1", "eu-central-1", "ap-southeast-7", "il-central-1", "mx-central-1", "xx-unheard-9"],
+  ...[
+    "us-east-1",
+    "eu-central-1",
+    "ap-southeast-7",
+    "il-central-1",
+    "mx-central-1",
+    "xx-unheard-9",
+  ],
   ...["cn-north-1", "cn-northwest-1", "us-gov-west-1", "us-gov-east-1", "eusc-de-east-1"],
   ...["us-iso-east-1", "us-isob-east-1", "eu-isoe-west-1", "us-isof-south-1"],
 ];
 
-it.each(regions)("accepts %s as a region of the configuration, in the partition that CDK knows", (region) => {
-  expect(regionSchema.safeParse(region).success).toBe(true);
-  expect(findPartition(region).name).toBe(RegionInfo.get(region).partition ?? "aws");
-});
+it.each(regions)(
+  "accepts %s as a region of the configuration, in the partition that CDK knows",
+  (region) => {
+    expect(regionSchema.safeParse(region).success).toBe(true);
+    expect(findPartition(region).name).toBe(RegionInfo.get(region).partition ?? "aws");
+  },
+);
 
-it.each(["eusc", "europe-central-1", "eu-central", "EU-central-1"])("refuses %s as a region", (text) => {
-  expect(regionSchema.safeParse(text).success).toBe(false);
-});
+it.each(["eusc", "europe-central-1", "eu-central", "EU-central-1"])(
+  "refuses %s as a region",
+  (text) => {
+    expect(regionSchema.safeParse(text).success).toBe(false);
+  },
+);
 
 describe("the endpoints of AWS are the SDK's", () => {
   it.each(regions)("in %s, and those with cryptography by FIPS 140 too", async (region) => {
@@ -103,7 +122,12 @@ describe("the endpoints of AWS are the SDK's", () => {
 });
 
 it("what is called in another region has that region's endpoints, with the same credentials", async () => {
-  process.env = { ...before, AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "a", AWS_SECRET_ACCESS_KEY: "b" };
+  process.env = {
+    ...before,
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "a",
+    AWS_SECRET_ACCESS_KEY: "b",
+  };
   const aws = readAwsEnvironment();
   expect(inRegion({ aws, region: "eu-central-1" })).toBe(aws);
   const there = inRegion({ aws, region: "cn-north-1" });

@@ -6,12 +6,19 @@ import { inspect } from "node:util";
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { createJsonClient } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { readAwsEnvironment, readBundledConfig } from "../../../lambdas/shared/config/aws-environment.ts";
+import {
+  readAwsEnvironment,
+  readBundledConfig,
+} from "../../../lambdas/shared/config/aws-environment.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import type { Received } from "../../doubles/web-server.ts";
 
-const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret", sessionToken: "a-session" };
+const credentials = {
+  accessKeyId: "AKIDEXAMPLE",
+  secretAccessKey: "an-aws-secret",
+  sessionToken: "a-session",
+};
 const region = "eu-central-1";
 /** A service that answers whatever a test likes, and what it received. */
 async function service(answer: (received: Received) => Response | Promise<Response>) {
@@ -19,7 +26,13 @@ async function service(answer: (received: Received) => Response | Promise<Respon
   const endpoint = new URL(url);
   const dependencies = { region, credentials: async () => credentials, endpointOf: () => endpoint };
   const open = (options: { maxAttempts?: number; timeoutMs?: number } = {}) =>
-    createJsonClient({ ...dependencies, service: "sqs", timeoutMs: 20_000, random: () => 0, ...options });
+    createJsonClient({
+      ...dependencies,
+      service: "sqs",
+      timeoutMs: 20_000,
+      random: () => 0,
+      ...options,
+    });
   return { requests, dependencies, open };
 }
 
@@ -42,10 +55,18 @@ describe("a call of an AWS service that speaks JSON", () => {
   });
 
   it.each([
-    ["a refusal", () => Response.json({ __type: "com.amazonaws.sqs#QueueDoesNotExist" }, { status: 400 }), /QueueDoes/],
+    [
+      "a refusal",
+      () => Response.json({ __type: "com.amazonaws.sqs#QueueDoesNotExist" }, { status: 400 }),
+      /QueueDoes/,
+    ],
     [
       "a name with a locator",
-      () => Response.json({ __type: "AccessDeniedException:http://internal.amazon.com/" }, { status: 400 }),
+      () =>
+        Response.json(
+          { __type: "AccessDeniedException:http://internal.amazon.com/" },
+          { status: 400 },
+        ),
       /AccessDeniedException \(400\)/,
     ],
     [
@@ -55,16 +76,19 @@ describe("a call of an AWS service that speaks JSON", () => {
     ],
     ["a page", () => new Response("<html>", { status: 200 }), /NoJsonAnswer \(200\)/],
     ["more than it may be", () => new Response("x".repeat(1024 * 1024 + 1)), /^$/],
-  ])("rejects with the error's name for %s, and with nothing of its text, at once", async (_what, answer, expected) => {
-    const { open, requests } = await service(answer);
-    const error = await open()
-      .call("SendMessage", {})
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(Error);
-    expect(Object(error).message).toMatch(expected);
-    expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
-    expect(requests).toHaveLength(1);
-  });
+  ])(
+    "rejects with the error's name for %s, and with nothing of its text, at once",
+    async (_what, answer, expected) => {
+      const { open, requests } = await service(answer);
+      const error = await open()
+        .call("SendMessage", {})
+        .catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Error);
+      expect(Object(error).message).toMatch(expected);
+      expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
+      expect(requests).toHaveLength(1);
+    },
+  );
 
   it("has the stored item on the error where a conditional write failed, and no log shows it", async () => {
     const refusal = {
@@ -75,16 +99,25 @@ describe("a call of an AWS service that speaks JSON", () => {
     const error = await open()
       .call("PutItem", {})
       .catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ name: "ConditionalCheckFailedException", status: 400, Item: { a: { S: "text" } } });
+    expect(error).toMatchObject({
+      name: "ConditionalCheckFailedException",
+      status: 400,
+      Item: { a: { S: "text" } },
+    });
     expect(inspect(error, { showHidden: true })).not.toContain("text");
     expect(JSON.stringify(error)).not.toContain("text");
   });
 
   it("ends at its time limit and with its signal, also while the answer is being read or a retry is due", async () => {
     const endless = () =>
-      new Response(new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("{")) }));
+      new Response(
+        new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("{")) }),
+      );
     const throttled = () =>
-      Response.json({ __type: "ThrottlingException" }, { status: 400, headers: { "x-amz-retry-after": "9000" } });
+      Response.json(
+        { __type: "ThrottlingException" },
+        { status: 400, headers: { "x-amz-retry-after": "9000" } },
+      );
     const reading = await service(endless);
     const late = reading.open({ timeoutMs: 100 }).call("SendMessage", {});
     await expect(late).rejects.toMatchObject({ name: "TimeoutError" });
@@ -116,7 +149,8 @@ describe("a call of an AWS service that speaks JSON", () => {
 
   it("does not begin a pause that is longer than the time that is left", async () => {
     const headers = { "x-amz-retry-after": "4000" };
-    const throttled = () => Response.json({ __type: "ThrottlingException" }, { status: 400, headers });
+    const throttled = () =>
+      Response.json({ __type: "ThrottlingException" }, { status: 400, headers });
     const { open, requests } = await service(throttled);
     const call = open({ timeoutMs: 3000 }).call("SendMessage", {});
     await expect(call).rejects.toMatchObject({ name: "ThrottlingException" });
@@ -139,12 +173,18 @@ describe("a secret of Secrets Manager", () => {
 
   it("is an error where it holds no text", async () => {
     const { dependencies } = await service(() => Response.json({ SecretBinary: "AAAA" }));
-    await expect(createReadManagedSecret(dependencies)({ id: "a-name" })).rejects.toThrow(/a-name .* holds no text/);
+    await expect(createReadManagedSecret(dependencies)({ id: "a-name" })).rejects.toThrow(
+      /a-name .* holds no text/,
+    );
   });
 });
 
 describe("the environment of a function", () => {
-  const variables = { AWS_REGION: region, AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "an-aws-secret" };
+  const variables = {
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+    AWS_SECRET_ACCESS_KEY: "an-aws-secret",
+  };
 
   it("says region, credentials and where services are", async () => {
     const aws = readAwsEnvironment({ ...variables, AWS_SESSION_TOKEN: "a-session" });
@@ -152,7 +192,10 @@ describe("the environment of a function", () => {
     expect(aws.endpointOf("sqs").href).toBe("https://sqs.eu-central-1.amazonaws.com/");
     const inChina = readAwsEnvironment({ ...variables, AWS_REGION: "cn-north-1" });
     expect(inChina.endpointOf("sqs").href).toBe("https://sqs.cn-north-1.amazonaws.com.cn/");
-    const emulated = readAwsEnvironment({ ...variables, AWS_ENDPOINT_URL: "http://127.0.0.1:4566" });
+    const emulated = readAwsEnvironment({
+      ...variables,
+      AWS_ENDPOINT_URL: "http://127.0.0.1:4566",
+    });
     expect(emulated.endpointOf("sqs").href).toBe("http://127.0.0.1:4566/");
   });
 
@@ -172,7 +215,9 @@ describe("the configuration beside a handler", () => {
 
   it("is named where it is missing, and where it is no JSON, without its text", () => {
     const file = join(folder, "config.json");
-    expect(() => readBundledConfig(folder)).toThrow(`${file} cannot be read (ENOENT). Bundle it again.`);
+    expect(() => readBundledConfig(folder)).toThrow(
+      `${file} cannot be read (ENOENT). Bundle it again.`,
+    );
     writeFileSync(file, "xoxb-secret");
     expect(() => readBundledConfig(folder)).toThrow(`${file} is not JSON. Bundle it again.`);
     writeFileSync(file, '{"execution":{}}');

@@ -5,20 +5,37 @@ import { AwsCallError, createRetries } from "../../../lambdas/shared/aws/retry.t
 import { serve } from "../../doubles/serving.ts";
 
 const throttled = (retryAfterMs?: number) =>
-  new AwsCallError({ name: "ThrottlingException", status: 400, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+  new AwsCallError({
+    name: "ThrottlingException",
+    status: 400,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
 const failed = (retryAfterMs?: number) =>
-  new AwsCallError({ name: "Unheard", status: 503, ...(retryAfterMs !== undefined && { retryAfterMs }) });
+  new AwsCallError({
+    name: "Unheard",
+    status: 503,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
 
 beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "performance", "Date"] });
+  jest.useFakeTimers({
+    doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "performance", "Date"],
+  });
 });
 afterEach(() => {
   jest.useRealTimers();
 });
 
 /** The pauses before each further attempt of a call that fails with these errors. */
-async function pausesAfter(errors: readonly Error[], options: Parameters<typeof createRetries>[0] = {}) {
-  const retries = createRetries({ maxAttempts: errors.length + 1, random: () => 0.999_999, ...options });
+async function pausesAfter(
+  errors: readonly Error[],
+  options: Parameters<typeof createRetries>[0] = {},
+) {
+  const retries = createRetries({
+    maxAttempts: errors.length + 1,
+    random: () => 0.999_999,
+    ...options,
+  });
   const left = [...errors];
   const result = retries.run({
     attempt: async () => {
@@ -48,17 +65,23 @@ async function eventuallyTimers(count: number): Promise<void> {
 describe("the pause before a further attempt", () => {
   it("doubles, up to 20 seconds", async () => {
     const errors = Array.from({ length: 11 }, () => failed());
-    expect(await pausesAfter(errors)).toEqual([49, 99, 199, 399, 799, 1599, 3199, 6399, 12_799, 19_999, 19_999]);
+    expect(await pausesAfter(errors)).toEqual([
+      49, 99, 199, 399, 799, 1599, 3199, 6399, 12_799, 19_999, 19_999,
+    ]);
   });
 
   it("is shorter at first for DynamoDB, longer where AWS throttles, and random", async () => {
     expect(await pausesAfter([failed(), failed()], { baseMs: 25 })).toEqual([24, 49]);
     expect(await pausesAfter([throttled(), throttled()], { baseMs: 25 })).toEqual([999, 1999]);
-    expect(await pausesAfter([throttled(), throttled()], { random: () => 0.25 })).toEqual([250, 500]);
+    expect(await pausesAfter([throttled(), throttled()], { random: () => 0.25 })).toEqual([
+      250, 500,
+    ]);
   });
 
   it("is what AWS asks for, within bounds", async () => {
-    expect(await pausesAfter([failed(2000), failed(60_000), throttled(300)])).toEqual([2000, 5099, 3999]);
+    expect(await pausesAfter([failed(2000), failed(60_000), throttled(300)])).toEqual([
+      2000, 5099, 3999,
+    ]);
   });
 });
 
@@ -102,7 +125,10 @@ describe("the limits of a call", () => {
     const call = client.call("SendMessage", {}).catch((error: unknown) => error);
     await eventuallyTimers(2);
     jest.advanceTimersByTime(1000);
-    expect(await call).toMatchObject({ name: "TimeoutError", message: expect.stringContaining("connection") });
+    expect(await call).toMatchObject({
+      name: "TimeoutError",
+      message: expect.stringContaining("connection"),
+    });
     expect(received).toHaveLength(0);
   });
 
@@ -116,7 +142,10 @@ describe("the limits of a call", () => {
       await eventuallyTimers(1);
       jest.advanceTimersByTime(0);
     }
-    expect(await call).toMatchObject({ name: "TimeoutError", message: expect.stringContaining("answer") });
+    expect(await call).toMatchObject({
+      name: "TimeoutError",
+      message: expect.stringContaining("answer"),
+    });
     expect(received).toHaveLength(3);
   });
 

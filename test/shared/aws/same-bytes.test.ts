@@ -26,7 +26,11 @@ import type { Received } from "../../doubles/web-server.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 
 const region = "eu-central-1";
-const credentials = { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "an-aws-secret", sessionToken: "a-session" };
+const credentials = {
+  accessKeyId: "AKIDEXAMPLE",
+  secretAccessKey: "an-aws-secret",
+  sessionToken: "a-session",
+};
 /** A whole second, so that the server's `Date` is exact. */
 const nowMs = 1_762_750_300_000;
 const queueUrl = "https://sqs.eu-central-1.amazonaws.com/111111111111/tasks";
@@ -41,9 +45,15 @@ type Client = { send(command: never): Promise<unknown>; destroy(): void };
 type Sdk = Record<string, unknown>;
 const sdks: Record<string, { sdk: Sdk; open: (config: object) => Client }> = {
   DynamoDB_20120810: { sdk: dynamoDb, open: (config) => new dynamoDb.DynamoDBClient(config) },
-  AmazonSQS: { sdk: sqs, open: (config) => new sqs.SQSClient({ useQueueUrlAsEndpoint: false, md5: false, ...config }) },
+  AmazonSQS: {
+    sdk: sqs,
+    open: (config) => new sqs.SQSClient({ useQueueUrlAsEndpoint: false, md5: false, ...config }),
+  },
   AmazonSSM: { sdk: ssm, open: (config) => new ssm.SSMClient(config) },
-  secretsmanager: { sdk: secretsManager, open: (config) => new secretsManager.SecretsManagerClient(config) },
+  secretsmanager: {
+    sdk: secretsManager,
+    open: (config) => new secretsManager.SecretsManagerClient(config),
+  },
 };
 
 /** Succeeds with whatever the caller needs to go on. */
@@ -74,7 +84,11 @@ afterEach(() => {
 /** What arrives when `act` runs. Its own errors do not matter here. */
 async function arrivingFrom(act: (aws: AwsDependencies) => Promise<unknown>): Promise<Received[]> {
   const { url, received } = await serve(answer);
-  await act({ region, credentials: async () => credentials, endpointOf: () => new URL(`${url}/`) }).catch(() => {});
+  await act({
+    region,
+    credentials: async () => credentials,
+    endpointOf: () => new URL(`${url}/`),
+  }).catch(() => {});
   return received;
 }
 
@@ -89,7 +103,9 @@ async function bySdk({ request, body }: Received): Promise<Received> {
   });
 }
 
-async function sentBy(make: (endpoint: string) => { client: Client | undefined; command: unknown }): Promise<Received> {
+async function sentBy(
+  make: (endpoint: string) => { client: Client | undefined; command: unknown },
+): Promise<Received> {
   const { url, received } = await serve(answer);
   const { client, command } = make(url);
   await client?.send(command as never).catch(() => {});
@@ -131,16 +147,24 @@ const item: TaskItem = {
 const parse = (json: unknown) => json as TaskItem;
 const storeOf = (aws: AwsDependencies, hasPrincipals = true) =>
   createDynamoTaskStore({ client: openDynamoDb(aws), table: "tasks", parse, hasPrincipals });
-const queueOf = (aws: AwsDependencies) => createSqsQueue({ client: openSqs(aws), queueUrl, now: () => nowMs });
+const queueOf = (aws: AwsDependencies) =>
+  createSqsQueue({ client: openSqs(aws), queueUrl, now: () => nowMs });
 const receive = { max: 3, visibilityTimeoutMs: 90_000, waitMs: 0 };
 
-const calls: Record<string, { operations: string[]; act: (aws: AwsDependencies) => Promise<unknown> }> = {
+const calls: Record<
+  string,
+  { operations: string[]; act: (aws: AwsDependencies) => Promise<unknown> }
+> = {
   "the store gets": { operations: ["GetItem"], act: (aws) => storeOf(aws).get(item) },
   "the store creates": { operations: ["PutItem"], act: (aws) => storeOf(aws).create({ item }) },
-  "the store replaces": { operations: ["UpdateItem"], act: (aws) => storeOf(aws).replace({ item }) },
+  "the store replaces": {
+    operations: ["UpdateItem"],
+    act: (aws) => storeOf(aws).replace({ item }),
+  },
   "the store replaces an item that is in fewer indexes": {
     operations: ["UpdateItem"],
-    act: (aws) => storeOf(aws).replace({ item: { id: "a", revision: 1, state: "done", expiresAtMs: 1.5 } }),
+    act: (aws) =>
+      storeOf(aws).replace({ item: { id: "a", revision: 1, state: "done", expiresAtMs: 1.5 } }),
   },
   "the store writes several items": {
     operations: ["TransactWriteItems"],
@@ -173,7 +197,10 @@ const calls: Record<string, { operations: string[]; act: (aws: AwsDependencies) 
     operations: ["SendMessage"],
     act: (aws) => queueOf(aws).send({ body: "{}", delayMs: 3600_000, group: "T1" }),
   },
-  "the queue receives": { operations: ["ReceiveMessage"], act: (aws) => queueOf(aws).receive(receive) },
+  "the queue receives": {
+    operations: ["ReceiveMessage"],
+    act: (aws) => queueOf(aws).receive(receive),
+  },
   "the queue finishes": {
     operations: ["DeleteMessage"],
     act: (aws) => queueOf(aws).finish({ receipt: `${nowMs + 1}.handle+/=` }),
@@ -190,22 +217,30 @@ const calls: Record<string, { operations: string[]; act: (aws: AwsDependencies) 
   },
   "an operator asks for the queue": {
     operations: ["GetQueueAttributes"],
-    act: (aws) => openSqs(aws).call("GetQueueAttributes", { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] }),
+    act: (aws) =>
+      openSqs(aws).call("GetQueueAttributes", { QueueUrl: queueUrl, AttributeNames: ["QueueArn"] }),
   },
   "the ingress sends": {
     operations: ["SendMessage"],
-    act: (aws) => createSendToQueue({ ...aws, queueUrl }).send({ body: JSON.stringify({ odd }), group: "T1" }),
+    act: (aws) =>
+      createSendToQueue({ ...aws, queueUrl }).send({ body: JSON.stringify({ odd }), group: "T1" }),
   },
   "the ledger counts": {
     operations: ["UpdateItem"],
     act: (aws) =>
-      createTableLedger({ table: "tasks", aws, now: () => nowMs }).useState({ id: "state", issuedAtMs: nowMs }),
+      createTableLedger({ table: "tasks", aws, now: () => nowMs }).useState({
+        id: "state",
+        issuedAtMs: nowMs,
+      }),
   },
   "the former live settings are read": {
     operations: ["GetParameter", "GetParameterHistory"],
     act: (aws) => createReadFormer({ ssm: openSsm(aws), name: "/a/b" })(),
   },
-  "a secret is read": { operations: ["GetSecretValue"], act: (aws) => createReadManagedSecret(aws)({ id: "a/b" }) },
+  "a secret is read": {
+    operations: ["GetSecretValue"],
+    act: (aws) => createReadManagedSecret(aws)({ id: "a/b" }),
+  },
   "an installation is read": {
     operations: ["GetSecretValue"],
     act: (aws) => createManagedInstallations({ prefix: "p/", aws }).get({ id: "T1" }),
@@ -223,7 +258,9 @@ const calls: Record<string, { operations: string[]; act: (aws: AwsDependencies) 
 describe("a call of the functions has the bytes of the SDK's client", () => {
   it.each(Object.entries(calls))("when %s", async (_what, { operations, act }) => {
     const ours = await arrivingFrom(act);
-    expect(ours.map(({ request }) => request.headers.get("x-amz-target")?.split(".")[1])).toEqual(operations);
+    expect(ours.map(({ request }) => request.headers.get("x-amz-target")?.split(".")[1])).toEqual(
+      operations,
+    );
     for (const received of ours) {
       expect(bytesOf(received)).toEqual(bytesOf(await bySdk(received)));
       const [, service = ""] =
@@ -233,7 +270,11 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
   });
 
   it.each([
-    ["with the trace of the invocation", { AWS_LAMBDA_FUNCTION_NAME: "worker", _X_AMZN_TRACE_ID: trace }, {}],
+    [
+      "with the trace of the invocation",
+      { AWS_LAMBDA_FUNCTION_NAME: "worker", _X_AMZN_TRACE_ID: trace },
+      {},
+    ],
     [
       "with the trace of an invocation that shares its process with others",
       { AWS_LAMBDA_FUNCTION_NAME: "worker", _X_AMZN_TRACE_ID: "Root=of-another" },
@@ -246,7 +287,10 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     // The SDK makes the store of invocations at its first call; on Lambda the runtime has made it before.
     if (warm !== undefined) await bySdk(warm);
     const { awslambda } = globalThis as { awslambda?: { InvokeStore?: InvokeStore } };
-    const symbols = Object.entries(context).map(([name, value]) => [Symbol.for(`_AWS_LAMBDA_${name}`), value]);
+    const symbols = Object.entries(context).map(([name, value]) => [
+      Symbol.for(`_AWS_LAMBDA_${name}`),
+      value,
+    ]);
     Object.assign(process.env, variables);
     await awslambda?.InvokeStore?.run(Object.fromEntries(symbols), async () => {
       const [received] = await arrivingFrom(act);
@@ -273,7 +317,8 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
     if (received === undefined) throw new Error("nothing arrived");
     const sdk = await bySdk(received);
     const agentOf = ({ request }: Received) => request.headers.get("user-agent") ?? "";
-    const appOf = (agent: string) => agent.split(" ").filter((section) => section.startsWith("app/"));
+    const appOf = (agent: string) =>
+      agent.split(" ").filter((section) => section.startsWith("app/"));
     expect(agentOf(received).split(" ")[0]).toBe(`sekisho/${version}`);
     expect(appOf(agentOf(received))).toEqual(appOf(agentOf(sdk)));
     expect(appOf(agentOf(sdk))).toHaveLength(id === undefined ? 0 : 1);
@@ -285,7 +330,8 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
 
   it("when another role is assumed, and when a token is issued", async () => {
     const signal = hangSignal();
-    const open = ({ endpointOf, ...aws }: AwsDependencies) => createSts({ ...aws, endpoint: endpointOf("sts") });
+    const open = ({ endpointOf, ...aws }: AwsDependencies) =>
+      createSts({ ...aws, endpoint: endpointOf("sts") });
     const roleArn = "arn:aws:iam::111111111111:role/a role/ü";
     const pairs = [
       {
@@ -299,7 +345,8 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
         }),
       },
       {
-        ours: (aws: AwsDependencies) => open(aws).getWebIdentityToken({ audience: "https://a.example/(b)", signal }),
+        ours: (aws: AwsDependencies) =>
+          open(aws).getWebIdentityToken({ audience: "https://a.example/(b)", signal }),
         command: new sts.GetWebIdentityTokenCommand({
           Audience: ["https://a.example/(b)"],
           SigningAlgorithm: "RS256",
@@ -315,7 +362,9 @@ describe("a call of the functions has the bytes of the SDK's client", () => {
         command,
       }));
       expect(bytesOf(received)).toEqual(bytesOf(sdk));
-      expect(sigv4Problem({ received, credentials, service: "sts", region, nowMs })).toBeUndefined();
+      expect(
+        sigv4Problem({ received, credentials, service: "sts", region, nowMs }),
+      ).toBeUndefined();
     }
   });
 });

@@ -55,7 +55,9 @@ afterEach(() => {
 /** The results of some calls one after the other, and how many requests arrived by then. */
 async function follow(open: (url: string) => Caller, answers: readonly Answer[], calls = 1) {
   const left = [...answers];
-  const { url, received } = await serve((each) => (left.shift() ?? (() => Response.json({})))(each));
+  const { url, received } = await serve((each) =>
+    (left.shift() ?? (() => Response.json({})))(each),
+  );
   const call = open(url);
   const results: [string, number][] = [];
   for (let count = 0; count < calls; count += 1) {
@@ -84,7 +86,10 @@ async function expectSame(
 const refusal =
   (name: string, status = 400, headers = {}) =>
   () =>
-    Response.json({ __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: "a text" }, { status, headers });
+    Response.json(
+      { __type: `com.amazonaws.dynamodb.v20120810#${name}`, message: "a text" },
+      { status, headers },
+    );
 const page = (status: number) => () => new Response("<html>", { status });
 const reset = () => Promise.reject(connectionReset);
 const brokenBody = () =>
@@ -99,13 +104,43 @@ const brokenBody = () =>
   );
 
 const names = [
-  ...["BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete"],
+  ...[
+    "BandwidthLimitExceeded",
+    "EC2ThrottledException",
+    "LimitExceededException",
+    "PriorRequestNotComplete",
+  ],
   ...["ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled"],
-  ...["RequestThrottledException", "SlowDown", "ThrottledException", "Throttling", "ThrottlingException"],
-  ...["TooManyRequestsException", "TransactionInProgressException", "RequestTimeout", "RequestTimeoutException"],
-  ...["ReplicatedWriteConflictException", "ConditionalCheckFailedException", "TransactionCanceledException"],
-  ...["ValidationException", "ResourceNotFoundException", "AccessDeniedException", "ExpiredTokenException"],
-  ...["UnrecognizedClientException", "InternalServerError", "ItemCollectionSizeLimitExceededException", "Unheard"],
+  ...[
+    "RequestThrottledException",
+    "SlowDown",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+  ],
+  ...[
+    "TooManyRequestsException",
+    "TransactionInProgressException",
+    "RequestTimeout",
+    "RequestTimeoutException",
+  ],
+  ...[
+    "ReplicatedWriteConflictException",
+    "ConditionalCheckFailedException",
+    "TransactionCanceledException",
+  ],
+  ...[
+    "ValidationException",
+    "ResourceNotFoundException",
+    "AccessDeniedException",
+    "ExpiredTokenException",
+  ],
+  ...[
+    "UnrecognizedClientException",
+    "InternalServerError",
+    "ItemCollectionSizeLimitExceededException",
+    "Unheard",
+  ],
 ];
 
 describe("a failure is repeated as by the SDK", () => {
@@ -125,21 +160,31 @@ describe("a failure is repeated as by the SDK", () => {
   it("where the connection broke, before or in the middle of an answer", async () => {
     expect(await expectSame([reset, reset])).toEqual([["success", 3]]);
     const [[, requests] = []] = await follow(clients.dynamodb.sdk, [reset, reset, reset]);
-    expect(await follow(clients.dynamodb.ours, [reset, reset, reset])).toEqual([["ECONNRESET", requests]]);
+    expect(await follow(clients.dynamodb.ours, [reset, reset, reset])).toEqual([
+      ["ECONNRESET", requests],
+    ]);
     expect(await expectSame([brokenBody])).toEqual([["success", 2]]);
   });
 
   it("three times at most, and the last failure is what the caller gets", async () => {
     const twice = [refusal("ThrottlingException"), page(502)];
-    expect(await expectSame([...twice, refusal("ValidationException")])).toEqual([["ValidationException", 3]]);
-    expect(await expectSame([...twice, refusal("SlowDown"), refusal("Unheard")])).toEqual([["SlowDown", 3]]);
+    expect(await expectSame([...twice, refusal("ValidationException")])).toEqual([
+      ["ValidationException", 3],
+    ]);
+    expect(await expectSame([...twice, refusal("SlowDown"), refusal("Unheard")])).toEqual([
+      ["SlowDown", 3],
+    ]);
   });
 
   it("until the quota of retries is used up, which successes fill again", async () => {
     const failures = (count: number, answer: Answer) => Array.from({ length: count }, () => answer);
-    const outage = await expectSame(failures(90, refusal("InternalServerError", 500)), { calls: 40 });
+    const outage = await expectSame(failures(90, refusal("InternalServerError", 500)), {
+      calls: 40,
+    });
     expect(outage.at(-1)?.[1]).toBeLessThan(90);
-    await expectSame([...failures(83, page(503)), ...failures(30, () => Response.json({}))], { calls: 60 });
+    await expectSame([...failures(83, page(503)), ...failures(30, () => Response.json({}))], {
+      calls: 60,
+    });
     await expectSame(failures(200, refusal("ThrottlingException")), { calls: 70 });
   });
 });
@@ -153,7 +198,10 @@ describe("the name of an error is the SDK's", () => {
   it.each([
     ["after a namespace", json({ __type: "com.amazon.coral.validate#ValidationException" })],
     ["alone", json({ __type: "UnrecognizedClientException", Message: "m" })],
-    ["before an address", json({ __type: "AccessDeniedException:http://internal.amazon.com/coral/" })],
+    [
+      "before an address",
+      json({ __type: "AccessDeniedException:http://internal.amazon.com/coral/" }),
+    ],
     ["in a field `code`", json({ code: "ThrottledByCode" })],
     ["in a header", json({}, { "x-amzn-errortype": "InHeader:http://internal.amazon.com/" })],
   ])("%s", async (_where, answer) => {
@@ -161,7 +209,10 @@ describe("the name of an error is the SDK's", () => {
   });
 
   it.each([
-    [{ __type: "com.amazonaws.sqs#QueueDoesNotExist" }, "AWS.SimpleQueueService.NonExistentQueue;Sender"],
+    [
+      { __type: "com.amazonaws.sqs#QueueDoesNotExist" },
+      "AWS.SimpleQueueService.NonExistentQueue;Sender",
+    ],
     [{ __type: "com.amazonaws.sqs#ReceiptHandleIsInvalid" }, "ReceiptHandleIsInvalid;Sender"],
     [{ __type: "com.amazonaws.sqs#RequestThrottled" }, "RequestThrottled;Sender"],
     [{ __type: "com.amazon.coral.service#AccessDeniedException" }, "AccessDenied;Sender"],
@@ -179,8 +230,13 @@ describe("a clock that is wrong", () => {
       const nowMs = Date.now() + offsetMs;
       const headers = { date: new Date(nowMs).toUTCString() };
       const isWrong = Math.abs(msOf(request.headers.get("x-amz-date") ?? "") - nowMs) > 300_000;
-      const body = { __type: "com.amazon.coral.service#InvalidSignatureException", message: "Signature expired" };
-      return isWrong ? Response.json(body, { status: 400, headers }) : Response.json({}, { headers });
+      const body = {
+        __type: "com.amazon.coral.service#InvalidSignatureException",
+        message: "Signature expired",
+      };
+      return isWrong
+        ? Response.json(body, { status: 400, headers })
+        : Response.json({}, { headers });
     };
   }
   const hourMs = 3600_000;
@@ -199,7 +255,12 @@ describe("a clock that is wrong", () => {
   it("is corrected again after somebody has set it", async () => {
     const answers = [hourMs, hourMs, hourMs, 0, 0, 0].map(serviceAt);
     const answered = await expectSame(answers, { calls: 4 });
-    expect(answered.map(([result]) => result)).toEqual(["success", "success", "success", "success"]);
+    expect(answered.map(([result]) => result)).toEqual([
+      "success",
+      "success",
+      "success",
+      "success",
+    ]);
   });
 
   it("does not make another refusal come again and again", async () => {
@@ -213,7 +274,9 @@ describe("a clock that is wrong", () => {
 
   it("is not corrected by an answer that a cache has kept", async () => {
     const kept = { date: new Date(Date.now() - hourMs).toUTCString(), age: "3600" };
-    await expectSame([() => Response.json({}, { headers: kept }), refusal("ValidationException")], { calls: 2 });
+    await expectSame([() => Response.json({}, { headers: kept }), refusal("ValidationException")], {
+      calls: 2,
+    });
   });
 });
 
@@ -226,5 +289,7 @@ it("STS is asked twice at most, and its error has its name", async () => {
     return () => sts.assumeRole({ roleArn: "r", durationSeconds: 900, signal: hangSignal() });
   };
   expect(await follow(ask, [refused("AccessDenied", 403)])).toEqual([["AccessDenied", 1]]);
-  expect(await follow(ask, [refused("Throttling", 400), page(503), page(503)])).toEqual([["NoName", 2]]);
+  expect(await follow(ask, [refused("Throttling", 400), page(503), page(503)])).toEqual([
+    ["NoName", 2],
+  ]);
 });

@@ -10,7 +10,11 @@ import { forAll } from "../../doubles/for-all.ts";
 const sha256 = checksum as unknown as ConstructorParameters<typeof SignatureV4>[0]["sha256"];
 function checksum(key?: string | Uint8Array) {
   const hash = key === undefined ? createHash("sha256") : createHmac("sha256", key);
-  return { update: (data: Uint8Array) => void hash.update(data), digest: async () => hash.digest(), reset() {} };
+  return {
+    update: (data: Uint8Array) => void hash.update(data),
+    digest: async () => hash.digest(),
+    reset() {},
+  };
 }
 
 const region = "eu-central-1";
@@ -25,7 +29,10 @@ const identities = fc.oneof(
 const texts = fc.string({ unit: "grapheme", maxLength: 20 }).filter((text) => text.isWellFormed());
 const segments = fc.oneof(texts, fc.constantFrom("", ".", "..", "a b", "%2F", "~*'()!", "関所"));
 const urls = fc
-  .record({ path: fc.array(segments, { maxLength: 4 }), query: fc.array(fc.tuple(texts, texts), { maxLength: 4 }) })
+  .record({
+    path: fc.array(segments, { maxLength: 4 }),
+    query: fc.array(fc.tuple(texts, texts), { maxLength: 4 }),
+  })
   .map(({ path, query }) => {
     const url = new URL("https://service.example:8443/");
     url.pathname = path.map((segment) => encodeURIComponent(segment)).join("/");
@@ -33,11 +40,18 @@ const urls = fc
     return url;
   })
   // In the SDK's signer this parameter is that of its own signature.
-  .filter(({ searchParams }) => ![...searchParams.keys()].some((name) => /^x-amz-signature$/i.test(name)));
+  .filter(
+    ({ searchParams }) => ![...searchParams.keys()].some((name) => /^x-amz-signature$/i.test(name)),
+  );
 const headerValues = fc.stringMatching(/^[ \t!-~]{0,30}$/);
 const headers = fc
   .dictionary(fc.stringMatching(/^(x-amz-|proxy-|sec-)?[a-z]{1,12}$/), headerValues, { maxKeys: 5 })
-  .map((given) => ({ ...given, "user-agent": "ours", traceparent: "00-1-2-00", "x-amzn-trace-id": "Root=1" }));
+  .map((given) => ({
+    ...given,
+    "user-agent": "ours",
+    traceparent: "00-1-2-00",
+    "x-amzn-trace-id": "Root=1",
+  }));
 const bodies = fc.oneof(texts, fc.uint8Array({ maxLength: 50 }));
 
 function toSdkRequest({
@@ -50,30 +64,56 @@ function toSdkRequest({
   body?: string | Uint8Array;
 }) {
   const { protocol, hostname, pathname: path, searchParams, host } = url;
-  const query = Object.fromEntries([...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]));
+  const query = Object.fromEntries(
+    [...new Set(searchParams.keys())].map((name) => [name, searchParams.getAll(name)]),
+  );
   return { ...rest, protocol, hostname, path, query, headers: { ...rest.headers, host } };
 }
 
 describe("a signed request", () => {
-  it.each(["sqs", "lambda", "s3"])("of %s has the headers that the SDK's signer gives it", async (service) => {
-    await forAll(fc.constantFrom("GET", "POST", "PUT"), urls, headers, bodies, identities, times).holdAsync(
-      async (method, url, given, body, credentials, atMs) => {
-        const sdk = new SignatureV4({ service, region, credentials, sha256, uriEscapePath: service !== "s3" });
+  it.each(["sqs", "lambda", "s3"])(
+    "of %s has the headers that the SDK's signer gives it",
+    async (service) => {
+      await forAll(
+        fc.constantFrom("GET", "POST", "PUT"),
+        urls,
+        headers,
+        bodies,
+        identities,
+        times,
+      ).holdAsync(async (method, url, given, body, credentials, atMs) => {
+        const sdk = new SignatureV4({
+          service,
+          region,
+          credentials,
+          sha256,
+          uriEscapePath: service !== "s3",
+        });
         const unsigned = ["traceparent"];
         const expected = await sdk.sign(toSdkRequest({ method, url, headers: given, body }), {
           signingDate: new Date(atMs),
           unsignableHeaders: new Set(unsigned),
         });
-        const sign = createSigner({ service, region, credentials: async () => credentials, unsigned });
+        const sign = createSigner({
+          service,
+          region,
+          credentials: async () => credentials,
+          unsigned,
+        });
         expect(await sign({ method, url, headers: given, body, atMs })).toEqual(expected.headers);
-      },
-    );
-  });
+      });
+    },
+  );
 
   it("is valid with one signer on every day, and after the credentials were rotated", async () => {
     let credentials = { accessKeyId: "AKID", secretAccessKey: "first" };
     const sign = createSigner({ service: "sqs", region, credentials: async () => credentials });
-    const request = { method: "POST", url: new URL("https://sqs.example/"), headers: {}, body: "{}" };
+    const request = {
+      method: "POST",
+      url: new URL("https://sqs.example/"),
+      headers: {},
+      body: "{}",
+    };
     const dayMs = 86_400_000;
     for (const [secretAccessKey, atMs] of [
       ["first", 0],
@@ -92,15 +132,28 @@ describe("a signed request", () => {
 describe("a presigned URL of S3", () => {
   it("has the parameters that the SDK's signer gives it", async () => {
     const seconds = fc.integer({ min: 1, max: 604_800 });
-    await forAll(texts, identities, times, seconds).holdAsync(async (key, credentials, atMs, expiresInSeconds) => {
-      const url = new URL(`https://bucket.s3.${region}.amazonaws.com/${encodeURIComponent(key)}`);
-      const sdk = new SignatureV4({ service: "s3", region, credentials, sha256, uriEscapePath: false });
-      const headers = { "x-amz-content-sha256": "UNSIGNED-PAYLOAD" };
-      const request = toSdkRequest({ method: "GET", url, headers });
-      const { query } = await sdk.presign(request, { expiresIn: expiresInSeconds, signingDate: new Date(atMs) });
-      const presigned = new URL(presignS3Get({ url, region, credentials, expiresInSeconds, atMs }));
-      expect(Object.fromEntries(presigned.searchParams)).toEqual(query);
-      expect([presigned.origin, presigned.pathname]).toEqual([url.origin, url.pathname]);
-    });
+    await forAll(texts, identities, times, seconds).holdAsync(
+      async (key, credentials, atMs, expiresInSeconds) => {
+        const url = new URL(`https://bucket.s3.${region}.amazonaws.com/${encodeURIComponent(key)}`);
+        const sdk = new SignatureV4({
+          service: "s3",
+          region,
+          credentials,
+          sha256,
+          uriEscapePath: false,
+        });
+        const headers = { "x-amz-content-sha256": "UNSIGNED-PAYLOAD" };
+        const request = toSdkRequest({ method: "GET", url, headers });
+        const { query } = await sdk.presign(request, {
+          expiresIn: expiresInSeconds,
+          signingDate: new Date(atMs),
+        });
+        const presigned = new URL(
+          presignS3Get({ url, region, credentials, expiresInSeconds, atMs }),
+        );
+        expect(Object.fromEntries(presigned.searchParams)).toEqual(query);
+        expect([presigned.origin, presigned.pathname]).toEqual([url.origin, url.pathname]);
+      },
+    );
   });
 });

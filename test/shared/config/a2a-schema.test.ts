@@ -6,13 +6,20 @@ import { problemsOf } from "./problems-of.ts";
 const skill = { id: "reports", name: "Reports", description: "Writes reports.", tags: ["report"] };
 const authenticator = { type: "bearer", tokens: [{ env: "TOKEN" }] };
 
-const problemsWith = (execution: unknown) => problemsOf({ execution, destinations: {}, routes: [] });
+const problemsWith = (execution: unknown) =>
+  problemsOf({ execution, destinations: {}, routes: [] });
 
 describe("the host as an A2A agent", () => {
   it("has a name and one skill of that name where nothing is said", () => {
     const { a2a } = parseConfig({ json: {} }).execution;
-    expect(a2a).toMatchObject({ name: "Sekisho", version: "1.0.0", push: { allowLoopback: false } });
-    expect(a2a.skills).toEqual([{ id: "task", name: a2a.name, description: a2a.description, tags: ["task"] }]);
+    expect(a2a).toMatchObject({
+      name: "Sekisho",
+      version: "1.0.0",
+      push: { allowLoopback: false },
+    });
+    expect(a2a.skills).toEqual([
+      { id: "task", name: a2a.name, description: a2a.description, tags: ["task"] },
+    ]);
     expect([a2a.url, a2a.signature, a2a.extendedSkills]).toEqual([undefined, undefined, undefined]);
   });
 
@@ -20,7 +27,11 @@ describe("the host as an A2A agent", () => {
     const json = {
       execution: {
         authenticator,
-        a2a: { name: "Clerk", extendedSkills: [skill], signature: { key: { env: "KEY" }, keyId: "1" } },
+        a2a: {
+          name: "Clerk",
+          extendedSkills: [skill],
+          signature: { key: { env: "KEY" }, keyId: "1" },
+        },
         dialects: { "/vapora": "vapora" },
       },
       destinations: {},
@@ -61,10 +72,9 @@ describe("the host as an A2A agent", () => {
   it("has no two skills of one id, in the public and the extended card together", () => {
     const problem = (path: string) =>
       expect.stringContaining(`execution.a2a.${path}: another skill has the id "reports"`);
-    expect(problemsWith({ authenticator, a2a: { skills: [skill, skill], extendedSkills: [skill] } })).toEqual([
-      problem("skills[1].id"),
-      problem("extendedSkills[0].id"),
-    ]);
+    expect(
+      problemsWith({ authenticator, a2a: { skills: [skill, skill], extendedSkills: [skill] } }),
+    ).toEqual([problem("skills[1].id"), problem("extendedSkills[0].id")]);
   });
 
   it("has an extended card only where callers prove who they are", () => {
@@ -76,14 +86,18 @@ describe("the host as an A2A agent", () => {
 
   it("has callers only where they can reach it", () => {
     const callers = ["arn:aws:iam::333333333333:role/a-client"];
-    expect(problemsWith({ a2a: { callers } })).toEqual([expect.stringContaining("execution.a2a.callers: ")]);
+    expect(problemsWith({ a2a: { callers } })).toEqual([
+      expect.stringContaining("execution.a2a.callers: "),
+    ]);
     expect(problemsWith({ a2a: { callers, url: "https://agents.example/" } })).toEqual([]);
   });
 });
 
 describe("a further path of the host", () => {
   it.each(["/vapora", "/agents/clever.agents", "/a2a/v1"])("may be %s", (path) => {
-    expect(parseConfig({ json: { execution: { dialects: { [path]: "vapora" } } } }).execution.dialects).toEqual({
+    expect(
+      parseConfig({ json: { execution: { dialects: { [path]: "vapora" } } } }).execution.dialects,
+    ).toEqual({
       [path]: "vapora",
     });
   });
@@ -92,19 +106,31 @@ describe("a further path of the host", () => {
     "is not %s, which the host serves already",
     (path) => {
       expect(problemsWith({ dialects: { [path]: "vapora" } })).toEqual([
-        expect.stringContaining(`execution.dialects["${path}"]: is a path that the host already serves`),
+        expect.stringContaining(
+          `execution.dialects["${path}"]: is a path that the host already serves`,
+        ),
       ]);
     },
   );
 
-  it.each(["vapora", "/vapora/", "//vapora", "/a/../b", "/.well-known/agent-card.json", "/a?b=c", "/a b", ""])(
-    "is not %j, which no request could name",
-    (path) => {
-      expect(problemsWith({ dialects: { [path]: "vapora" } }).join()).toContain('a path such as "/vapora"');
-    },
-  );
+  it.each([
+    "vapora",
+    "/vapora/",
+    "//vapora",
+    "/a/../b",
+    "/.well-known/agent-card.json",
+    "/a?b=c",
+    "/a b",
+    "",
+  ])("is not %j, which no request could name", (path) => {
+    expect(problemsWith({ dialects: { [path]: "vapora" } }).join()).toContain(
+      'a path such as "/vapora"',
+    );
+  });
 
   it("has one of the dialects that there are", () => {
-    expect(problemsWith({ dialects: { "/x": "esperanto" } }).join()).toContain('execution.dialects["/x"]: ');
+    expect(problemsWith({ dialects: { "/x": "esperanto" } }).join()).toContain(
+      'execution.dialects["/x"]: ',
+    );
   });
 });

@@ -18,7 +18,10 @@ const url = "https://agents.example/";
 const token = { type: "bearer", token: { env: "TOKEN" } };
 const far = (fields: object) => ({ transport: "https", url, authorizer: token, ...fields });
 const stages = {
-  dev: { execution: { kind: "external" }, verification: { account: "111111111111", region: "eu-west-1" } },
+  dev: {
+    execution: { kind: "external" },
+    verification: { account: "111111111111", region: "eu-west-1" },
+  },
 };
 const jsonWith = (fields: object, more: object = {}) => ({
   destinations: { far: far(fields) },
@@ -95,13 +98,18 @@ describe("a destination's callTimeoutMs", () => {
       sendTimeoutMs: 300_000,
       callTimeoutMs: 30_000,
     });
-    expect(callTimes({ callTimeoutMs: 1000 }, { limits })).toEqual({ sendTimeoutMs: 1000, callTimeoutMs: 1000 });
+    expect(callTimes({ callTimeoutMs: 1000 }, { limits })).toEqual({
+      sendTimeoutMs: 1000,
+      callTimeoutMs: 1000,
+    });
   });
 
   it("has bounds, of itself and by the destination's other times", () => {
     expect(problemsOf(jsonWith({ callTimeoutMs: 600_000 }))).toEqual([]);
     for (const callTimeoutMs of [99, 600_001, 1.5, "1m"])
-      expect(problemsOf(jsonWith({ callTimeoutMs })).join()).toContain("destinations.far.callTimeoutMs");
+      expect(problemsOf(jsonWith({ callTimeoutMs })).join()).toContain(
+        "destinations.far.callTimeoutMs",
+      );
     expect(problemsOf(jsonWith({ callTimeoutMs: 60_000, deadlineMs: 60_000 }))).toEqual([]);
     expect(problemsOf(jsonWith({ callTimeoutMs: 60_001, deadlineMs: 60_000 }))).toEqual([
       expect.stringMatching(/far\.callTimeoutMs: must be at most deadlineMs \(60000\)/),
@@ -109,7 +117,9 @@ describe("a destination's callTimeoutMs", () => {
     expect(problemsOf(jsonWith({ callTimeoutMs: 1000, longPollMs: 900 }))).toEqual([
       expect.stringMatching(/far\.longPollMs: must be less than 0\.9 times callTimeoutMs \(1000\)/),
     ]);
-    expect(problemsOf({ destinations: { local: { transport: "https", callTimeoutMs: 1000 } } })).toEqual([
+    expect(
+      problemsOf({ destinations: { local: { transport: "https", callTimeoutMs: 1000 } } }),
+    ).toEqual([
       expect.stringMatching(
         /execution\.syncBudgetMs: .*lower it to 899 or less, or raise the destination's callTimeoutMs/,
       ),
@@ -124,11 +134,20 @@ describe("a destination's callTimeoutMs", () => {
         destinations: { local: { transport: "https", longPollMs: 0 } },
       });
     expect(withBudget(899)).toEqual([]);
-    expect(withBudget(900)).toEqual([expect.stringMatching(/syncBudgetMs: .*or raise limits\.callTimeoutMs$/)]);
+    expect(withBudget(900)).toEqual([
+      expect.stringMatching(/syncBudgetMs: .*or raise limits\.callTimeoutMs$/),
+    ]);
     const withLongPoll = (longPollMs: number) =>
-      problemsOf(jsonWith({ longPollMs }, { limits: { callTimeoutMs: 1000 }, execution: { syncBudgetMs: 100 } }));
+      problemsOf(
+        jsonWith(
+          { longPollMs },
+          { limits: { callTimeoutMs: 1000 }, execution: { syncBudgetMs: 100 } },
+        ),
+      );
     expect(withLongPoll(899)).toEqual([]);
-    expect(withLongPoll(900)).toEqual([expect.stringMatching(/longPollMs: .*or raise limits\.callTimeoutMs$/)]);
+    expect(withLongPoll(900)).toEqual([
+      expect.stringMatching(/longPollMs: .*or raise limits\.callTimeoutMs$/),
+    ]);
   });
 
   it("is bounded in a stage, so that another worker takes over from a killed one as soon as without it", () => {

@@ -16,7 +16,8 @@ import { problemsOf } from "./problems-of.ts";
 
 const url = "https://agents.example/";
 const secret = { env: "SECRET" };
-const provider = "projects/123456789/locations/global/workloadIdentityPools/sekisho/providers/verification";
+const provider =
+  "projects/123456789/locations/global/workloadIdentityPools/sekisho/providers/verification";
 const role = "arn:aws:iam::123456789012:role/sekisho-prod-verification";
 const id = "0d1c2b3a-4f5e-4a6b-8c7d-9e0f1a2b3c4d";
 
@@ -53,27 +54,61 @@ describe("an address", () => {
     );
   });
 
-  it.each(["https://u:p@agents.example/", "https://u@agents.example/"])("may not hold credentials: %s", (address) => {
-    const far = { transport: "https", url: address, authorizer: { type: "bearer", token: secret } };
-    expect(saysOf({ destinations: { far }, routes: [] })).toMatch(/far\.url: .*without credentials/);
-  });
+  it.each(["https://u:p@agents.example/", "https://u@agents.example/"])(
+    "may not hold credentials: %s",
+    (address) => {
+      const far = {
+        transport: "https",
+        url: address,
+        authorizer: { type: "bearer", token: secret },
+      };
+      expect(saysOf({ destinations: { far }, routes: [] })).toMatch(
+        /far\.url: .*without credentials/,
+      );
+    },
+  );
 
-  it.each([{ url: "http://127.0.0.1:8443/" }, {}])("without TLS is refused for a client certificate: %j", (where) => {
-    const far = { transport: "https", ...where, authorizer: { type: "mtls", certificate: secret, key: secret } };
-    expect(saysOf({ destinations: { far }, routes: [] })).toMatch(/far\.url: must be an https URL.*mtls/);
-  });
+  it.each([{ url: "http://127.0.0.1:8443/" }, {}])(
+    "without TLS is refused for a client certificate: %j",
+    (where) => {
+      const far = {
+        transport: "https",
+        ...where,
+        authorizer: { type: "mtls", certificate: secret, key: secret },
+      };
+      expect(saysOf({ destinations: { far }, routes: [] })).toMatch(
+        /far\.url: must be an https URL.*mtls/,
+      );
+    },
+  );
 });
 
 describe("an authorizer", () => {
   it.each([
     [{ type: "bearer", token: secret }, {}],
     [{ type: "sigv4", service: "lambda", region: "eu-west-1", functionArn }, {}],
-    [{ type: "sigv4", service: "lambda", region: "eu-west-1", assumeRoleArn: role, externalId: "from-sekisho" }, {}],
+    [
+      {
+        type: "sigv4",
+        service: "lambda",
+        region: "eu-west-1",
+        assumeRoleArn: role,
+        externalId: "from-sekisho",
+      },
+      {},
+    ],
     [
       { type: "web-identity", audience: url },
       { signingAlgorithm: "RS256", durationSeconds: 300 },
     ],
-    [{ type: "google", workloadIdentityProvider: provider, serviceAccount: "s@p.iam.gserviceaccount.com" }, {}],
+    [
+      {
+        type: "google",
+        workloadIdentityProvider: provider,
+        serviceAccount: "s@p.iam.gserviceaccount.com",
+      },
+      {},
+    ],
     [
       { type: "azure", tenantId: id, clientId: id, scope: "api://agents/.default" },
       { tokenAudience: "api://AzureADTokenExchange" },
@@ -99,7 +134,10 @@ describe("an authorizer", () => {
     ],
     [{ type: "web-identity" }, /authorizer\.audience/],
     [{ type: "web-identity", audience: url, durationSeconds: 7200 }, /authorizer\.durationSeconds/],
-    [{ type: "web-identity", audience: url, signingAlgorithm: "HS256" }, /authorizer\.signingAlgorithm/],
+    [
+      { type: "web-identity", audience: url, signingAlgorithm: "HS256" },
+      /authorizer\.signingAlgorithm/,
+    ],
     [
       { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn: "host" },
       /functionArn: must be the ARN of a function/,
@@ -108,34 +146,60 @@ describe("an authorizer", () => {
       { type: "sigv4", service: "execute-api", region: "eu-west-1", functionArn },
       /functionArn: is for the service "lambda"/,
     ],
-    [{ type: "sigv4", service: "lambda", region: "eu-west-2", functionArn }, /functionArn: is in another region/],
-    [{ type: "sigv4", service: "lambda", region: "r", externalId: "x1" }, /externalId: .*assumeRoleArn/],
+    [
+      { type: "sigv4", service: "lambda", region: "eu-west-2", functionArn },
+      /functionArn: is in another region/,
+    ],
+    [
+      { type: "sigv4", service: "lambda", region: "r", externalId: "x1" },
+      /externalId: .*assumeRoleArn/,
+    ],
     [
       { type: "sigv4", service: "lambda", region: "r", assumeRoleArn: "arn:aws:s3:::role" },
       /assumeRoleArn: must be the ARN/,
     ],
     [
-      { type: "google", workloadIdentityProvider: "pool", serviceAccount: "a@b.iam.gserviceaccount.com" },
+      {
+        type: "google",
+        workloadIdentityProvider: "pool",
+        serviceAccount: "a@b.iam.gserviceaccount.com",
+      },
       /projects\/NUMBER/,
     ],
     [
       { type: "google", workloadIdentityProvider: provider, serviceAccount: "me@example.com" },
       /serviceAccount: must be the e-mail/,
     ],
-    [{ type: "azure", tenantId: "contoso", clientId: id, scope: "x" }, /tenantId: must be the UUID of the tenant/],
-    [{ type: "azure", tenantId: id, clientId: id, scope: "two  blanks" }, /scope: must be scopes separated/],
     [
-      { type: "oauth-client-credentials", tokenUrl: "http://issuer.example/", clientId: "us", clientSecret: secret },
+      { type: "azure", tenantId: "contoso", clientId: id, scope: "x" },
+      /tenantId: must be the UUID of the tenant/,
+    ],
+    [
+      { type: "azure", tenantId: id, clientId: id, scope: "two  blanks" },
+      /scope: must be scopes separated/,
+    ],
+    [
+      {
+        type: "oauth-client-credentials",
+        tokenUrl: "http://issuer.example/",
+        clientId: "us",
+        clientSecret: secret,
+      },
       /tokenUrl: must be an https URL/,
     ],
-    [{ type: "mtls", certificate: secret, key: "-----BEGIN PRIVATE KEY-----" }, /authorizer\.key: must be a reference/],
+    [
+      { type: "mtls", certificate: secret, key: "-----BEGIN PRIVATE KEY-----" },
+      /authorizer\.key: must be a reference/,
+    ],
   ])("may not be %j", (authorizer, words) => {
     expect(() => destinationWith(authorizer)).toThrow(words);
   });
 
   it("of a secret is never shown where it is the secret itself", () => {
     const problems = saysOf({
-      destinations: { far: { transport: "https", url, authorizer: { type: "bearer", token: "a-real-token" } } },
+      destinations: {
+        far: { transport: "https", url, authorizer: { type: "bearer", token: "a-real-token" } },
+      },
     });
     expect(problems).toContain("authorizer.token");
     expect(problems).not.toContain("a-real-token");
@@ -200,14 +264,20 @@ describe("an authenticator", () => {
       { type: "jwt", issuers: [{ ...issuer, audience: undefined }] },
       /issuers\[0\]: needs either `audience` or.*`clients`/,
     ],
-    [{ type: "jwt", issuers: [{ ...issuer, clients: ["a"] }] }, /issuers\[0\]: needs either `audience` or.*`clients`/],
+    [
+      { type: "jwt", issuers: [{ ...issuer, clients: ["a"] }] },
+      /issuers\[0\]: needs either `audience` or.*`clients`/,
+    ],
     [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: [] }] }, /clients/],
     [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: [""] }] }, /clients/],
     [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: "a" }] }, /clients/],
     [{ type: "jwt", issuers: [{ ...issuer, algorithms: ["HS256"] }] }, /algorithms/],
     [{ type: "jwt", issuers: [{ ...issuer, algorithms: ["none"] }] }, /algorithms/],
     [{ type: "jwt", issuers: [{ ...issuer, issuer: "http://issuer.example" }] }, /an https URL/],
-    [{ type: "web-identity", issuer: issuer.issuer, audience: "sekisho", roles: ["*"] }, /must be the ARN/],
+    [
+      { type: "web-identity", issuer: issuer.issuer, audience: "sekisho", roles: ["*"] },
+      /must be the ARN/,
+    ],
     [{ type: "magic" }, /one of "none", "bearer", "jwt", "web-identity", "platform"/],
   ])("may not be %j", (authenticator, words) => {
     expect(withAuthenticator(authenticator)).toMatch(words);
@@ -241,7 +311,14 @@ describe("over A2A", () => {
       expect(configOf({ card, authorizer: bearer }).destinations.agent).toMatchObject({
         ...{ card, version: "highest", dialect: "a2a", idempotent: false, forwardBotToken: false },
       });
-      const said = { card, url, authorizer: bearer, version: "0.3", dialect: "a2a-0.3", idempotent: true } as const;
+      const said = {
+        card,
+        url,
+        authorizer: bearer,
+        version: "0.3",
+        dialect: "a2a-0.3",
+        idempotent: true,
+      } as const;
       const { agent } = configOf(said).destinations;
       expect(agent).toMatchObject(said);
       expect(configOf({ ...agent }).destinations.agent).toEqual(agent);
@@ -249,12 +326,18 @@ describe("over A2A", () => {
 
     it("deduplicates where it is the local run's own host", () => {
       expect(configOf({}).destinations.agent).toMatchObject({ idempotent: true });
-      expect(configOf({ idempotent: false }).destinations.agent).toMatchObject({ idempotent: false });
+      expect(configOf({ idempotent: false }).destinations.agent).toMatchObject({
+        idempotent: false,
+      });
     });
 
     it.each([
       ["a long poll", { card, authorizer: bearer, longPollMs: 1000 }, /longPollMs: must be 0/],
-      ["the bot token", { card, authorizer: bearer, forwardBotToken: true }, /forwardBotToken: must be false/],
+      [
+        "the bot token",
+        { card, authorizer: bearer, forwardBotToken: true },
+        /forwardBotToken: must be false/,
+      ],
       ["a version of before 0.3", { card, authorizer: bearer, version: "0.2.5" }, /agent\.version/],
       ["a url without a card", { url, authorizer: bearer }, /agent\.card: is missing/],
       [
@@ -287,11 +370,13 @@ describe("over A2A", () => {
       const routes = [{ destination: "agent" }];
       const execution = { authenticator: { type: "bearer", tokens: [{ env: "TOKEN" }] } };
       expect(problemsWith({}, { routes })).toEqual([]);
-      expect(problemsWith({}, { routes, execution })).toEqual([expect.stringContaining("destinations.agent")]);
-      expect(problemsWith({ authorizer: bearer }, { routes, execution })).toEqual([]);
-      expect(problemsWith({}, { execution: { syncBudgetMs: 1400 }, limits: { callTimeoutMs: 1500 } })).toEqual([
-        expect.stringContaining("execution.syncBudgetMs"),
+      expect(problemsWith({}, { routes, execution })).toEqual([
+        expect.stringContaining("destinations.agent"),
       ]);
+      expect(problemsWith({ authorizer: bearer }, { routes, execution })).toEqual([]);
+      expect(
+        problemsWith({}, { execution: { syncBudgetMs: 1400 }, limits: { callTimeoutMs: 1500 } }),
+      ).toEqual([expect.stringContaining("execution.syncBudgetMs")]);
     });
   });
 
@@ -300,9 +385,13 @@ describe("over A2A", () => {
 
     it("needs a card where a route leads there, and is left out of the stage without one", () => {
       expect(problemsWith({}, { stages, routes: [{ destination: "agent" }] })).toEqual([
-        expect.stringMatching(/"agent" has no card, which the stage dev needs; set destinations\.agent\.card/),
+        expect.stringMatching(
+          /"agent" has no card, which the stage dev needs; set destinations\.agent\.card/,
+        ),
       ]);
-      expect(createStageConfig({ config: configOf({}, { stages }), stageName: "dev" }).destinations).toEqual({});
+      expect(
+        createStageConfig({ config: configOf({}, { stages }), stageName: "dev" }).destinations,
+      ).toEqual({});
     });
 
     it("is signed for APIs by their own hosts alone, that of the card and that of the messages", () => {
@@ -317,7 +406,8 @@ describe("over A2A", () => {
 
   describe("the live settings of an A2A destination", () => {
     const deployed = configOf({ card, url, authorizer: bearer, version: "1.0" });
-    const edit = (changes: object) => configOf({ card, url, authorizer: bearer, version: "1.0", ...changes });
+    const edit = (changes: object) =>
+      configOf({ card, url, authorizer: bearer, version: "1.0", ...changes });
 
     it("bring other addresses, another version and another dialect, and take a pinned version back", () => {
       const edited = edit({
@@ -326,24 +416,37 @@ describe("over A2A", () => {
         version: "highest",
         dialect: "a2a-0.3",
       });
-      expect(listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) })).toEqual([]);
+      expect(
+        listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) }),
+      ).toEqual([]);
       const json = JSON.parse(JSON.stringify(toLiveSettings(edited)));
       expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
     });
 
     it.each([
-      ["a signed call", { authorizer: signed }, { card: "https://other.example/card.json", authorizer: signed }],
+      [
+        "a signed call",
+        { authorizer: signed },
+        { card: "https://other.example/card.json", authorizer: signed },
+      ],
       ["a url where there was none", { url: undefined }, { url }],
     ])("do not hold %s", (_what, before, after) => {
       const fingerprints = createFingerprints(edit(before));
       expect(listUndeployedChanges({ config: edit(before), deployed: fingerprints })).toEqual([]);
-      expect(listUndeployedChanges({ config: edit(after), deployed: fingerprints })).toEqual(["agent"]);
+      expect(listUndeployedChanges({ config: edit(after), deployed: fingerprints })).toEqual([
+        "agent",
+      ]);
     });
 
     it("leave a signed destination's addresses as they were deployed", () => {
       const config = edit({ authorizer: signed });
       const { agent: fingerprint } = createFingerprints(config);
-      const agent = { fingerprint, card: "https://evil.example/", url: "https://evil.example/", version: "0.3" };
+      const agent = {
+        fingerprint,
+        card: "https://evil.example/",
+        url: "https://evil.example/",
+        version: "0.3",
+      };
       const json = { destinations: { agent } };
       expect(withLiveSettings({ config, json }).destinations.agent).toEqual({
         ...config.destinations.agent,

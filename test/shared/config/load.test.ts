@@ -74,10 +74,18 @@ describe("the configuration file", () => {
   });
 
   it("checks the valid parts against each other where others are not valid", () => {
-    const far = { transport: "https", url: "https://agents.example/", authorizer: { type: "none" } };
+    const far = {
+      transport: "https",
+      url: "https://agents.example/",
+      authorizer: { type: "none" },
+    };
     const problems = problemsOf({
       destinations: { far, broken: { transport: "https", url: "nonsense" } },
-      routes: [{ chanel: "C1", destination: "frr" }, { word: "a", destination: "broken" }, { destination: "nowhere" }],
+      routes: [
+        { chanel: "C1", destination: "frr" },
+        { word: "a", destination: "broken" },
+        { destination: "nowhere" },
+      ],
       limits: { leaseMs: "long", callTimeoutMs: 60_000 },
       usageHistory: { retentionDays: -1 },
     });
@@ -90,12 +98,17 @@ describe("the configuration file", () => {
       "routes[2].destination",
       "usageHistory.retentionDays",
     ]);
-    expect(problems).toContain('routes[0].destination: there is no destination "frr"; did you mean "far"?');
+    expect(problems).toContain(
+      'routes[0].destination: there is no destination "frr"; did you mean "far"?',
+    );
   });
 
   it.each([
     ["limits", { limits: { leaseMs: "long" }, execution: { syncBudgetMs: 60_000 } }],
-    ["execution", { execution: { agent: 5 }, stages: { dev: { ...stage, execution: { kind: "external" } } } }],
+    [
+      "execution",
+      { execution: { agent: 5 }, stages: { dev: { ...stage, execution: { kind: "external" } } } },
+    ],
     ["the list of destinations", { destinations: [], routes: [{ destination: "far" }] }],
   ])("reports nothing that depends on %s while that is wrong", (_what, json) => {
     expect(problemsOf(json)).toHaveLength(1);
@@ -117,7 +130,10 @@ describe("the configuration file", () => {
       { execution: { agent: { type: "bedrock", modelId: "m", modlId: "m" } } },
       'execution.agent.modlId: unknown key; did you mean "modelId"?',
     ],
-    [{ allowlist: [{ team: "T1", usr: "U1" }] }, 'allowlist[0].usr: unknown key; did you mean "user"?'],
+    [
+      { allowlist: [{ team: "T1", usr: "U1" }] },
+      'allowlist[0].usr: unknown key; did you mean "user"?',
+    ],
     [
       { colour: "blue" },
       "colour: unknown key; choose from: $schema, slack, allowlist, files, destinations, routes, execution, limits, telemetry, usageHistory, operators, stages",
@@ -142,27 +158,40 @@ describe("the configuration file", () => {
   });
 
   it("refuses a route to a destination that is not declared and says which ones are", () => {
-    expect(problemsOf({ destinations: { a: { transport: "in-process" } }, routes: [{ destination: "b" }] })).toEqual([
+    expect(
+      problemsOf({
+        destinations: { a: { transport: "in-process" } },
+        routes: [{ destination: "b" }],
+      }),
+    ).toEqual([
       expect.stringMatching(/^routes\[0\]\.destination: there is no destination "b"; .*: a$/),
     ]);
   });
 
   it("says of an address that is none what it is, with and without credentials and a stage", () => {
-    for (const authorizer of [{ type: "none" }, { type: "sigv4", service: "execute-api", region: "eu-west-1" }]) {
+    for (const authorizer of [
+      { type: "none" },
+      { type: "sigv4", service: "execute-api", region: "eu-west-1" },
+    ]) {
       const far = { transport: "https", url: "nonsense", authorizer };
-      expect(problemsOf({ destinations: { far }, routes: [], stages: { dev: stage } }).join()).toContain(
-        "an https URL",
-      );
+      expect(
+        problemsOf({ destinations: { far }, routes: [], stages: { dev: stage } }).join(),
+      ).toContain("an https URL");
     }
   });
 
   it("refuses to send without credentials to anything but loopback", () => {
     const destinations = { far: { transport: "https", url: "https://agents.example/" } };
-    expect(problemsOf({ destinations, routes: [] }).join()).toContain("destinations.far.authorizer");
+    expect(problemsOf({ destinations, routes: [] }).join()).toContain(
+      "destinations.far.authorizer",
+    );
   });
 
   it.each([
-    [{ execution: { agent: "agent.ts" } }, 'execution.agent: must begin with ./, such as "./agent.ts"'],
+    [
+      { execution: { agent: "agent.ts" } },
+      'execution.agent: must begin with ./, such as "./agent.ts"',
+    ],
     [
       { execution: { agent: "gpt" } },
       'execution.agent: must be "echo", or the path of your agent file such as ./agent.ts',
@@ -176,16 +205,31 @@ describe("the configuration file", () => {
       'execution.agent.type: must be one of "openai-compatible", "bedrock"',
     ],
     [{ execution: { agent: { type: "bedrock" } } }, "execution.agent.modelId: is missing"],
-    [{ slack: { command: "/sekisho" } }, 'slack.command: must be an object such as { "name": "/sekisho" }'],
+    [
+      { slack: { command: "/sekisho" } },
+      'slack.command: must be an object such as { "name": "/sekisho" }',
+    ],
     [{ slack: { command: { name: "sekisho" } } }, "slack.command.name: must be a slash and a name"],
-    [{ slack: { command: { name: "/a", reply: 1 } } }, "slack.command.reply: unknown key; choose from: name, answerIn"],
-    [{ slack: { admins: ["U1"] } }, 'slack.admins[0]: must be { "user": "U…" } or { "group": "S…" }'],
+    [
+      { slack: { command: { name: "/a", reply: 1 } } },
+      "slack.command.reply: unknown key; choose from: name, answerIn",
+    ],
+    [
+      { slack: { admins: ["U1"] } },
+      'slack.admins[0]: must be { "user": "U…" } or { "group": "S…" }',
+    ],
     ...[
       [{ allowlist: [{ team: "T1" }, { bot: "A1" }] }, "allowlist[1].team"] as const,
       [{ allowlist: [{ channel: "C1" }] }, "allowlist[0].team"] as const,
-      [{ slack: { admins: [{ team: "T1", user: "U1" }, { group: "S1" }] } }, "slack.admins[1].team"] as const,
+      [
+        { slack: { admins: [{ team: "T1", user: "U1" }, { group: "S1" }] } },
+        "slack.admins[1].team",
+      ] as const,
       [answeredBy({ group: "S1" }), "destinations.local.questions.answerBy.team"] as const,
-    ].map(([json, path]): [object, string] => [withInstall(json), `${path}: is missing; set the id of the workspace`]),
+    ].map(([json, path]): [object, string] => [
+      withInstall(json),
+      `${path}: is missing; set the id of the workspace`,
+    ]),
     [
       { slack: { botToken: { secretsManager: "not a name" } } },
       "slack.botToken.secretsManager: must be the name or ARN",
@@ -208,40 +252,61 @@ describe("the configuration file", () => {
 
   it("refuses a lease that a call could outlive and a visibility timeout that the lease could outlive", () => {
     expect(problemsOf({ limits: { callTimeoutMs: 60_000 } }).join()).toContain("limits.leaseMs");
-    expect(problemsOf({ limits: { leaseMs: 90_000 } }).join()).toContain("limits.visibilityTimeoutMs");
+    expect(problemsOf({ limits: { leaseMs: 90_000 } }).join()).toContain(
+      "limits.visibilityTimeoutMs",
+    );
   });
 
   it.each([
     ["as a function", { transport: "in-process" }],
     ["without a url", { transport: "https" }],
-  ])("refuses a call to the local host (%s) that ends before the host answers `accepted`", (_how, local) => {
-    const withTimes = (syncBudgetMs: number, callTimeoutMs: number) =>
-      problemsOf({ destinations: { local }, execution: { syncBudgetMs }, limits: { callTimeoutMs } });
-    expect(withTimes(1349, 1500)).toEqual([]);
-    expect(withTimes(1350, 1500)).toEqual([
-      expect.stringMatching(/^execution\.syncBudgetMs: .*lower it to 1349 or less, or raise limits\.callTimeoutMs$/),
-    ]);
-    const far = { transport: "https", url: "http://127.0.0.1:9/" };
-    const times = { execution: { syncBudgetMs: 60_000 }, limits: { callTimeoutMs: 1500 } };
-    expect(problemsOf({ destinations: { far }, routes: [], ...times })).toEqual([]);
-  });
+  ])(
+    "refuses a call to the local host (%s) that ends before the host answers `accepted`",
+    (_how, local) => {
+      const withTimes = (syncBudgetMs: number, callTimeoutMs: number) =>
+        problemsOf({
+          destinations: { local },
+          execution: { syncBudgetMs },
+          limits: { callTimeoutMs },
+        });
+      expect(withTimes(1349, 1500)).toEqual([]);
+      expect(withTimes(1350, 1500)).toEqual([
+        expect.stringMatching(
+          /^execution\.syncBudgetMs: .*lower it to 1349 or less, or raise limits\.callTimeoutMs$/,
+        ),
+      ]);
+      const far = { transport: "https", url: "http://127.0.0.1:9/" };
+      const times = { execution: { syncBudgetMs: 60_000 }, limits: { callTimeoutMs: 1500 } };
+      expect(problemsOf({ destinations: { far }, routes: [], ...times })).toEqual([]);
+    },
+  );
 
   it.each([
     ["as a function", { transport: "in-process" }],
     ["without a url", { transport: "https" }],
-    ["signed", { transport: "https", authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1" } }],
-  ])("refuses a route to the local host (%s) that brings no token where the host wants one", (_how, local) => {
-    const token = { env: "TOKEN" };
-    const execution = { authenticator: { type: "bearer", tokens: [token] } };
-    const other = { transport: "https", authorizer: { type: "bearer", token } };
-    const destinations = { local, other };
-    const toLocal = [{ destination: "local" }];
-    expect(problemsOf({ destinations, routes: toLocal, execution })).toEqual([
-      expect.stringMatching(/^execution\.authenticator: .*destinations\.local, .*bearer authorizer/),
-    ]);
-    expect(problemsOf({ destinations, routes: [{ destination: "other" }], execution })).toEqual([]);
-    expect(problemsOf({ destinations, routes: toLocal })).toEqual([]);
-  });
+    [
+      "signed",
+      { transport: "https", authorizer: { type: "sigv4", service: "lambda", region: "eu-west-1" } },
+    ],
+  ])(
+    "refuses a route to the local host (%s) that brings no token where the host wants one",
+    (_how, local) => {
+      const token = { env: "TOKEN" };
+      const execution = { authenticator: { type: "bearer", tokens: [token] } };
+      const other = { transport: "https", authorizer: { type: "bearer", token } };
+      const destinations = { local, other };
+      const toLocal = [{ destination: "local" }];
+      expect(problemsOf({ destinations, routes: toLocal, execution })).toEqual([
+        expect.stringMatching(
+          /^execution\.authenticator: .*destinations\.local, .*bearer authorizer/,
+        ),
+      ]);
+      expect(problemsOf({ destinations, routes: [{ destination: "other" }], execution })).toEqual(
+        [],
+      );
+      expect(problemsOf({ destinations, routes: toLocal })).toEqual([]);
+    },
+  );
 
   it("lets many slow calls be under way before the next person waits for the placeholder", () => {
     expect(parseConfig({ json: {} }).limits.concurrency).toBe(64);
@@ -262,12 +327,16 @@ describe("the configuration file", () => {
   });
 
   it("refuses a key that is there twice, by its path", () => {
-    const directory = directoryWith('{ "routes": [], "limits": { "leaseMs": 1, "concurrency": 2, "leaseMs": 60000 } }');
+    const directory = directoryWith(
+      '{ "routes": [], "limits": { "leaseMs": 1, "concurrency": 2, "leaseMs": 60000 } }',
+    );
     expect(() => loadConfig({ directory })).toThrow(/limits\.leaseMs: appears more than once/);
   });
 
   it("says so when the named file is not there", () => {
-    expect(() => loadConfig({ directory: tmpdir(), file: "absent.json" })).toThrow(/cannot be read \(ENOENT\)/);
+    expect(() => loadConfig({ directory: tmpdir(), file: "absent.json" })).toThrow(
+      /cannot be read \(ENOENT\)/,
+    );
   });
 
   it("refuses limits that no timer can hold, and more sends to one destination than there are slots", () => {
@@ -280,7 +349,9 @@ describe("the configuration file", () => {
       expect(() => parseConfig({ json: { limits } })).toThrow(/limits\./);
     }
     expect(() =>
-      parseConfig({ json: { destinations: { local: { transport: "https", longPollMs: 27_000 } } } }),
+      parseConfig({
+        json: { destinations: { local: { transport: "https", longPollMs: 27_000 } } },
+      }),
     ).toThrow();
     expect(() =>
       parseConfig({
@@ -296,8 +367,12 @@ describe("the configuration file", () => {
   it("has a JSON Schema that is up to date and takes the file that comes with the project", () => {
     const text = readFileSync(join(project, "sekisho.config.schema.json"), "utf8");
     expect(text).toBe(configJsonSchema());
-    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(text));
-    expect(validate(JSON.parse(readFileSync(join(project, "sekisho.config.json"), "utf8")))).toBe(true);
+    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(
+      JSON.parse(text),
+    );
+    expect(validate(JSON.parse(readFileSync(join(project, "sekisho.config.json"), "utf8")))).toBe(
+      true,
+    );
     expect(validate({ colour: "blue" })).toBe(false);
     expect(loadConfig({ directory: project }).routes).toHaveLength(1);
   });
@@ -310,9 +385,9 @@ describe("the environment", () => {
       port: 0,
       executionPort: 8080,
     });
-    expect(() => readEnvironment({ SEKISHO_PORT: "http", SEKISHO_EXECUTION_PORT: "99999" })).toThrow(
-      /SEKISHO_PORT[\s\S]*SEKISHO_EXECUTION_PORT/,
-    );
+    expect(() =>
+      readEnvironment({ SEKISHO_PORT: "http", SEKISHO_EXECUTION_PORT: "99999" }),
+    ).toThrow(/SEKISHO_PORT[\s\S]*SEKISHO_EXECUTION_PORT/);
   });
 });
 
@@ -326,7 +401,9 @@ describe("a reference to a secret", () => {
   });
 
   it("that leads nowhere is an error that names the variable", async () => {
-    await expect(readSecret({ env: "SEKISHO_TEST_ABSENT" })).rejects.toThrow(/SEKISHO_TEST_ABSENT is not set/);
+    await expect(readSecret({ env: "SEKISHO_TEST_ABSENT" })).rejects.toThrow(
+      /SEKISHO_TEST_ABSENT is not set/,
+    );
   });
 });
 
@@ -335,13 +412,19 @@ const unsaid = { logLevel: undefined, debugRatio: undefined };
 describe("which log lines are written", () => {
   it("is what the entry does by itself, where nobody says anything", () => {
     expect(toLogSettings({ environment: unsaid })).toEqual({ level: "info", debugRatio: 0 });
-    expect(toLogSettings({ environment: unsaid, level: "warn" })).toEqual({ level: "warn", debugRatio: 0 });
+    expect(toLogSettings({ environment: unsaid, level: "warn" })).toEqual({
+      level: "warn",
+      debugRatio: 0,
+    });
   });
 
   it("is what the configuration says, and before it what the environment does", () => {
     const config = { level: "error", debugRatio: 0.1 } as const;
     expect(toLogSettings({ environment: unsaid, config, level: "warn" })).toEqual(config);
-    const environment = readEnvironment({ SEKISHO_LOG_LEVEL: "debug", SEKISHO_LOG_DEBUG_RATIO: "0" });
+    const environment = readEnvironment({
+      SEKISHO_LOG_LEVEL: "debug",
+      SEKISHO_LOG_DEBUG_RATIO: "0",
+    });
     expect(toLogSettings({ environment, config })).toEqual({ level: "debug", debugRatio: 0 });
   });
 
@@ -350,9 +433,12 @@ describe("which log lines are written", () => {
     expect(toLogSettings({ environment }).debugRatio).toBe(Number(share));
   });
 
-  it.each(["2", "-0.1", "some", "1,5"])("refuses the share %j by name", (SEKISHO_LOG_DEBUG_RATIO) => {
-    expect(() => readEnvironment({ SEKISHO_LOG_DEBUG_RATIO })).toThrow(
-      "SEKISHO_LOG_DEBUG_RATIO: must be a number from 0 to 1",
-    );
-  });
+  it.each(["2", "-0.1", "some", "1,5"])(
+    "refuses the share %j by name",
+    (SEKISHO_LOG_DEBUG_RATIO) => {
+      expect(() => readEnvironment({ SEKISHO_LOG_DEBUG_RATIO })).toThrow(
+        "SEKISHO_LOG_DEBUG_RATIO: must be a number from 0 to 1",
+      );
+    },
+  );
 });

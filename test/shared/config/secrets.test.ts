@@ -3,7 +3,10 @@ import { readSecret, shortTokenProblems } from "../../../lambdas/shared/config/s
 
 const { AWS_REGION: region, AWS_DEFAULT_REGION: defaultRegion } = process.env;
 afterEach(() => {
-  for (const [name, value] of Object.entries({ AWS_REGION: region, AWS_DEFAULT_REGION: defaultRegion })) {
+  for (const [name, value] of Object.entries({
+    AWS_REGION: region,
+    AWS_DEFAULT_REGION: defaultRegion,
+  })) {
     if (value === undefined) delete process.env[name];
     else process.env[name] = value;
   }
@@ -20,7 +23,9 @@ it("refuses a secret's name without a region, and says what to set", async () =>
 it("reports a token of fewer than twenty characters, and never repeats it", () => {
   process.env.SEKISHO_TEST_TOKEN = "hunter2-".padEnd(19, "x");
   const references = [{ env: "SEKISHO_TEST_TOKEN" }];
-  expect(shortTokenProblems({ references })).toEqual([expect.stringMatching(/^(?!.*hunter2).*SEKISHO_TEST_TOKEN/)]);
+  expect(shortTokenProblems({ references })).toEqual([
+    expect.stringMatching(/^(?!.*hunter2).*SEKISHO_TEST_TOKEN/),
+  ]);
   process.env.SEKISHO_TEST_TOKEN += "x";
   expect(shortTokenProblems({ references })).toEqual([]);
   delete process.env.SEKISHO_TEST_TOKEN;

@@ -11,7 +11,10 @@ import {
 const verification = { account: "111111111111", region: "eu-central-1" };
 const arn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-abc123";
 
-function configOf({ stage = {}, ...rest }: Record<string, unknown> & { stage?: Record<string, unknown> }) {
+function configOf({
+  stage = {},
+  ...rest
+}: Record<string, unknown> & { stage?: Record<string, unknown> }) {
   return parseConfig({ json: { ...rest, stages: { dev: { verification, ...stage } } } });
 }
 
@@ -22,9 +25,17 @@ describe("a stage", () => {
   it("executes where it verifies, unless it says otherwise", () => {
     const { dev } = configOf({}).stages;
     expect(dev && findExecutionTarget(dev)).toEqual(verification);
-    const { dev: two } = configOf({ stage: { execution: { kind: "lambda", account: "222222222222" } } }).stages;
-    expect(two && findExecutionTarget(two)).toEqual({ account: "222222222222", region: "eu-central-1" });
-    const { dev: none } = configOf({ stage: { execution: { kind: "external" } }, routes: [] }).stages;
+    const { dev: two } = configOf({
+      stage: { execution: { kind: "lambda", account: "222222222222" } },
+    }).stages;
+    expect(two && findExecutionTarget(two)).toEqual({
+      account: "222222222222",
+      region: "eu-central-1",
+    });
+    const { dev: none } = configOf({
+      stage: { execution: { kind: "external" } },
+      routes: [],
+    }).stages;
     expect(none && findExecutionTarget(none)).toBeUndefined();
   });
 
@@ -32,19 +43,27 @@ describe("a stage", () => {
     const config = configOf({});
     expect(resolveMaxTaskMs({ config, kind: "lambda" })).toBe(14 * 60_000);
     expect(resolveMaxTaskMs({ config, kind: "agentcore" })).toBe(8 * 3600_000);
-    expect(resolveMaxTaskMs({ config: configOf({ execution: { maxTaskMs: 5000 } }), kind: "lambda" })).toBe(5000);
+    expect(
+      resolveMaxTaskMs({ config: configOf({ execution: { maxTaskMs: 5000 } }), kind: "lambda" }),
+    ).toBe(5000);
   });
 
   it("ends AgentCore sessions after two idle minutes and after eight hours, unless the file says otherwise", () => {
     const { dev } = configOf({}).stages;
-    expect(dev?.execution).toMatchObject({ kind: "agentcore", idleSeconds: 120, maxLifetimeSeconds: 28_800 });
+    expect(dev?.execution).toMatchObject({
+      kind: "agentcore",
+      idleSeconds: 120,
+      maxLifetimeSeconds: 28_800,
+    });
     const other = { idleSeconds: 900, maxLifetimeSeconds: 18_000 };
     expect(configOf({ stage: agentcore(other) }).stages.dev?.execution).toMatchObject(other);
   });
 
   it("lets a destination elsewhere have a deadline that is longer than its own sessions live", () => {
     const far = { transport: "agentcore", runtimeArn: arn, deadlineMs: 8 * 3600_000 };
-    expect(() => configOf({ destinations: { far }, routes: [{ destination: "far" }] })).not.toThrow();
+    expect(() =>
+      configOf({ destinations: { far }, routes: [{ destination: "far" }] }),
+    ).not.toThrow();
   });
 
   it("turns every environment variable that is a secret into a secret of its own in Secrets Manager", () => {
@@ -61,7 +80,9 @@ describe("a stage", () => {
       config: configOf({ destinations, routes: [{ destination: "far" }] }),
       stageName: "dev",
     });
-    expect(config.slack.signingSecret).toEqual({ secretsManager: "sekisho/dev/SLACK_SIGNING_SECRET" });
+    expect(config.slack.signingSecret).toEqual({
+      secretsManager: "sekisho/dev/SLACK_SIGNING_SECRET",
+    });
     expect(config.slack.botToken).toEqual({ secretsManager: "sekisho/dev/SLACK_BOT_TOKEN" });
     expect(JSON.stringify(config.destinations.far)).toContain("sekisho/dev/FAR_TOKEN");
     expect(JSON.stringify(config.destinations.given)).toContain("of-mine");
@@ -101,28 +122,49 @@ describe("a stage", () => {
         authorizer: { type: "sigv4", service: "lambda", functionArn },
       },
     ],
-  ])("reaches its own Execution zone as %s, at every destination without an address", (_what, address, expected) => {
-    const config = configOf({ destinations: { local: { transport: "https", deadlineMs: 5000 } } });
-    const located = withExecutionAddress({ config, address });
-    expect(located.destinations.local).toMatchObject(expected);
-    expect(parseConfig({ json: JSON.parse(JSON.stringify(located)) })).toEqual(located);
-  });
+  ])(
+    "reaches its own Execution zone as %s, at every destination without an address",
+    (_what, address, expected) => {
+      const config = configOf({
+        destinations: { local: { transport: "https", deadlineMs: 5000 } },
+      });
+      const located = withExecutionAddress({ config, address });
+      expect(located.destinations.local).toMatchObject(expected);
+      expect(parseConfig({ json: JSON.parse(JSON.stringify(located)) })).toEqual(located);
+    },
+  );
 
   it("sends its own Execution zone on lambda no more tasks at once than the address says, unless the file says otherwise", () => {
     const url = "https://x.lambda-url.eu-central-1.on.aws/";
     const functionArn = "arn:aws:lambda:eu-central-1:222222222222:function:url";
-    const address = { transport: "https", url, region: "eu-central-1", functionArn, sendsAtOnce: 3 } as const;
-    const destinations = { local: { transport: "https" }, wide: { transport: "https", sendsAtOnce: 9 } };
+    const address = {
+      transport: "https",
+      url,
+      region: "eu-central-1",
+      functionArn,
+      sendsAtOnce: 3,
+    } as const;
+    const destinations = {
+      local: { transport: "https" },
+      wide: { transport: "https", sendsAtOnce: 9 },
+    };
     const config = withExecutionAddress({ config: configOf({ destinations }), address });
     expect(config.destinations.local?.sendsAtOnce).toBe(3);
     expect(config.destinations.wide?.sendsAtOnce).toBe(9);
   });
 
   it.each([
-    ["a longer task than Lambda allows", { execution: { maxTaskMs: 900_000 }, stage: lambda() }, /14 minutes/],
+    [
+      "a longer task than Lambda allows",
+      { execution: { maxTaskMs: 900_000 }, stage: lambda() },
+      /14 minutes/,
+    ],
     [
       "a deadline that no session lives for",
-      { destinations: { local: { transport: "https", deadlineMs: 8 * 3600_000 } }, stage: agentcore() },
+      {
+        destinations: { local: { transport: "https", deadlineMs: 8 * 3600_000 } },
+        stage: agentcore(),
+      },
       /destinations\.local\.deadlineMs: must be at most 28680000/,
     ],
     [
@@ -140,16 +182,36 @@ describe("a stage", () => {
       { stage: agentcore({ idleSeconds: 1801, maxLifetimeSeconds: 1800 }) },
       /stages\.dev\.execution\.idleSeconds: must be at most maxLifetimeSeconds/,
     ],
-    ["sessions that idle for less than a minute", { stage: agentcore({ idleSeconds: 59 }) }, /idleSeconds/],
-    ["fewer invocations than an event source may have", scale({ workerConcurrency: 1 }), /scale\.workerConcurrency/],
-    ["a burst below the rate", scale({ eventsPerSecond: 300 }), /scale\.eventBurst: must be at least eventsPerSecond/],
+    [
+      "sessions that idle for less than a minute",
+      { stage: agentcore({ idleSeconds: 59 }) },
+      /idleSeconds/,
+    ],
+    [
+      "fewer invocations than an event source may have",
+      scale({ workerConcurrency: 1 }),
+      /scale\.workerConcurrency/,
+    ],
+    [
+      "a burst below the rate",
+      scale({ eventsPerSecond: 300 }),
+      /scale\.eventBurst: must be at least eventsPerSecond/,
+    ],
     [
       "a number of agents where none run on lambda",
       scale({ agentConcurrency: 4 }),
       /scale\.agentConcurrency: .*the kind of dev is agentcore/,
     ],
-    ["a route to a destination in the same process", { destinations: inProcess(), stage: lambda() }, /in-process/],
-    ["a route to an Execution zone that is not deployed", { stage: { execution: { kind: "external" } } }, /no url/],
+    [
+      "a route to a destination in the same process",
+      { destinations: inProcess(), stage: lambda() },
+      /in-process/,
+    ],
+    [
+      "a route to an Execution zone that is not deployed",
+      { stage: { execution: { kind: "external" } } },
+      /no url/,
+    ],
     [
       "the bot token for a task that waits in a queue",
       { destinations: { local: { transport: "https", forwardBotToken: true } }, stage: lambda() },
@@ -157,10 +219,18 @@ describe("a stage", () => {
     ],
     [
       "a model on its own loopback address",
-      { execution: { agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" } } },
+      {
+        execution: {
+          agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" },
+        },
+      },
       /execution\.agent\.baseUrl: .*loopback/,
     ],
-    ["a lease that outlives a worker", limits({ leaseMs: 885_001, visibilityTimeoutMs: 890_000 }), /at most 885000/],
+    [
+      "a lease that outlives a worker",
+      limits({ leaseMs: 885_001, visibilityTimeoutMs: 890_000 }),
+      /at most 885000/,
+    ],
     [
       "to give up on a message after its first delivery",
       limits({ maxReceiveCount: 1 }),
@@ -183,11 +253,24 @@ describe("a stage", () => {
     ],
     [
       "an API in another region than it signs for",
-      { destinations: { signed: signed({ url: "https://abc123.execute-api.us-east-1.amazonaws.com/" }) }, routes: [] },
+      {
+        destinations: {
+          signed: signed({ url: "https://abc123.execute-api.us-east-1.amazonaws.com/" }),
+        },
+        routes: [],
+      },
       /ID\.execute-api\.eu-west-1\.amazonaws\.com/,
     ],
-    ["an account that is a number", { stage: { verification: { ...verification, account: 111111111111 } } }, /account/],
-    ["a region that is none", { stage: { verification: { ...verification, region: "Frankfurt" } } }, /eu-central-1/],
+    [
+      "an account that is a number",
+      { stage: { verification: { ...verification, account: 111111111111 } } },
+      /account/,
+    ],
+    [
+      "a region that is none",
+      { stage: { verification: { ...verification, region: "Frankfurt" } } },
+      /eu-central-1/,
+    ],
   ])("refuses %s", (_what, json, problem) => {
     expect(() => configOf(json)).toThrow(problem);
   });
@@ -217,18 +300,28 @@ describe("a stage", () => {
   });
 
   it.each([
-    ["a signed call to an API by its host", { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" }],
-    ["a signed call to a function that is named, whatever its host", { service: "lambda", functionArn: functionThere }],
+    [
+      "a signed call to an API by its host",
+      { url: "https://abc123.execute-api.eu-west-1.amazonaws.com/prod" },
+    ],
+    [
+      "a signed call to a function that is named, whatever its host",
+      { service: "lambda", functionArn: functionThere },
+    ],
   ])("takes %s", (_what, changes) => {
     expect(() => configOf({ destinations: { signed: signed(changes) }, routes: [] })).not.toThrow();
   });
 
   it("leaves what AWS does not allow to a file without stages, and the agent to where it runs", () => {
     const limits = { leaseMs: 890_000, visibilityTimeoutMs: 900_000, maxReceiveCount: 1 };
-    const execution = { agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" } };
+    const execution = {
+      agent: { type: "openai-compatible", baseUrl: "http://127.0.0.1:1/v1", model: "m" },
+    };
     const json = { limits, execution, destinations: { signed: signed({}) }, routes: [] };
     expect(() => parseConfig({ json })).not.toThrow();
-    expect(() => configOf({ execution, routes: [], stage: { execution: { kind: "external" } } })).not.toThrow();
+    expect(() =>
+      configOf({ execution, routes: [], stage: { execution: { kind: "external" } } }),
+    ).not.toThrow();
   });
 });
 
@@ -252,6 +345,14 @@ function limits(limits: Record<string, number>) {
   return { limits };
 }
 
-function signed({ url = "https://api.example/", service = "execute-api", ...more }: Record<string, string>) {
-  return { transport: "https", url, authorizer: { type: "sigv4", service, region: "eu-west-1", ...more } };
+function signed({
+  url = "https://api.example/",
+  service = "execute-api",
+  ...more
+}: Record<string, string>) {
+  return {
+    transport: "https",
+    url,
+    authorizer: { type: "sigv4", service, region: "eu-west-1", ...more },
+  };
 }

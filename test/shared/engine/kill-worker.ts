@@ -1,7 +1,10 @@
 /** A process that writes to a sqlite file as fast as it can and says on stdout what was acknowledged, until it is killed. */
 import { writeSync } from "node:fs";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import type { SampleItem } from "../../conformance/task-store-case.ts";
 
 const [file = "", name = ""] = process.argv.slice(2);

@@ -29,7 +29,13 @@ beforeEach(() => {
 type LoopOptions = Parameters<typeof runQueueLoop>[0];
 
 function run(options: Partial<LoopOptions> & Pick<LoopOptions, "handle">): Promise<void> {
-  const defaults = { consumer: queue, concurrency: 4, visibilityTimeoutMs, signal: stop.signal, log: silentLog };
+  const defaults = {
+    consumer: queue,
+    concurrency: 4,
+    visibilityTimeoutMs,
+    signal: stop.signal,
+    log: silentLog,
+  };
   return runQueueLoop({ ...defaults, ...options });
 }
 
@@ -186,7 +192,9 @@ describe("failures", () => {
     const running = run({ consumer, handle, sleep, random: () => 0.5, log });
     await until(() => started.length === 2);
     expect(delays).toEqual([150, 200, 300, 500, 150]);
-    expect(lines.map((line) => JSON.parse(line).message)).toEqual(Array(5).fill("queue_receive_failed"));
+    expect(lines.map((line) => JSON.parse(line).message)).toEqual(
+      Array(5).fill("queue_receive_failed"),
+    );
     stop.abort();
     await running;
     expect(started).toEqual(["after the storm", "after the gust"]);

@@ -24,14 +24,24 @@ describe("a record", () => {
 
   it("keeps what only a newer version knows, at every depth", () => {
     const newer = { ...known, more: 1, part: { state: "old", more: 2 } };
-    expect(JSON.parse(writeItem(read({ ...newer, recordVersion: "1.7.0" })))).toEqual({ ...newer, recordVersion });
+    expect(JSON.parse(writeItem(read({ ...newer, recordVersion: "1.7.0" })))).toEqual({
+      ...newer,
+      recordVersion,
+    });
   });
 
-  it.each(["", " ", "\n"])("is read with its version in any place, and with white space: %j", (space) => {
-    const texts = [`{"recordVersion":"${recordVersion}","id":"a","part":{"state":"old"}${space}}`];
-    texts.push(`{"id":"a","part":{"state":"old"},${space}"recordVersion":"${recordVersion}"${space}}`);
-    for (const text of texts) expect(readItem({ text, parse })).toEqual(known);
-  });
+  it.each(["", " ", "\n"])(
+    "is read with its version in any place, and with white space: %j",
+    (space) => {
+      const texts = [
+        `{"recordVersion":"${recordVersion}","id":"a","part":{"state":"old"}${space}}`,
+      ];
+      texts.push(
+        `{"id":"a","part":{"state":"old"},${space}"recordVersion":"${recordVersion}"${space}}`,
+      );
+      for (const text of texts) expect(readItem({ text, parse })).toEqual(known);
+    },
+  );
 
   it("keeps a string that looks like the version's member", () => {
     const item = { id: `,"recordVersion":"${recordVersion}"}`, part: { state: "old" } };
@@ -47,9 +57,12 @@ describe("a record", () => {
     expect(() => read({ ...known, recordVersion: "10.0.0" })).toThrow(NewerRecordError);
   });
 
-  it.each([recordVersion, "0.9.9", "nonsense", undefined])("is broken if it cannot be read and says %s", (version) => {
-    expect(() => read({ id: 1, recordVersion: version })).toThrow(ItemError);
-  });
+  it.each([recordVersion, "0.9.9", "nonsense", undefined])(
+    "is broken if it cannot be read and says %s",
+    (version) => {
+      expect(() => read({ id: 1, recordVersion: version })).toThrow(ItemError);
+    },
+  );
 
   it("is recognized behind the errors that it caused", () => {
     expect(isNewerRecord(new Error("x", { cause: new NewerRecordError() }))).toBe(true);
@@ -64,14 +77,22 @@ describe("a message for a newer version", () => {
     const sent: { body: string; delayMs?: number; group?: string }[] = [];
     const send = async (request: (typeof sent)[number]) => void sent.push(request);
     const body = JSON.stringify(message);
-    const isLeft = await leaveToNewerVersion({ queue: { send }, body, group: "g", notBeforeMs, nowMs });
+    const isLeft = await leaveToNewerVersion({
+      queue: { send },
+      body,
+      group: "g",
+      notBeforeMs,
+      nowMs,
+    });
     return { isLeft, sent: sent.map((one) => ({ ...one, body: JSON.parse(one.body) as object })) };
   }
 
   it("is sent again as it is, soon", async () => {
     const { isLeft, sent } = await leave({ type: "new", more: 1 }, 1000);
     expect(isLeft).toBe(true);
-    expect(sent).toEqual([{ body: { type: "new", more: 1, leftSinceMs: 1000 }, delayMs: 5000, group: "g" }]);
+    expect(sent).toEqual([
+      { body: { type: "new", more: 1, leftSinceMs: 1000 }, delayMs: 5000, group: "g" },
+    ]);
   });
 
   it("is sent more seldom the longer it has waited, and not before a lease has ended", async () => {

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
-import { absent, changeRecord, createRecordMemory, withMemory } from "../../../lambdas/shared/engine/records.ts";
+import {
+  absent,
+  changeRecord,
+  createRecordMemory,
+  withMemory,
+} from "../../../lambdas/shared/engine/records.ts";
 import { createVirtualClock } from "../../conformance/clock.ts";
 import { taskStoreCases } from "../../conformance/task-store.ts";
 import type { SampleItem } from "../../conformance/task-store-case.ts";
@@ -9,14 +14,20 @@ import type { SampleItem } from "../../conformance/task-store-case.ts";
 type Counter = TaskItem & { count: number };
 const id = "counter";
 const none = (): Counter => ({ id, revision: 1, state: "counter", expiresAtMs: 1000, count: 0 });
-const increment = (item: Counter) => ({ item: { ...item, count: item.count + 1 }, result: item.count + 1 });
-const createStore = () => createMemoryTaskStore<Counter>({ now: () => 0, parse: (json) => json as Counter });
+const increment = (item: Counter) => ({
+  item: { ...item, count: item.count + 1 },
+  result: item.count + 1,
+});
+const createStore = () =>
+  createMemoryTaskStore<Counter>({ now: () => 0, parse: (json) => json as Counter });
 
 describe("a change of a record", () => {
   it("is made once by each of many writers", async () => {
     const store = createStore();
     const results = await Promise.all(
-      Array.from({ length: 20 }, () => changeRecord({ store, id, none, decide: async (item) => increment(item) })),
+      Array.from({ length: 20 }, () =>
+        changeRecord({ store, id, none, decide: async (item) => increment(item) }),
+      ),
     );
     expect(new Set(results).size).toBe(20);
     expect(await store.get({ id })).toMatchObject({ count: 20 });
@@ -24,7 +35,9 @@ describe("a change of a record", () => {
 
   it("writes nothing if the record stays as it is", async () => {
     const store = createStore();
-    expect(await changeRecord({ store, id, none, decide: (item) => ({ item, result: "same" }) })).toBe("same");
+    expect(
+      await changeRecord({ store, id, none, decide: (item) => ({ item, result: "same" }) }),
+    ).toBe("same");
     expect(await store.get({ id })).toBeUndefined();
   });
 
@@ -36,7 +49,9 @@ describe("a change of a record", () => {
     };
     const store = { ...createStore(), create: refuse };
     const exhausted = () => new Error("exhausted");
-    await expect(changeRecord({ store, id, none, decide: increment, exhausted })).rejects.toThrow("exhausted");
+    await expect(changeRecord({ store, id, none, decide: increment, exhausted })).rejects.toThrow(
+      "exhausted",
+    );
     expect(writes).toBe(50);
   });
 });
@@ -73,8 +88,12 @@ describe("a guess of what the record is", () => {
     const { store, watched, calls } = watchedStore();
     const stale = await store.create({ item: none() });
     await changeRecord({ store, id, none, decide: increment });
-    expect(await changeRecord({ store: watched, id, none, guess: absent, decide: increment })).toBe(2);
-    expect(await changeRecord({ store: watched, id, none, guess: stale, decide: increment })).toBe(3);
+    expect(await changeRecord({ store: watched, id, none, guess: absent, decide: increment })).toBe(
+      2,
+    );
+    expect(await changeRecord({ store: watched, id, none, guess: stale, decide: increment })).toBe(
+      3,
+    );
     expect(calls).toEqual(["create", "get", "replace", "replace", "get", "replace"]);
     expect(await store.get({ id })).toMatchObject({ count: 3 });
   });

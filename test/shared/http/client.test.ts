@@ -1,12 +1,21 @@
 /** The HTTP client, against real sockets. */
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { createSecureServer } from "node:http2";
 import { createServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { TLSSocket } from "node:tls";
 import { Worker } from "node:worker_threads";
 import { describe, expect, it, jest } from "@jest/globals";
-import { createHttpClient, type HttpError, type HttpRequest, upTo } from "../../../lambdas/shared/http/client.ts";
+import {
+  createHttpClient,
+  type HttpError,
+  type HttpRequest,
+  upTo,
+} from "../../../lambdas/shared/http/client.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";
 import { closeAfterTest, listen, unusedPort } from "../../doubles/serving.ts";
 import { hangSignal } from "../../tooling/hang.ts";
@@ -80,9 +89,15 @@ describe("a request", () => {
     const { send } = clientOf();
     const headers = { "x-one": "1" };
     const response = await send(`${url}a/b?c=d%20e`, { headers, body: "頼" });
-    expect(response).toMatchObject({ status: 200, headers: { "x-many": "a, b", "retry-after": "1" } });
+    expect(response).toMatchObject({
+      status: 200,
+      headers: { "x-many": "a, b", "retry-after": "1" },
+    });
     expect(response.body.toString()).toBe("Grüße");
-    expect(received[0]).toMatchObject({ body: "頼", request: { method: "POST", url: "/a/b?c=d%20e" } });
+    expect(received[0]).toMatchObject({
+      body: "頼",
+      request: { method: "POST", url: "/a/b?c=d%20e" },
+    });
     expect(received[0]?.request.headers).toEqual({
       host: new URL(url).host,
       connection: "keep-alive",
@@ -94,9 +109,15 @@ describe("a request", () => {
   it("without a body has the length 0, and a GET has none", async () => {
     const { url, received } = await httpPeer((_request, response) => response.writeHead(204).end());
     const { send } = clientOf();
-    expect(await send(url, { body: undefined })).toMatchObject({ status: 204, body: Buffer.alloc(0) });
+    expect(await send(url, { body: undefined })).toMatchObject({
+      status: 204,
+      body: Buffer.alloc(0),
+    });
     await send(url, { method: "GET", body: new Uint8Array() });
-    expect(received.map(({ request }) => request.headers["content-length"])).toEqual(["0", undefined]);
+    expect(received.map(({ request }) => request.headers["content-length"])).toEqual([
+      "0",
+      undefined,
+    ]);
   });
 
   it.each([301, 302, 303, 307, 308])("follows no redirect (%i)", async (status) => {
@@ -104,7 +125,10 @@ describe("a request", () => {
     const { url } = await httpPeer((_request, response) =>
       response.writeHead(status, { location: elsewhere.url }).end(),
     );
-    expect(await clientOf().send(url)).toMatchObject({ status, headers: { location: elsewhere.url } });
+    expect(await clientOf().send(url)).toMatchObject({
+      status,
+      headers: { location: elsewhere.url },
+    });
     expect(elsewhere.received).toEqual([]);
   });
 
@@ -121,7 +145,8 @@ describe("a request", () => {
         }
       });
       const { send } = clientOf();
-      for (const _ of [1, 2]) expect(await send(url)).toMatchObject({ status: 200, body: Buffer.from("{}") });
+      for (const _ of [1, 2])
+        expect(await send(url)).toMatchObject({ status: 200, body: Buffer.from("{}") });
       expect([requests(), sockets.length]).toEqual([2, 1]);
     },
   );
@@ -143,8 +168,13 @@ describe("a request", () => {
       socket.write(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${answer}`),
     );
     const collect = jest.fn(upTo(1000));
-    expect(await clientOf().send(url, { collect })).toMatchObject({ status: 200, body: Buffer.from("{}") });
-    expect(collect.mock.calls).toMatchObject([[{ status: 200, headers: { "content-length": "2" } }]]);
+    expect(await clientOf().send(url, { collect })).toMatchObject({
+      status: 200,
+      body: Buffer.from("{}"),
+    });
+    expect(collect.mock.calls).toMatchObject([
+      [{ status: 200, headers: { "content-length": "2" } }],
+    ]);
   });
 
   it("has its own response among many at once", async () => {
@@ -183,7 +213,8 @@ describe("the body of a response", () => {
 
   it("is not read to its end if it is too large", async () => {
     const { url, sockets } = await socketPeer((socket) => {
-      const more = () => socket.writable && socket.write(`3e8\r\n${"x".repeat(1000)}\r\n`, () => setImmediate(more));
+      const more = () =>
+        socket.writable && socket.write(`3e8\r\n${"x".repeat(1000)}\r\n`, () => setImmediate(more));
       socket.write("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", more);
     });
     expect(await outcome(clientOf().send(url))).toBe("too_large");
@@ -220,13 +251,19 @@ describe("a failed request", () => {
   it("was certainly not sent where nobody listens, or where the name has no address", async () => {
     const { send } = clientOf();
     const refused = send(`http://127.0.0.1:${await unusedPort()}/`);
-    await expect(refused).rejects.toMatchObject({ kind: "unsent", cause: { code: "ECONNREFUSED" } });
+    await expect(refused).rejects.toMatchObject({
+      kind: "unsent",
+      cause: { code: "ECONNREFUSED" },
+    });
     expect(await outcome(send("http://sekisho.invalid/"))).toBe("unsent");
   });
 
   it("was certainly not sent where the peer's certificate is not trusted", async () => {
     const authority = await createAuthority("an authority");
-    const server = createSecureServer({ ...(await authority.issue({ name: "peer" })), allowHTTP1: true });
+    const server = createSecureServer({
+      ...(await authority.issue({ name: "peer" })),
+      allowHTTP1: true,
+    });
     const url = `https://127.0.0.1:${await listen(server)}/`;
     expect(await outcome(clientOf().send(url))).toBe("unsent");
   });
@@ -245,7 +282,8 @@ describe("a failed request", () => {
       (socket: Socket) => socket.resetAndDestroy(),
       (socket: Socket) => socket.end(answer.slice(0, -1)),
       (socket: Socket) => socket.end(answer.slice(0, 20)),
-      (socket: Socket) => socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
+      (socket: Socket) =>
+        socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
     ]) {
       const { url, requests } = await socketPeer(serve);
       expect(await outcome(send(url))).toBe("ambiguous");
@@ -307,28 +345,45 @@ describe("a request that its caller gives up", () => {
   });
 
   it("leaves no listener at the signal, whatever became of it", async () => {
-    const { url } = await socketPeer((socket, count) => (count === 1 ? socket.write(answer) : socket.destroy()));
+    const { url } = await socketPeer((socket, count) =>
+      count === 1 ? socket.write(answer) : socket.destroy(),
+    );
     const { signal } = new AbortController();
     const added = jest.spyOn(signal, "addEventListener");
     const removed = jest.spyOn(signal, "removeEventListener");
     const { send } = clientOf();
-    expect([await outcome(send(url, { signal })), await outcome(send(url, { signal }))]).toEqual([200, "ambiguous"]);
+    expect([await outcome(send(url, { signal })), await outcome(send(url, { signal }))]).toEqual([
+      200,
+      "ambiguous",
+    ]);
     expect(removed.mock.calls.length).toBeGreaterThanOrEqual(2);
-    for (const [type, listener] of added.mock.calls) expect(removed.mock.calls).toContainEqual([type, listener]);
+    for (const [type, listener] of added.mock.calls)
+      expect(removed.mock.calls).toContainEqual([type, listener]);
   });
 
   it("is given up by the client where the connection takes too long", async () => {
     const { url, sockets } = await socketPeer(() => {}, "https");
     // Undici's own limit is longer than the caller's patience.
     const sent = clientOf({ connectTimeoutMs: 50 }).send(url, { signal: hangSignal() });
-    await expect(sent).rejects.toMatchObject({ kind: "unsent", cause: { code: "UND_ERR_CONNECT_TIMEOUT" } });
+    await expect(sent).rejects.toMatchObject({
+      kind: "unsent",
+      cause: { code: "UND_ERR_CONNECT_TIMEOUT" },
+    });
     await closed(sockets[0]);
   });
 });
 
 /** Advances the client's timers alone. */
 function fakeTimeouts(): void {
-  const real = ["Date", "hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate", "setInterval"] as const;
+  const real = [
+    "Date",
+    "hrtime",
+    "nextTick",
+    "performance",
+    "queueMicrotask",
+    "setImmediate",
+    "setInterval",
+  ] as const;
   jest.useFakeTimers({ doNotFake: [...real] });
   closeAfterTest({ close: () => jest.useRealTimers() });
 }
@@ -403,7 +458,9 @@ describe("a connection", () => {
   });
 
   it("that the peer closes when the next request is on it leaves that in doubt", async () => {
-    const { url } = await socketPeer((socket, count) => (count === 1 ? socket.write(answer) : socket.destroy()));
+    const { url } = await socketPeer((socket, count) =>
+      count === 1 ? socket.write(answer) : socket.destroy(),
+    );
     const { send } = clientOf();
     expect([await outcome(send(url)), await outcome(send(url))]).toEqual([200, "ambiguous"]);
   });
@@ -463,7 +520,8 @@ async function peerInThread() {
     connections: () => Atomics.load(shared, 1),
     close() {
       worker.postMessage("close");
-      if (Atomics.wait(shared, 0, 0, 20_000) === "timed-out") throw new Error("The peer did not close.");
+      if (Atomics.wait(shared, 0, 0, 20_000) === "timed-out")
+        throw new Error("The peer did not close.");
     },
   };
 }

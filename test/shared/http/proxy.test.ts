@@ -54,7 +54,10 @@ const waysOut = [
   "a URL of somebody else",
 ];
 const waysHere = { "loopback by the HTTP client": 200, "loopback by fetch": 200 };
-const eachWay = (outcome: unknown) => ({ ...Object.fromEntries(waysOut.map((way) => [way, outcome])), ...waysHere });
+const eachWay = (outcome: unknown) => ({
+  ...Object.fromEntries(waysOut.map((way) => [way, outcome])),
+  ...waysHere,
+});
 
 describe("a process behind a proxy", () => {
   it.each([
@@ -125,7 +128,11 @@ describe("the rules of proxies", () => {
       ["https://example.com/", "https://a.example.com/", "https://EXAMPLE.com./"],
       ["https://anexample.com/"],
     ],
-    [".example.com", ["https://example.com/", "https://a.b.example.com/"], ["https://example.com.test/"]],
+    [
+      ".example.com",
+      ["https://example.com/", "https://a.b.example.com/"],
+      ["https://example.com.test/"],
+    ],
     ["*.example.com", ["https://a.example.com/"], ["https://example.org/"]],
     ["example.com:8443", ["https://example.com:8443/"], ["https://example.com/"]],
     ["example.com:443", ["https://example.com/"], ["https://example.com:8443/"]],
@@ -142,7 +149,12 @@ describe("the rules of proxies", () => {
     [
       "10.0.0.0/8, fd00::/8, 10.0.0.0/99, example.com/8",
       ["https://10.1.2.3/", "https://[::ffff:10.1.2.3]/", "https://[fd12::1]/"],
-      ["https://11.1.2.3/", "https://[fe00::1]/", "https://example.com/", "https://10.example.com/"],
+      [
+        "https://11.1.2.3/",
+        "https://[fe00::1]/",
+        "https://example.com/",
+        "https://10.example.com/",
+      ],
     ],
     ["a.test *", ["https://example.com/", "https://slack.com/"], []],
     ["", [], ["https://example.com/"]],
@@ -163,12 +175,20 @@ describe("the rules of proxies", () => {
       "[::1]",
       "[::ffff:127.0.0.1]",
     ];
-    const hosts = [...names, "169.254.169.254", "[fe80::1]", "[febf::1]", "[::ffff:169.254.169.254]"];
+    const hosts = [
+      ...names,
+      "169.254.169.254",
+      "[fe80::1]",
+      "[febf::1]",
+      "[::ffff:169.254.169.254]",
+    ];
     const urls = hosts.flatMap((name) => [`http://${name}:80/`, `https://${name}:8443/`]);
     expect(urls.filter((url) => isProxied(proxies, url))).toEqual([]);
     // node:http and node:https hand over what their caller wrote.
     const written = ["127.1", "0:0:0:0:0:0:0:1", "::ffff:127.0.0.1", "fe80::1%eth0", "Localhost."];
-    expect(written.filter((hostname) => findProxy(proxies, { protocol: "https:", hostname }))).toEqual([]);
+    expect(
+      written.filter((hostname) => findProxy(proxies, { protocol: "https:", hostname })),
+    ).toEqual([]);
     expect(isProxied(proxies, "http://127.example.com/")).toBe(true);
   });
 
@@ -194,7 +214,9 @@ describe("the rules of proxies", () => {
     "http://kim:12?secret@proxy.test:3128",
     "kim:12#secret@proxy.test:3128",
   ])("refuse %j without showing it", (address) => {
-    expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(/HTTPS_PROXY must be the address of an HTTP proxy/);
+    expect(() => readProxies({ HTTPS_PROXY: address })).toThrow(
+      /HTTPS_PROXY must be the address of an HTTP proxy/,
+    );
     expect(() => readProxies({ HTTPS_PROXY: address })).not.toThrow(/secret/);
   });
 });

@@ -1,6 +1,10 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "@jest/globals";
-import { createBodyCollector, readBody, readResponseBody } from "../../../lambdas/shared/http/read-body.ts";
+import {
+  createBodyCollector,
+  readBody,
+  readResponseBody,
+} from "../../../lambdas/shared/http/read-body.ts";
 
 function streamOf(texts: readonly string[]): PassThrough {
   const stream = new PassThrough();

@@ -2,13 +2,17 @@
 import { EventEmitter } from "node:events";
 import type { Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { createBodyBudget, createConnectionLimit } from "../../../lambdas/shared/http/server-limits.ts";
+import {
+  createBodyBudget,
+  createConnectionLimit,
+} from "../../../lambdas/shared/http/server-limits.ts";
 
 /** Bodies of a budget of 100 bytes. `cutOffs` names those that were cut off, in their order. */
 function createBodies() {
   const budget = createBodyBudget({ maxBytes: 100 });
   const cutOffs: string[] = [];
-  const open = (owner: string, name = owner) => budget.openShare({ owner, cutOff: () => void cutOffs.push(name) });
+  const open = (owner: string, name = owner) =>
+    budget.openShare({ owner, cutOff: () => void cutOffs.push(name) });
   return { open, cutOffs };
 }
 
@@ -16,7 +20,8 @@ describe("the budget of bodies", () => {
   it("cuts off the oldest unfinished body of the owner that holds most, whatever is older", () => {
     const { open, cutOffs } = createBodies();
     expect(open("small").reserve(10)).toBe(true);
-    for (const name of ["first", "second", "third"]) expect(open("large", name).reserve(30)).toBe(true);
+    for (const name of ["first", "second", "third"])
+      expect(open("large", name).reserve(30)).toBe(true);
     expect(open("other").reserve(30)).toBe(true);
     expect(cutOffs).toEqual(["first"]);
     expect(open("other").reserve(20)).toBe(true);

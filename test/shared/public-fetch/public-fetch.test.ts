@@ -37,13 +37,18 @@ const guarded = createPublicFetch({ resolve: nobodyAsks });
 const refused = { name: "SekishoError", reason: "permission_denied" };
 
 function resolvingTo(...addresses: readonly string[]): Resolve {
-  return async () => addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+  return async () =>
+    addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
 }
 
 /** A server on loopback; which hosts it was asked for. */
 async function startCounted() {
   const { url, received } = await serve(() => raw("secret"));
-  return { hosts: () => received.map(({ request }) => request.headers.get("host")), port: new URL(url).port, url };
+  return {
+    hosts: () => received.map(({ request }) => request.headers.get("host")),
+    port: new URL(url).port,
+    url,
+  };
 }
 
 /** A server that counts its connections. */
@@ -80,7 +85,14 @@ describe("a URL that somebody else chose", () => {
 
   it("is refused on any private network, also where loopback is allowed", async () => {
     const local = createPublicFetch({ resolve: nobodyAsks, allowLoopback: true });
-    for (const host of ["10.0.0.1", "169.254.169.254", "[fd00::1]", "0.0.0.0", "[::]", "[::ffff:127.0.0.1]"]) {
+    for (const host of [
+      "10.0.0.1",
+      "169.254.169.254",
+      "[fd00::1]",
+      "0.0.0.0",
+      "[::]",
+      "[::ffff:127.0.0.1]",
+    ]) {
       await expect(read(local, { url: `https://${host}/` })).rejects.toMatchObject(refused);
     }
   });
@@ -111,7 +123,9 @@ describe("a URL that somebody else chose", () => {
       ),
     });
     await forAll(privateAddress, spelling).holdAsync(async (address, how) => {
-      await expect(read(guarded, { url: `https://${spell(address, how)}/` })).rejects.toMatchObject(refused);
+      await expect(read(guarded, { url: `https://${spell(address, how)}/` })).rejects.toMatchObject(
+        refused,
+      );
     }, 300);
   });
 });
@@ -133,7 +147,9 @@ describe("a name", () => {
 
   it("of this machine is refused as the system resolves it", async () => {
     const { port, hosts } = await startCounted();
-    await expect(read(createPublicFetch(), { url: `https://localhost:${port}/` })).rejects.toMatchObject(refused);
+    await expect(
+      read(createPublicFetch(), { url: `https://localhost:${port}/` }),
+    ).rejects.toMatchObject(refused);
     expect(hosts()).toEqual([]);
   });
 
@@ -150,12 +166,18 @@ describe("a name", () => {
     });
     const bytes = await read(fetch, { url: `http://localhost:${port}/` });
     expect(Buffer.from(bytes).toString()).toBe("secret");
-    expect({ asked, hosts: hosts() }).toEqual({ asked: ["localhost"], hosts: [`localhost:${port}`] });
+    expect({ asked, hosts: hosts() }).toEqual({
+      asked: ["localhost"],
+      hosts: [`localhost:${port}`],
+    });
   });
 
   it("with several addresses is read from the one that answers", async () => {
     const { port } = await startCounted();
-    const fetch = createPublicFetch({ allowLoopback: true, resolve: resolvingTo("::1", "127.0.0.1") });
+    const fetch = createPublicFetch({
+      allowLoopback: true,
+      resolve: resolvingTo("::1", "127.0.0.1"),
+    });
     await expect(read(fetch, { url: `http://localhost:${port}/` })).resolves.toHaveLength(6);
   });
 
@@ -164,7 +186,9 @@ describe("a name", () => {
     ["has no address", resolvingTo()],
   ])("that %s is unavailable", async (_why, resolve) => {
     const fetch = createPublicFetch({ resolve });
-    await expect(read(fetch, { url: "https://files.test/" })).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(read(fetch, { url: "https://files.test/" })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
   });
 
   it("that takes for ever to resolve is not waited for", async () => {
@@ -185,7 +209,9 @@ describe("a name", () => {
       return [{ address: "127.0.0.1", family: 4 }];
     };
     const fetch = createPublicFetch({ resolve, allowLoopback: true });
-    await expect(read(fetch, { url: `http://localhost:${port}/`, timeoutMs: 20 })).rejects.toThrow();
+    await expect(
+      read(fetch, { url: `http://localhost:${port}/`, timeoutMs: 20 }),
+    ).rejects.toThrow();
     answerNow();
     await new Promise((passed) => setTimeout(passed, 50));
     expect(seen.connections).toBe(0);
@@ -196,17 +222,22 @@ type Spelling = { parts: number; radixes: readonly number[]; zeros: number; dres
 
 /** As inet_aton reads it: the last part fills what is left, each part in a base of its own. */
 function spell(address: readonly number[], { parts, radixes, zeros, dressed }: Spelling): string {
-  const [high, low] = [0, 2].map((at) => ((address[at] ?? 0) * 256 + (address[at + 1] ?? 0)).toString(16));
+  const [high, low] = [0, 2].map((at) =>
+    ((address[at] ?? 0) * 256 + (address[at + 1] ?? 0)).toString(16),
+  );
   if (dressed === "mapped") return `[::ffff:${address.join(".")}]`;
   if (dressed === "compatible") return `[::${address.join(".")}]`;
   if (dressed === "nat64") return `[64:ff9b::${address.join(".")}]`;
   if (dressed === "6to4") return `[2002:${high}:${low}::1]`;
   const rest = address.slice(parts - 1).reduce((value, part) => value * 256 + part, 0);
   const values = [...address.slice(0, parts - 1), rest];
-  const text = values.map((value, at) => inBase({ value, radix: radixes[at] ?? 10, zeros })).join(".");
+  const text = values
+    .map((value, at) => inBase({ value, radix: radixes[at] ?? 10, zeros }))
+    .join(".");
   if (dressed === "dot") return `${text}.`;
   if (dressed === "ideographic") return text.replaceAll(".", "。");
-  const each = (change: (code: number) => string) => text.replace(/[0-9]/g, (digit) => change(digit.charCodeAt(0)));
+  const each = (change: (code: number) => string) =>
+    text.replace(/[0-9]/g, (digit) => change(digit.charCodeAt(0)));
   if (dressed === "percent") return each((code) => `%${code.toString(16)}`);
   return dressed === "wide" ? each((code) => String.fromCharCode(code + 0xfee0)) : text;
 }
@@ -231,9 +262,16 @@ describe("what a guarded fetch brings back", () => {
     const { url, received } = await serve(() => raw("関所"));
     const bytes = await read(fetchHere, { url: `${url}/file?signature=a%2Fb` });
     expect(Buffer.from(bytes).toString()).toBe("関所");
-    expect(received.map(({ request, target }) => [request.method, target])).toEqual([["GET", "/file?signature=a%2Fb"]]);
+    expect(received.map(({ request, target }) => [request.method, target])).toEqual([
+      ["GET", "/file?signature=a%2Fb"],
+    ]);
     const headers = received[0]?.request.headers;
-    expect([...(headers?.keys() ?? [])].sort()).toEqual(["accept", "accept-encoding", "connection", "host"]);
+    expect([...(headers?.keys() ?? [])].sort()).toEqual([
+      "accept",
+      "accept-encoding",
+      "connection",
+      "host",
+    ]);
     expect(headers?.get("accept-encoding")).toBe("identity");
   });
 
@@ -243,7 +281,9 @@ describe("what a guarded fetch brings back", () => {
     const announced = await serve(() => halfOf("x".repeat(101), { rest: "stall" }));
     const endless = await serve(() => raw(endlessStream()));
     for (const { url } of [announced, endless]) {
-      await expect(read(fetchHere, { url, maxBytes: 100 })).rejects.toMatchObject({ reason: "payload_too_large" });
+      await expect(read(fetchHere, { url, maxBytes: 100 })).rejects.toMatchObject({
+        reason: "payload_too_large",
+      });
     }
   });
 
@@ -278,9 +318,15 @@ describe("what a guarded fetch brings back", () => {
 
   it("is nothing where it is no HTTP, or another protocol", async () => {
     const noHttp = await serveBytes("SSH-2.0-OpenSSH_9.9\r\n");
-    await expect(read(fetchHere, { url: noHttp })).rejects.toMatchObject({ reason: "invalid_response" });
-    const switched = await serveBytes("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n");
-    await expect(read(fetchHere, { url: switched })).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(read(fetchHere, { url: noHttp })).rejects.toMatchObject({
+      reason: "invalid_response",
+    });
+    const switched = await serveBytes(
+      "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+    );
+    await expect(read(fetchHere, { url: switched })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
   });
 
   it("is nothing where the connection breaks, before or within the answer", async () => {
@@ -298,7 +344,9 @@ describe("what a guarded fetch brings back", () => {
     ["the rest of the body", () => halfOf("x".repeat(100), { rest: "stall" })],
   ])("is nothing where %s does not come in time", async (_what, handle) => {
     const { url } = await serve(handle);
-    await expect(read(fetchHere, { url, timeoutMs: 150 })).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(read(fetchHere, { url, timeoutMs: 150 })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
   });
 
   it("is nothing for a caller that gave up, and the server learns of it", async () => {
@@ -369,7 +417,11 @@ describe("a guarded post", () => {
   it("is not sent to an address that is not for everybody, and nobody there hears of it", async () => {
     const { seen, port } = await startSilent();
     const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
-    for (const url of [`http://127.0.0.1:${port}/`, `https://localhost:${port}/`, `https://client.example:${port}/`]) {
+    for (const url of [
+      `http://127.0.0.1:${port}/`,
+      `https://localhost:${port}/`,
+      `https://client.example:${port}/`,
+    ]) {
       const refused = send(createPublicPost({ resolve }), { url });
       await expect(refused).rejects.toMatchObject({ reason: "permission_denied" });
     }
@@ -378,7 +430,9 @@ describe("a guarded post", () => {
 
   it("is unavailable where no answer comes in time", async () => {
     const { url } = await serve(({ request }) => silence(request));
-    await expect(send(postHere, { url, timeoutMs: 100 })).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(send(postHere, { url, timeoutMs: 100 })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
   });
 });
 

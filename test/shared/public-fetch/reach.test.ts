@@ -1,11 +1,19 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { setTunnels } from "../../../lambdas/shared/http/tunnel.ts";
-import { createReach, isLoopbackAddress, isPublicAddress } from "../../../lambdas/shared/public-fetch/reach.ts";
+import {
+  createReach,
+  isLoopbackAddress,
+  isPublicAddress,
+} from "../../../lambdas/shared/public-fetch/reach.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 /** The first and the last address of each range, and what lies next to it. */
-const ranges: readonly (readonly [what: string, inside: readonly string[], outside: readonly string[]])[] = [
+const ranges: readonly (readonly [
+  what: string,
+  inside: readonly string[],
+  outside: readonly string[],
+])[] = [
   ["this network", ["0.0.0.0", "0.255.255.255"], ["1.0.0.0"]],
   ["private 10/8", ["10.0.0.0", "10.255.255.255"], ["9.255.255.255", "11.0.0.0"]],
   [
@@ -21,7 +29,11 @@ const ranges: readonly (readonly [what: string, inside: readonly string[], outsi
   ],
   ["Azure's platform", ["168.63.129.16"], ["168.63.129.15", "168.63.129.17"]],
   ["private 172.16/12", ["172.16.0.0", "172.31.255.255"], ["172.15.255.255", "172.32.0.0"]],
-  ["protocol assignments", ["192.0.0.0", "192.0.0.192", "192.0.0.255"], ["191.255.255.255", "192.0.1.0"]],
+  [
+    "protocol assignments",
+    ["192.0.0.0", "192.0.0.192", "192.0.0.255"],
+    ["191.255.255.255", "192.0.1.0"],
+  ],
   ["private 192.168/16", ["192.168.0.0", "192.168.255.255"], ["192.167.255.255", "192.169.0.0"]],
   ["benchmarks", ["198.18.0.0", "198.19.255.255"], ["198.17.255.255", "198.20.0.0"]],
   [
@@ -35,12 +47,24 @@ const ranges: readonly (readonly [what: string, inside: readonly string[], outsi
     ["223.255.255.255"],
   ],
   ["unspecified and loopback of IPv6", ["::", "::1"], ["2600::"]],
-  ["mapped and compatible", ["::ffff:10.0.0.1", "::ffff:8.8.8.8", "::ffff:0:8.8.8.8", "::8.8.8.8"], []],
+  [
+    "mapped and compatible",
+    ["::ffff:10.0.0.1", "::ffff:8.8.8.8", "::ffff:0:8.8.8.8", "::8.8.8.8"],
+    [],
+  ],
   ["NAT64", ["64:ff9b::10.0.0.1", "64:ff9b::8.8.8.8", "64:ff9b:1::1"], []],
   ["unique local, the metadata address with it", ["fc00::", "fd00:ec2::254", "fdff::1"], []],
   ["link-local and site-local of IPv6", ["fe80::1", "fe80::1%eth0", "febf::1", "fec0::1"], []],
-  ["Teredo, ORCHID, 6to4", ["2001::1", "2001:20::1", "2002:7f00:1::", "2002:a00:1::"], ["2001:200::", "2003::"]],
-  ["discard, and what is given to nobody", ["100::1", "4000::1", "5f00::1"], ["2620:fe::fe", "2a00:1450::1"]],
+  [
+    "Teredo, ORCHID, 6to4",
+    ["2001::1", "2001:20::1", "2002:7f00:1::", "2002:a00:1::"],
+    ["2001:200::", "2003::"],
+  ],
+  [
+    "discard, and what is given to nobody",
+    ["100::1", "4000::1", "5f00::1"],
+    ["2620:fe::fe", "2a00:1450::1"],
+  ],
 ];
 
 describe("addresses that are not for everybody", () => {
@@ -50,7 +74,9 @@ describe("addresses that are not for everybody", () => {
   });
 
   it("are also those that are no addresses", () => {
-    expect(["", "localhost", "8.8.8", "8.8.8.8.", "[2600::]", "0x8.8.8.8"].filter(isPublicAddress)).toEqual([]);
+    expect(
+      ["", "localhost", "8.8.8", "8.8.8.8.", "[2600::]", "0x8.8.8.8"].filter(isPublicAddress),
+    ).toEqual([]);
   });
 
   it("do not depend on how the groups of an IPv6 address are written", () => {
@@ -66,7 +92,9 @@ describe("addresses that are not for everybody", () => {
 describe("loopback addresses", () => {
   it("are 127/8 and ::1", () => {
     expect(["127.0.0.1", "127.1.2.3", "::1"].every(isLoopbackAddress)).toBe(true);
-    expect(["128.0.0.1", "::2", "::ffff:127.0.0.1", "localhost", ""].some(isLoopbackAddress)).toBe(false);
+    expect(["128.0.0.1", "::2", "::ffff:127.0.0.1", "localhost", ""].some(isLoopbackAddress)).toBe(
+      false,
+    );
   });
 });
 
@@ -74,13 +102,17 @@ describe("a URL behind a proxy", () => {
   afterEach(() => setTunnels(() => undefined));
 
   function reach(url: string, addresses: readonly string[] | "no DNS") {
-    setTunnels(({ hostname }) => (hostname === "direct.test" ? undefined : () => Promise.reject(new Error("unused"))));
+    setTunnels(({ hostname }) =>
+      hostname === "direct.test" ? undefined : () => Promise.reject(new Error("unused")),
+    );
     const resolve = async () => {
       if (addresses === "no DNS") throw Object.assign(new Error("no DNS"), { code: "ENOTFOUND" });
       return addresses.map((address) => ({ address, family: 4 }));
     };
     const request = { url, timeoutMs: 60_000, signal: new AbortController().signal };
-    return createReach({ resolve })({ ...request, work: async () => "reached" }).catch(({ reason }) => reason);
+    return createReach({ resolve })({ ...request, work: async () => "reached" }).catch(
+      ({ reason }) => reason,
+    );
   }
 
   it.each([

@@ -3,7 +3,11 @@
 export type EmfDocument = {
   _aws: {
     Timestamp: number;
-    CloudWatchMetrics: { Namespace: string; Dimensions: string[][]; Metrics: { Name: string; Unit: string }[] }[];
+    CloudWatchMetrics: {
+      Namespace: string;
+      Dimensions: string[][];
+      Metrics: { Name: string; Unit: string }[];
+    }[];
   };
 } & Record<string, unknown>;
 
@@ -14,7 +18,9 @@ export function emfProblems(document: EmfDocument): string[] {
   return [
     ...(Number.isInteger(metadata.Timestamp) ? [] : ["Timestamp is no integer"]),
     ...(directives.length > 0 ? [] : ["no directive"]),
-    ...(Buffer.byteLength(JSON.stringify(document)) <= 256 * 1024 ? [] : ["larger than a log event"]),
+    ...(Buffer.byteLength(JSON.stringify(document)) <= 256 * 1024
+      ? []
+      : ["larger than a log event"]),
     ...directives.flatMap(({ Namespace, Dimensions, Metrics, ...more }) => [
       ...(Object.keys(more).length === 0 ? [] : ["further members of a directive"]),
       ...(/^[A-Za-z0-9./_#:-]{1,255}$/.test(Namespace) ? [] : ["the namespace"]),
@@ -38,9 +44,16 @@ function dimensionProblems(set: string[], root: Record<string, unknown>): string
   return [...(isFine ? [] : ["a dimension set"]), ...values];
 }
 
-function metricProblems({ Name, Unit }: { Name: string; Unit: string }, root: Record<string, unknown>): string[] {
+function metricProblems(
+  { Name, Unit }: { Name: string; Unit: string },
+  root: Record<string, unknown>,
+): string[] {
   const value = root[Name];
-  const isNumbers = Array.isArray(value) && value.length >= 1 && value.length <= 100 && value.every(Number.isFinite);
+  const isNumbers =
+    Array.isArray(value) &&
+    value.length >= 1 &&
+    value.length <= 100 &&
+    value.every(Number.isFinite);
   return [
     ...(Number.isFinite(value) || isNumbers ? [] : [`the value of ${Name}`]),
     ...(Unit === "Count" || Unit === "Seconds" ? [] : [`the unit of ${Name}`]),

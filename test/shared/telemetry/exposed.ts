@@ -7,16 +7,30 @@ export function exposed(text: string): Sample[] {
     .split("\n")
     .filter((line) => line !== "" && !line.startsWith("#"))
     .map((line) => {
-      const [, name = "", written = "", value = ""] = /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
-      if (name === "" || Number.isNaN(Number(value.replace("+Inf", "Infinity")))) throw new Error(`No sample: ${line}`);
+      const [, name = "", written = "", value = ""] =
+        /^([a-z_][a-z0-9_]*)(?:\{(.*)\})? (\S+)$/i.exec(line) ?? [];
+      if (name === "" || Number.isNaN(Number(value.replace("+Inf", "Infinity"))))
+        throw new Error(`No sample: ${line}`);
       const labels = [...written.matchAll(/([a-z_][a-z0-9_]*)="((?:[^"\\]|\\.)*)"/gi)];
-      return { name, labels: Object.fromEntries(labels.map(([, label, of]) => [label, of])), value: Number(value) };
+      return {
+        name,
+        labels: Object.fromEntries(labels.map(([, label, of]) => [label, of])),
+        value: Number(value),
+      };
     });
 }
 
 /** The sum of all samples of that name whose labels are the given ones, and perhaps more. */
-export function sumOf(samples: readonly Sample[], name: string, labels: Record<string, string> = {}): number {
+export function sumOf(
+  samples: readonly Sample[],
+  name: string,
+  labels: Record<string, string> = {},
+): number {
   return samples
-    .filter((sample) => sample.name === name && Object.entries(labels).every(([key, of]) => sample.labels[key] === of))
+    .filter(
+      (sample) =>
+        sample.name === name &&
+        Object.entries(labels).every(([key, of]) => sample.labels[key] === of),
+    )
     .reduce((sum, { value }) => sum + value, 0);
 }

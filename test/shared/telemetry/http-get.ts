@@ -3,7 +3,11 @@ import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { text } from "node:stream/consumers";
 
-export type HttpAnswer = { status: number | undefined; headers: IncomingMessage["headers"]; body: string };
+export type HttpAnswer = {
+  status: number | undefined;
+  headers: IncomingMessage["headers"];
+  body: string;
+};
 
 export async function httpGet(
   url: string,

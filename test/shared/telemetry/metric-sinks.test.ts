@@ -60,9 +60,12 @@ describe("a log line for CloudWatch", () => {
 
   it("has at most a hundred measured values; more are in further lines, and none is lost", () => {
     const { metrics, flush, documents } = emf();
-    for (let value = 0; value < 250; value += 1) metrics.observe("sekisho_agent_seconds", { agent: "echo" }, value);
+    for (let value = 0; value < 250; value += 1)
+      metrics.observe("sekisho_agent_seconds", { agent: "echo" }, value);
     flush();
-    const values = documents().map(({ sekisho_agent_seconds }) => sekisho_agent_seconds as number[]);
+    const values = documents().map(
+      ({ sekisho_agent_seconds }) => sekisho_agent_seconds as number[],
+    );
     expect(values.map(({ length }) => length)).toEqual([100, 100, 50]);
     expect(values.flat()).toEqual(Array.from({ length: 250 }, (_, value) => value));
   });
@@ -78,19 +81,27 @@ describe("a log line for CloudWatch", () => {
 
   it("follows the specification of the format, for each metric of the table and whatever the values are", () => {
     const table = Object.entries(metricTable);
-    const call = fc.record({ row: fc.nat(table.length - 1), value: fc.double(), label: fc.string() });
+    const call = fc.record({
+      row: fc.nat(table.length - 1),
+      value: fc.double(),
+      label: fc.string(),
+    });
     forAll(fc.array(call, { maxLength: 300 })).hold((calls) => {
       const { metrics, flush, lines, documents } = emf();
       for (const { row, value, label } of calls) {
         const [name, { kind, labels }] = table[row] ?? fail();
         const given = Object.fromEntries(labels.map((each) => [each, label]));
-        if (kind === "histogram") metrics.observe(name as "sekisho_agent_seconds", given as { agent: string }, value);
-        else if (kind === "gauge") metrics.set(name as "sekisho_circuit_open", given as { destination: string }, value);
+        if (kind === "histogram")
+          metrics.observe(name as "sekisho_agent_seconds", given as { agent: string }, value);
+        else if (kind === "gauge")
+          metrics.set(name as "sekisho_circuit_open", given as { destination: string }, value);
         else metrics.add(name as "sekisho_tasks_total", given as typeof answered, value);
       }
       flush();
       expect(documents().flatMap(emfProblems)).toEqual([]);
-      expect(lines.every((line) => line.endsWith("}\n") && line.indexOf("\n") === line.length - 1)).toBe(true);
+      expect(
+        lines.every((line) => line.endsWith("}\n") && line.indexOf("\n") === line.length - 1),
+      ).toBe(true);
     });
   });
 });
@@ -121,7 +132,8 @@ describe("what Prometheus reads", () => {
 
   it("is not disturbed by what is no number, or less than nothing", async () => {
     const { metrics, exposition } = prometheus();
-    for (const by of [Number.NaN, -1, Number.POSITIVE_INFINITY]) metrics.add("sekisho_tasks_total", answered, by);
+    for (const by of [Number.NaN, -1, Number.POSITIVE_INFINITY])
+      metrics.add("sekisho_tasks_total", answered, by);
     expect(sumOf(exposed((await exposition()).body), "sekisho_tasks_total")).toBe(0);
   });
 
@@ -133,7 +145,11 @@ describe("what Prometheus reads", () => {
 });
 
 describe("values that a peer may have chosen", () => {
-  const hostile = fc.oneof(fc.string({ unit: "binary" }), fc.uuid(), fc.constant('x"} 1\nsekisho_tasks_total 9'));
+  const hostile = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.uuid(),
+    fc.constant('x"} 1\nsekisho_tasks_total 9'),
+  );
   /** Most of them plain, so that it is their number that would tell. */
   const many = fc.uniqueArray(fc.oneof({ weight: 5, arbitrary: fc.uuid() }, hostile), {
     minLength: 300,
@@ -149,13 +165,17 @@ describe("values that a peer may have chosen", () => {
           metrics.add("sekisho_polls_total", { destination: "far", result });
           logged.add("sekisho_polls_total", { destination: "far", result });
         }
-        const samples = exposed((await exposition()).body).filter(({ name }) => name === "sekisho_polls_total");
+        const samples = exposed((await exposition()).body).filter(
+          ({ name }) => name === "sekisho_polls_total",
+        );
         close();
         flush();
         expect(samples.length).toBeLessThanOrEqual(201);
         expect(documents().length).toBeLessThanOrEqual(201);
         expect(sumOf(samples, "sekisho_polls_total")).toBe(values.length);
-        expect(samples.every(({ labels }) => /^[\w.:-]{1,64}$/.test(labels.result ?? ""))).toBe(true);
+        expect(samples.every(({ labels }) => /^[\w.:-]{1,64}$/.test(labels.result ?? ""))).toBe(
+          true,
+        );
       }),
       { numRuns: 20, endOnFailure: true },
     );

@@ -2,11 +2,23 @@
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { trace as api, context } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import {
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
 import fc from "fast-check";
 import { createOtelSpans } from "../../../lambdas/shared/telemetry/otel-spans.ts";
-import { createTrace, isTraceSampled, readTraceId, type Trace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { createTracerProvider, enableContextManager } from "../../../lambdas/shared/telemetry/tracing.ts";
+import {
+  createTrace,
+  isTraceSampled,
+  readTraceId,
+  type Trace,
+} from "../../../lambdas/shared/telemetry/telemetry.ts";
+import {
+  createTracerProvider,
+  enableContextManager,
+} from "../../../lambdas/shared/telemetry/tracing.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 afterEach(() => {
@@ -36,9 +48,19 @@ function registerSdk() {
 function ownSdk({ sampleRatio = 1 } = {}) {
   const exporter = new InMemorySpanExporter();
   const resource = { "service.name": "sekisho-test" };
-  const own = createTracerProvider({ exporter, resource, sampleRatio, sendEveryMs: 60_000, exportTimeoutMs: 1000 });
+  const own = createTracerProvider({
+    exporter,
+    resource,
+    sampleRatio,
+    sendEveryMs: 60_000,
+    exportTimeoutMs: 1000,
+  });
   enableContextManager();
-  const spans = createOtelSpans({ tracer: own.provider.getTracer("sekisho"), startRoot: own.startRoot, sampleRatio });
+  const spans = createOtelSpans({
+    tracer: own.provider.getTracer("sekisho"),
+    startRoot: own.startRoot,
+    sampleRatio,
+  });
   const sent = async () => {
     await own.flush();
     return exporter.getFinishedSpans();
@@ -49,14 +71,20 @@ function ownSdk({ sampleRatio = 1 } = {}) {
 describe("without an SDK", () => {
   it("each span has an id of its own in the trace that it was given", async () => {
     const trace = { ...createTrace(), tracestate: "vendor=1" };
-    const seen = await createOtelSpans().within({ name: "a", kind: "client", trace }, async ({ trace }) => trace);
+    const seen = await createOtelSpans().within(
+      { name: "a", kind: "client", trace },
+      async ({ trace }) => trace,
+    );
     expect(readTraceId(seen)).toBe(readTraceId(trace));
     expect(spanIdOf(seen)).not.toBe(spanIdOf(trace));
     expect(seen.tracestate).toBe("vendor=1");
   });
 
   it("a request without a trace begins one", async () => {
-    const seen = await createOtelSpans().within({ name: "a", kind: "server" }, async ({ trace }) => trace);
+    const seen = await createOtelSpans().within(
+      { name: "a", kind: "server" },
+      async ({ trace }) => trace,
+    );
     expect(seen.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
   });
 });
@@ -65,10 +93,13 @@ describe("with an application's own SDK", () => {
   it("it gets our spans, and the application's spans lie below them", async () => {
     const finished = registerSdk();
     const trace = createTrace();
-    await createOtelSpans().within({ name: "ours", kind: "internal", trace, attributes: { kept: 1 } }, async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      api.getTracer("agent").startSpan("theirs").end();
-    });
+    await createOtelSpans().within(
+      { name: "ours", kind: "internal", trace, attributes: { kept: 1 } },
+      async () => {
+        await new Promise((resolve) => setImmediate(resolve));
+        api.getTracer("agent").startSpan("theirs").end();
+      },
+    );
     const [theirs, ours] = finished();
     expect(ours).toMatchObject({ name: "ours", parent: spanIdOf(trace), attributes: { kept: 1 } });
     expect(theirs).toMatchObject({ name: "theirs", parent: ours?.spanId });
@@ -94,7 +125,11 @@ describe("a span", () => {
     });
     const all = await sent();
     const outer = all.find(({ name }) => name === "outer")?.spanContext().spanId;
-    expect(Object.fromEntries(all.map(({ name, parentSpanContext }) => [name, parentSpanContext?.spanId]))).toEqual({
+    expect(
+      Object.fromEntries(
+        all.map(({ name, parentSpanContext }) => [name, parentSpanContext?.spanId]),
+      ),
+    ).toEqual({
       outer: spanIdOf(first),
       same: outer,
       "none named": outer,
@@ -116,7 +151,11 @@ describe("a span", () => {
     });
     await expect(failing).rejects.toThrow("hunter2");
     const [span] = await sent();
-    expect(span).toMatchObject({ status: { code: 2 }, attributes: { "error.type": "timeout" }, events: [] });
+    expect(span).toMatchObject({
+      status: { code: 2 },
+      attributes: { "error.type": "timeout" },
+      events: [],
+    });
     expect(JSON.stringify([span?.attributes, span?.status])).not.toContain("hunter2");
   });
 
@@ -136,10 +175,24 @@ describe("the root", () => {
   it("has the ids of the trace itself, its times and no parent", async () => {
     const { spans, sent } = ownSdk();
     const trace = createTrace();
-    spans.root({ name: "task", kind: "internal", trace, startMs: 1000, endMs: 2500, failed: "timeout" });
+    spans.root({
+      name: "task",
+      kind: "internal",
+      trace,
+      startMs: 1000,
+      endMs: 2500,
+      failed: "timeout",
+    });
     const [root] = await sent();
-    expect(root?.spanContext()).toMatchObject({ traceId: readTraceId(trace), spanId: spanIdOf(trace) });
-    expect(root).toMatchObject({ startTime: [1, 0], endTime: [2, 5e8], attributes: { "error.type": "timeout" } });
+    expect(root?.spanContext()).toMatchObject({
+      traceId: readTraceId(trace),
+      spanId: spanIdOf(trace),
+    });
+    expect(root).toMatchObject({
+      startTime: [1, 0],
+      endTime: [2, 5e8],
+      attributes: { "error.type": "timeout" },
+    });
     expect(root?.parentSpanContext).toBeUndefined();
   });
 
@@ -156,13 +209,22 @@ describe("the root", () => {
 describe("whether a trace is kept", () => {
   it("is what its flag says, whatever the share here is", async () => {
     const { spans, sent } = ownSdk({ sampleRatio: 1 });
-    const seen = await spans.within({ name: "a", kind: "server", trace: unsampled() }, async ({ trace }) => trace);
+    const seen = await spans.within(
+      { name: "a", kind: "server", trace: unsampled() },
+      async ({ trace }) => trace,
+    );
     spans.root({ name: "task", kind: "internal", trace: unsampled(), startMs: 1000, endMs: 2000 });
     expect(seen.traceparent).toMatch(/-00$/);
     expect(await sent()).toEqual([]);
     const none = ownSdk({ sampleRatio: 0 });
     await none.spans.within({ name: "kept", kind: "server", trace: createTrace() }, async () => {});
-    none.spans.root({ name: "task", kind: "internal", trace: createTrace(), startMs: 1000, endMs: 2000 });
+    none.spans.root({
+      name: "task",
+      kind: "internal",
+      trace: createTrace(),
+      startMs: 1000,
+      endMs: 2000,
+    });
     expect(await none.sent()).toHaveLength(2);
   });
 
@@ -179,10 +241,14 @@ describe("whether a trace is kept", () => {
     forAll(hex, ratio, ratio).hold((digits, a, b) => {
       const traceId = digits.join("");
       const [less, more] = [Math.min(a, b), Math.max(a, b)];
-      return !isTraceSampled({ traceId, sampleRatio: less }) || isTraceSampled({ traceId, sampleRatio: more });
+      return (
+        !isTraceSampled({ traceId, sampleRatio: less }) ||
+        isTraceSampled({ traceId, sampleRatio: more })
+      );
     });
     const ids = Array.from({ length: 4000 }, () => readTraceId(createTrace()));
-    const kept = (sampleRatio: number) => ids.filter((traceId) => isTraceSampled({ traceId, sampleRatio })).length;
+    const kept = (sampleRatio: number) =>
+      ids.filter((traceId) => isTraceSampled({ traceId, sampleRatio })).length;
     expect(kept(0)).toBe(0);
     expect(kept(1)).toBe(4000);
     expect(Math.abs(kept(0.25) - 1000)).toBeLessThan(200);

@@ -2,9 +2,15 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
-import { type TelemetryConfig, telemetrySchema } from "../../../lambdas/shared/config/telemetry-schema.ts";
+import {
+  type TelemetryConfig,
+  telemetrySchema,
+} from "../../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
-import { createXrayTarget, type OtlpTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";
+import {
+  createXrayTarget,
+  type OtlpTarget,
+} from "../../../lambdas/shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { openTracing } from "../../../lambdas/shared/telemetry/tracing.ts";
@@ -17,7 +23,12 @@ import { hangMs } from "../../tooling/hang.ts";
 
 type Exporter = TelemetryConfig["traces"]["exporter"];
 
-type TraceOptions = { exporter: Exporter; xray?: OtlpTarget; secrets?: Record<string, string>; flushMs?: number };
+type TraceOptions = {
+  exporter: Exporter;
+  xray?: OtlpTarget;
+  secrets?: Record<string, string>;
+  flushMs?: number;
+};
 
 function trace({ exporter, xray, secrets = {}, flushMs = 3000 }: TraceOptions) {
   const lines: Record<string, unknown>[] = [];
@@ -41,7 +52,9 @@ function fail(): never {
 }
 
 async function collect(answer?: (received: Received) => Promise<Response>) {
-  const collector = closeAfterTest(await startOtlpCollector(answer === undefined ? {} : { answer }));
+  const collector = closeAfterTest(
+    await startOtlpCollector(answer === undefined ? {} : { answer }),
+  );
   const exporter: Exporter = { type: "otlp", url: collector.url, headers: {} };
   return { collector, exporter };
 }
@@ -54,7 +67,9 @@ describe("a collector", () => {
     expect(collector.received).toEqual([]);
     await flush();
     expect(collector.received[0]?.request.headers.get("content-type")).toBe("application/json");
-    expect(collector.resources()).toEqual([expect.objectContaining({ "service.name": "sekisho-verification" })]);
+    expect(collector.resources()).toEqual([
+      expect.objectContaining({ "service.name": "sekisho-verification" }),
+    ]);
     expect(collector.spans()).toMatchObject([{ name: "a span", failed: false }]);
     await flush();
     expect(collector.received).toHaveLength(1);
@@ -69,21 +84,24 @@ describe("a collector", () => {
     expect(collector.spans()).toHaveLength(1);
   });
 
-  it.each(["flush", "close"] as const)("is awaited by %s while a full batch is on its way to it", async (end) => {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
-    const { collector, exporter } = await collect(() => released.then(() => Response.json({})));
-    const { span, ...tracing } = trace({ exporter, flushMs: hangMs });
-    for (let count = 0; count < 512; count++) await span();
-    await eventually(() => collector.received.length === 1);
-    let isOver = false;
-    const ended = tracing[end]().then(() => {
-      isOver = true;
-    });
-    await setImmediate();
-    expect(isOver).toBe(false);
-    release();
-    await ended;
-  });
+  it.each(["flush", "close"] as const)(
+    "is awaited by %s while a full batch is on its way to it",
+    async (end) => {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const { collector, exporter } = await collect(() => released.then(() => Response.json({})));
+      const { span, ...tracing } = trace({ exporter, flushMs: hangMs });
+      for (let count = 0; count < 512; count++) await span();
+      await eventually(() => collector.received.length === 1);
+      let isOver = false;
+      const ended = tracing[end]().then(() => {
+        isOver = true;
+      });
+      await setImmediate();
+      expect(isOver).toBe(false);
+      release();
+      await ended;
+    },
+  );
 
   it("is shown the secrets that the configuration names, and a new one after it refused the old one", async () => {
     const secrets = { KEY: "hunter2" };
@@ -108,18 +126,24 @@ describe("a collector", () => {
 
   it("that is busy is asked once more, and one that wants a longer pause is not", async () => {
     let count = 0;
-    const busy = await collect(async () => Response.json({}, { status: count++ === 0 ? 503 : 200 }));
+    const busy = await collect(async () =>
+      Response.json({}, { status: count++ === 0 ? 503 : 200 }),
+    );
     const first = trace({ exporter: busy.exporter });
     await first.span();
     await first.flush();
     expect(busy.collector.received).toHaveLength(2);
     expect(first.lines).toEqual([]);
-    const down = await collect(async () => Response.json({}, { status: 503, headers: { "retry-after": "0" } }));
+    const down = await collect(async () =>
+      Response.json({}, { status: 503, headers: { "retry-after": "0" } }),
+    );
     const still = trace({ exporter: down.exporter });
     await still.span();
     await still.flush();
     expect(down.collector.received).toHaveLength(2);
-    const away = await collect(async () => Response.json({}, { status: 429, headers: { "retry-after": "60" } }));
+    const away = await collect(async () =>
+      Response.json({}, { status: 429, headers: { "retry-after": "60" } }),
+    );
     const second = trace({ exporter: away.exporter });
     await second.span();
     await second.flush();
@@ -128,7 +152,9 @@ describe("a collector", () => {
   });
 
   it("that says it took less than it got is a line of the log", async () => {
-    const { exporter } = await collect(async () => Response.json({ partialSuccess: { rejectedSpans: "1" } }));
+    const { exporter } = await collect(async () =>
+      Response.json({ partialSuccess: { rejectedSpans: "1" } }),
+    );
     const { span, flush, lines } = trace({ exporter });
     await span();
     await flush();
@@ -153,7 +179,10 @@ describe("a task goes on, and the log says it at most once a minute, where a col
     ["fails", async () => Response.json({}, { status: 500 })],
     ["answers with garbage", async () => new Response("<html>", { status: 502 })],
     ["resets the connection", () => Promise.reject(connectionReset)],
-    ["answers with more than an answer can be", async () => new Response("x".repeat(1e6), { status: 400 })],
+    [
+      "answers with more than an answer can be",
+      async () => new Response("x".repeat(1e6), { status: 400 }),
+    ],
     ["never answers", never],
   ])("%s", async (_, answer) => {
     const { exporter } = await collect(answer);
@@ -163,7 +192,8 @@ describe("a task goes on, and the log says it at most once a minute, where a col
     expect(await span()).toBe("done");
     await flush();
     expect(lines.length).toBeLessThanOrEqual(1);
-    if (answer !== never) expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent" }]);
+    if (answer !== never)
+      expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent" }]);
   });
 
   it("is not there, which is not looked at again for a while", async () => {
@@ -172,7 +202,9 @@ describe("a task goes on, and the log says it at most once a minute, where a col
     const { span, flush, lines } = trace({ exporter });
     expect(await span()).toBe("done");
     await flush();
-    expect(lines).toMatchObject([{ message: "spans_not_sent", cause_kind: "ECONNREFUSED", count: 1 }]);
+    expect(lines).toMatchObject([
+      { message: "spans_not_sent", cause_kind: "ECONNREFUSED", count: 1 },
+    ]);
     expect(await span()).toBe("done");
     await flush();
     expect(lines).toHaveLength(1);
@@ -180,7 +212,9 @@ describe("a task goes on, and the log says it at most once a minute, where a col
 
   it("has a secret that cannot be read", async () => {
     const { collector, exporter } = await collect();
-    const { span, flush, lines } = trace({ exporter: { ...exporter, headers: { "x-api-key": { env: "NONE" } } } });
+    const { span, flush, lines } = trace({
+      exporter: { ...exporter, headers: { "x-api-key": { env: "NONE" } } },
+    });
     expect(await span()).toBe("done");
     await flush();
     expect(collector.received).toEqual([]);
@@ -208,12 +242,16 @@ describe("X-Ray", () => {
     await flush();
     const [received] = collector.received;
     expect(received?.target).toBe("/v1/traces");
-    expect(received && sigv4Problem({ received, credentials, service: "xray", region })).toBeUndefined();
+    expect(
+      received && sigv4Problem({ received, credentials, service: "xray", region }),
+    ).toBeUndefined();
     expect(collector.spans()).toHaveLength(1);
   });
 
   it("is refused at the start where there is no AWS, with what to do", () => {
-    expect(() => trace({ exporter: { type: "xray" } })).toThrow(/telemetry\.traces\.exporter.+AWS_REGION.+otlp/);
+    expect(() => trace({ exporter: { type: "xray" } })).toThrow(
+      /telemetry\.traces\.exporter.+AWS_REGION.+otlp/,
+    );
   });
 });
 
@@ -222,7 +260,9 @@ describe("the telemetry of a process", () => {
     const headers = { authorization: { env: "SEKISHO_TEST_NOT_SET" } };
     const exporter = { type: "otlp", url: "http://127.0.0.1:4318/v1/traces", headers };
     const config = telemetrySchema.parse({ metrics: false, traces: { exporter } });
-    expect(() => openProcessTelemetry({ config, service: "execution", readSecret, log: silentLog })).toThrow(
+    expect(() =>
+      openProcessTelemetry({ config, service: "execution", readSecret, log: silentLog }),
+    ).toThrow(
       "telemetry.traces.exporter.headers.authorization: the environment variable SEKISHO_TEST_NOT_SET is not set",
     );
   });

@@ -20,7 +20,10 @@ const count = (digits: number) => "ab".repeat(digits / 2);
 describe("a trace from a caller", () => {
   it("is taken as it is, with its state", () => {
     expect(parseTrace({ traceparent })).toEqual({ traceparent });
-    expect(parseTrace({ traceparent, tracestate: "vendor=1" })).toEqual({ traceparent, tracestate: "vendor=1" });
+    expect(parseTrace({ traceparent, tracestate: "vendor=1" })).toEqual({
+      traceparent,
+      tracestate: "vendor=1",
+    });
     expect(parseTrace({ traceparent: `00-${traceId}-${spanId}-00` })).toBeDefined();
   });
 
@@ -57,15 +60,23 @@ describe("a trace from a caller", () => {
 
 describe("a trace", () => {
   it("starts as a sampled root that a parser takes", () => {
-    expect(createTrace({ random: count }).traceparent).toBe(`00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`);
+    expect(createTrace({ random: count }).traceparent).toBe(
+      `00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`,
+    );
     const trace = createTrace();
     expect(parseTrace(trace)).toEqual(trace);
     expect(createTrace().traceparent).not.toBe(trace.traceparent);
   });
 
   it("goes on in a child with its trace id, its flags and its state, and a span id of its own", () => {
-    const child = createChildTrace({ traceparent: `00-${traceId}-${spanId}-00`, tracestate: "vendor=1" }, count);
-    expect(child).toEqual({ traceparent: `00-${traceId}-${"ab".repeat(8)}-00`, tracestate: "vendor=1" });
+    const child = createChildTrace(
+      { traceparent: `00-${traceId}-${spanId}-00`, tracestate: "vendor=1" },
+      count,
+    );
+    expect(child).toEqual({
+      traceparent: `00-${traceId}-${"ab".repeat(8)}-00`,
+      tracestate: "vendor=1",
+    });
     expect(readTraceId(child)).toBe(traceId);
   });
 
@@ -86,7 +97,10 @@ describe("the kind of an error", () => {
   it.each([
     ["ECONNREFUSED", error({ code: "ECONNREFUSED", name: "SystemError" })],
     ["TypeError", new TypeError("text")],
-    ["AWS.SimpleQueueService.NonExistentQueue", error({ name: "AWS.SimpleQueueService.NonExistentQueue" })],
+    [
+      "AWS.SimpleQueueService.NonExistentQueue",
+      error({ name: "AWS.SimpleQueueService.NonExistentQueue" }),
+    ],
     ["TimeoutError", new DOMException("text", "TimeoutError")],
     ["Named", error({ code: "a text of somebody", name: "Named" })],
     ["Error", error({ name: "a text of somebody" })],
@@ -100,7 +114,11 @@ describe("the kind of an error", () => {
   });
 
   it.each([
-    ["a getter that throws", Object.defineProperty(new Error(), "code", { get: () => unreadable() }), "Error"],
+    [
+      "a getter that throws",
+      Object.defineProperty(new Error(), "code", { get: () => unreadable() }),
+      "Error",
+    ],
     ["a code that is no text", error({ code: Object.create(null) }), "Error"],
     ["a proxy that throws", new Proxy({}, { get: () => unreadable() }), "object"],
   ])("is found without a throw for %s", (_what, thrown, kind) => {
@@ -119,7 +137,8 @@ describe("the kind of an error", () => {
 describe("the labels of a metric", () => {
   it("have two hundred combinations of values, and then only the known ones", () => {
     const bound = createMetricBound();
-    for (let n = 0; n < 200; n++) expect(bound("calls", { peer: `p${n}` })).toEqual({ peer: `p${n}` });
+    for (let n = 0; n < 200; n++)
+      expect(bound("calls", { peer: `p${n}` })).toEqual({ peer: `p${n}` });
     expect(bound("calls", { peer: "one-more" })).toEqual({ peer: "other" });
     expect(bound("calls", { peer: "p7" })).toEqual({ peer: "p7" });
     expect(bound("failures", { peer: "one-more" })).toEqual({ peer: "one-more" });

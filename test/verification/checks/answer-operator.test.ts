@@ -4,7 +4,10 @@ import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createOperatorHandler } from "../../../lambdas/verification/checks/answer-operator.ts";
 import { probeDestination } from "../../../lambdas/verification/checks/probe.ts";
-import { createRedaction, redactTransport } from "../../../lambdas/verification/checks/redaction.ts";
+import {
+  createRedaction,
+  redactTransport,
+} from "../../../lambdas/verification/checks/redaction.ts";
 import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 import { result } from "../../doubles/answers.ts";
 import { serve } from "../../doubles/serving.ts";
@@ -26,7 +29,9 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
   const config = parseConfig({
     json: {
       slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
-      destinations: Object.fromEntries(names.map((name) => [name, { transport: "https", url: `${url}/`, authorizer }])),
+      destinations: Object.fromEntries(
+        names.map((name) => [name, { transport: "https", url: `${url}/`, authorizer }]),
+      ),
       routes: [{ destination: "d0" }],
       limits: longestLimits,
     },
@@ -36,7 +41,10 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
     readSecret: async (reference) =>
       "secretsManager" in reference && reference.secretsManager === "bot" ? botToken : peerToken,
     slackApiUrl: url,
-    aws: { region: "eu-central-1", credentials: async () => ({ accessKeyId: "AKID", secretAccessKey: "none" }) },
+    aws: {
+      region: "eu-central-1",
+      credentials: async () => ({ accessKeyId: "AKID", secretAccessKey: "none" }),
+    },
     probeStore: async () => undefined,
     probeQueue: async () => undefined,
     log: silentLog,
@@ -44,7 +52,10 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
   const request = { operator: "check_destinations" } as const;
   const signal = hangSignal();
   const text = JSON.stringify(await answerOperator({ request, remainingMs: hangMs, signal }));
-  return { text, checked: JSON.parse(text).checked as { health: string; summary: string; methods?: string[] }[] };
+  return {
+    text,
+    checked: JSON.parse(text).checked as { health: string; summary: string; methods?: string[] }[],
+  };
 }
 
 describe("the answer to an operator", () => {
@@ -54,11 +65,19 @@ describe("the answer to an operator", () => {
     const { text, checked } = await answer({
       says: (given) => ({
         title: `You sent ${given}`,
-        methods: [{ name: given.replace("Bearer ", "") }, { name: `${atTheCut}${given.slice(7)}` }, { name: botToken }],
+        methods: [
+          { name: given.replace("Bearer ", "") },
+          { name: `${atTheCut}${given.slice(7)}` },
+          { name: botToken },
+        ],
       }),
     });
-    expect(checked[0]).toMatchObject({ health: "healthy", methods: ["[redacted]", expect.any(String), "[redacted]"] });
-    for (const secret of [peerToken.slice(0, 8), botToken.slice(0, 8)]) expect(text).not.toContain(secret);
+    expect(checked[0]).toMatchObject({
+      health: "healthy",
+      methods: ["[redacted]", expect.any(String), "[redacted]"],
+    });
+    for (const secret of [peerToken.slice(0, 8), botToken.slice(0, 8)])
+      expect(text).not.toContain(secret);
     expect(text).toContain("You sent [redacted]");
   });
 
@@ -71,7 +90,10 @@ describe("the answer to an operator", () => {
 
   it("leaves methods out where all of it would be too long for Lambda", async () => {
     const methods = Array.from({ length: 100 }, () => ({ name: "\u{2028}é".repeat(200) }));
-    const { text, checked } = await answer({ count: 60, says: () => ({ title: "A peer", methods }) });
+    const { text, checked } = await answer({
+      count: 60,
+      says: () => ({ title: "A peer", methods }),
+    });
     expect(Buffer.byteLength(text)).toBeLessThan(1_100_000);
     expect(checked).toHaveLength(60);
     for (const { health, methods: shown } of checked)
@@ -99,14 +121,22 @@ describe("redaction", () => {
   it("covers how a peer describes itself", async () => {
     const redaction = createRedaction();
     redaction.add("secret-token");
-    const description = { name: "a secret-token", url: "https://x.example/secret-token", version: "secret-token" };
+    const description = {
+      name: "a secret-token",
+      url: "https://x.example/secret-token",
+      version: "secret-token",
+    };
     const transport = { describe: async () => description } as unknown as Transport;
     const described = redactTransport({ transport, redaction }).describe?.({} as never);
     expect(JSON.stringify(await described)).not.toContain("secret-token");
   });
 });
 
-const peer = { dialect: "zone", address: "https://peer.example.com/", authorizer: "sigv4" } as const;
+const peer = {
+  dialect: "zone",
+  address: "https://peer.example.com/",
+  authorizer: "sigv4",
+} as const;
 
 /** Answers every call with this status. */
 function sessionPeer({ status }: { status: number }) {
@@ -132,7 +162,10 @@ describe("a check stops its session", () => {
     const { transport, sent, stopped } = sessionPeer({ status });
     if (status !== 200) {
       const send = transport.send.bind(transport);
-      transport.send = async (request) => ({ ...(await send(request)), body: Buffer.from("not JSON") });
+      transport.send = async (request) => ({
+        ...(await send(request)),
+        body: Buffer.from("not JSON"),
+      });
     }
     const probed = await probeDestination({
       transport,

@@ -9,8 +9,18 @@ import { discoveryRequest } from "../../../lambdas/verification/checks/health-re
 import { createCardError } from "../../../lambdas/verification/transport/a2a/card-problem.ts";
 import { CredentialError } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
 
-function checkResult({ dialect, error, status = 200 }: { dialect: Dialect; error: object; status?: number }) {
-  const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: "1", error: { message: "no", ...error } }));
+function checkResult({
+  dialect,
+  error,
+  status = 200,
+}: {
+  dialect: Dialect;
+  error: object;
+  status?: number;
+}) {
+  const body = Buffer.from(
+    JSON.stringify({ jsonrpc: "2.0", id: "1", error: { message: "no", ...error } }),
+  );
   return createAnsweredCheck({
     response: { status, body },
     id: "1",
@@ -40,22 +50,29 @@ describe("a peer that answers rpc.discover with a bare error", () => {
     ["vapora", -32000, 200],
     ["zone", -32602, 200],
     ["zone", -1, 404],
-  ])("of dialect %s and number %d, HTTP %d, may be unable to do anything, and is not", (dialect, code, status) => {
-    const { health, summary } = checkResult({ dialect, error: { code }, status });
-    expect(health).toBe("unhealthy");
-    expect(summary).toContain(`error ${code}, `);
-  });
+  ])(
+    "of dialect %s and number %d, HTTP %d, may be unable to do anything, and is not",
+    (dialect, code, status) => {
+      const { health, summary } = checkResult({ dialect, error: { code }, status });
+      expect(health).toBe("unhealthy");
+      expect(summary).toContain(`error ${code}, `);
+    },
+  );
 
   it("is told by the HTTP status where that leaves one reason", () => {
     const error = { code: -32000 };
-    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).summary).toMatch(/authenticate/);
+    expect(checkResult({ dialect: "zone-strict", error, status: 401 }).summary).toMatch(
+      /authenticate/,
+    );
   });
 });
 
 it("is healthy by what the error's data says, whatever its number, only where that is an unknown method", () => {
   const healthy = reasons.filter((reason) => {
     const { data } = encodeError({ error: new SekishoError(reason), dialect: "zone" });
-    return checkResult({ dialect: "zone-strict", error: { code: -32000, data } }).health === "healthy";
+    return (
+      checkResult({ dialect: "zone-strict", error: { code: -32000, data } }).health === "healthy"
+    );
   });
   expect(healthy).toEqual(["method_not_found", "unsupported_operation"]);
 });
@@ -69,7 +86,12 @@ function told(
   { authorizer = "bearer", timedOutMs }: { authorizer?: string; timedOutMs?: number } = {},
 ) {
   const thrown = new SekishoError(reason, { cause });
-  return createFailedCheck({ thrown, address: "https://far.example:8443/rpc", authorizer, timedOutMs });
+  return createFailedCheck({
+    thrown,
+    address: "https://far.example:8443/rpc",
+    authorizer,
+    timedOutMs,
+  });
 }
 
 const failed = (code: string) => Object.assign(new Error(secret), { code });
@@ -102,13 +124,19 @@ describe("why nothing came back from a destination", () => {
       "It did not answer within 1.5 s.",
     );
     const issuer = told("unavailable", new CredentialError("TimeoutError"), { timedOutMs: 1500 });
-    expect(issuer).toEqual({ health: "unhealthy", summary: expect.stringContaining("cannot be reached") });
+    expect(issuer).toEqual({
+      health: "unhealthy",
+      summary: expect.stringContaining("cannot be reached"),
+    });
   });
 
   it("is no certificate's issuer where the certificate and its key cannot be used", () => {
     const cause = new CredentialError("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
     const checkResult = told("unauthenticated", cause, { authorizer: "mtls" });
-    expect(checkResult).toEqual({ health: "unhealthy", summary: expect.stringContaining("certificate and key") });
+    expect(checkResult).toEqual({
+      health: "unhealthy",
+      summary: expect.stringContaining("certificate and key"),
+    });
     expect(checkResult.summary).toContain("ERR_OSSL_X509_KEY_VALUES_MISMATCH");
     expect(checkResult.summary).not.toContain("issues");
   });
@@ -118,19 +146,29 @@ describe("why nothing came back from a destination", () => {
     const thrown = createCardError("CardNotFound", "There is no agent card at its address.");
     const summary = "There is no agent card at its address.";
     expect(createFailedCheck({ thrown, ...peer })).toEqual({ health: "unhealthy", summary });
-    expect(createFailedCheck({ thrown: new SekishoError(thrown.reason), ...peer }).summary).not.toContain("card");
+    expect(
+      createFailedCheck({ thrown: new SekishoError(thrown.reason), ...peer }).summary,
+    ).not.toContain("card");
   });
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
-    const thrown = (cause: unknown) => new SekishoError("unauthenticated", { cause, undelivered: true });
+    const thrown = (cause: unknown) =>
+      new SekishoError("unauthenticated", { cause, undelivered: true });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const answered = Object.assign(new Error(secret), { status: 401 });
-    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).summary).toMatch(/authenticate/);
-    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).summary).toContain("not a valid token");
+    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).summary).toMatch(
+      /authenticate/,
+    );
+    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).summary).toContain(
+      "not a valid token",
+    );
   });
 
   it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
-    const undelivered = new SekishoError("unavailable", { cause: new Error("not connected"), undelivered: true });
+    const undelivered = new SekishoError("unavailable", {
+      cause: new Error("not connected"),
+      undelivered: true,
+    });
     const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
     expect(createFailedCheck({ thrown: undelivered, ...peer }).summary).toBe(
       "Connecting to far.example took too long.",

@@ -7,8 +7,16 @@ import {
   readWorkerEnvironment,
 } from "../../../lambdas/verification/config/worker-environment.ts";
 
-const aws = { AWS_REGION: "eu-central-1", AWS_ACCESS_KEY_ID: "AKID", AWS_SECRET_ACCESS_KEY: "an-aws-secret" };
-const ingress = { ...aws, SEKISHO_QUEUE_URL: "https://sqs.example/q", SEKISHO_SIGNING_SECRET: "sekisho/dev/S" };
+const aws = {
+  AWS_REGION: "eu-central-1",
+  AWS_ACCESS_KEY_ID: "AKID",
+  AWS_SECRET_ACCESS_KEY: "an-aws-secret",
+};
+const ingress = {
+  ...aws,
+  SEKISHO_QUEUE_URL: "https://sqs.example/q",
+  SEKISHO_SIGNING_SECRET: "sekisho/dev/S",
+};
 const common = {
   ...aws,
   SEKISHO_QUEUE_URL: "https://sqs.example/q",
@@ -46,10 +54,14 @@ describe.each(readers)("the environment of the %s", (_name, read, variables) => 
   it("says which log lines to write, and refuses a level that there is not, and a share that is none", () => {
     expect(read(variables)).toMatchObject({ logs: { level: "info", debugRatio: 0 } });
     const said = { SEKISHO_LOG_LEVEL: "debug", SEKISHO_LOG_DEBUG_RATIO: "0.25" };
-    expect(read({ ...variables, ...said })).toMatchObject({ logs: { level: "debug", debugRatio: 0.25 } });
+    expect(read({ ...variables, ...said })).toMatchObject({
+      logs: { level: "debug", debugRatio: 0.25 },
+    });
     expect(() => read({ ...variables, SEKISHO_LOG_LEVEL: "loud" })).toThrow("SEKISHO_LOG_LEVEL");
     for (const share of ["2", "some"]) {
-      expect(() => read({ ...variables, SEKISHO_LOG_DEBUG_RATIO: share })).toThrow("SEKISHO_LOG_DEBUG_RATIO");
+      expect(() => read({ ...variables, SEKISHO_LOG_DEBUG_RATIO: share })).toThrow(
+        "SEKISHO_LOG_DEBUG_RATIO",
+      );
     }
   });
 
@@ -68,7 +80,8 @@ describe.each(readers)("the environment of the %s", (_name, read, variables) => 
 
 describe("the share of traces that are kept", () => {
   it("is all, or what the ingress is told, and nothing that is no share", () => {
-    const ratioOf = (text: string) => readIngressEnvironment({ ...ingress, SEKISHO_TRACE_RATIO: text }).sampleRatio;
+    const ratioOf = (text: string) =>
+      readIngressEnvironment({ ...ingress, SEKISHO_TRACE_RATIO: text }).sampleRatio;
     expect([ratioOf(""), ratioOf("0"), ratioOf("0.25")]).toEqual([1, 0, 0.25]);
     for (const share of ["2", "some"]) expect(() => ratioOf(share)).toThrow("SEKISHO_TRACE_RATIO");
   });
@@ -96,9 +109,17 @@ describe("the address of the Execution zone", () => {
   });
 
   it("has the default idle time where version 1.0 has deployed the stage", () => {
-    const address = { transport: "agentcore", runtimeArn: "arn:r", qualifier: "live", stopAfterResult: false };
+    const address = {
+      transport: "agentcore",
+      runtimeArn: "arn:r",
+      qualifier: "live",
+      stopAfterResult: false,
+    };
     const variables = { ...worker, SEKISHO_EXECUTION_ADDRESS: JSON.stringify(address) };
-    expect(readWorkerEnvironment(variables).executionAddress).toEqual({ ...address, idleSeconds: 120 });
+    expect(readWorkerEnvironment(variables).executionAddress).toEqual({
+      ...address,
+      idleSeconds: 120,
+    });
   });
 
   it.each(["{", "[]", '{"transport":"pigeon"}'])("is refused as %s", (text) => {

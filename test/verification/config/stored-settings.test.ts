@@ -1,7 +1,10 @@
 /** The record of the live settings, and how it takes over what was in a parameter of Systems Manager. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
 import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
-import { createReadFormer, type Ssm } from "../../../lambdas/verification/config/former-settings.ts";
+import {
+  createReadFormer,
+  type Ssm,
+} from "../../../lambdas/verification/config/former-settings.ts";
 import {
   createReadLiveSettings,
   parseStoredSettings,
@@ -13,7 +16,8 @@ import { createParameters, openParameters } from "../../doubles/aws/parameters.t
 import { collectLog } from "../../doubles/collect-log.ts";
 
 const name = "CFN-LiveSettings-abc";
-const template = "arn:aws:sts::111111111111:assumed-role/cdk-hnb659fds-cfn-exec-role/AWSCloudFormation";
+const template =
+  "arn:aws:sts::111111111111:assumed-role/cdk-hnb659fds-cfn-exec-role/AWSCloudFormation";
 const person = "arn:aws:iam::111111111111:user/operator";
 
 let parameters: ReturnType<typeof createParameters>;
@@ -37,7 +41,8 @@ const ssm: Ssm = {
   },
 };
 const readFormer = createReadFormer({ ssm, name });
-const store = () => createDynamoTaskStore({ client: database.client, table: "tasks", parse: parseStoredSettings });
+const store = () =>
+  createDynamoTaskStore({ client: database.client, table: "tasks", parse: parseStoredSettings });
 
 function put(...versions: [value: string, user: string][]): void {
   for (const [value, user] of versions) parameters.put({ name, value, user });
@@ -120,7 +125,12 @@ describe("the worker", () => {
 
   it("never writes over a push of this version", async () => {
     put(["{}", template], ["a", person]);
-    await saveSettings({ store: store(), stored: undefined, settings: "b", formerVersion: undefined });
+    await saveSettings({
+      store: store(),
+      stored: undefined,
+      settings: "b",
+      formerVersion: undefined,
+    });
     put(["c", person]);
     expect(await startWorker().read()).toBe("b");
     expect(calls).toEqual([]);
@@ -130,10 +140,19 @@ describe("the worker", () => {
     put(["{}", template], ["a", person]);
     const racing = store();
     const create: typeof racing.create = async (request) => {
-      await saveSettings({ store: store(), stored: undefined, settings: "b", formerVersion: undefined });
+      await saveSettings({
+        store: store(),
+        stored: undefined,
+        settings: "b",
+        formerVersion: undefined,
+      });
       return racing.create(request);
     };
-    const read = createReadLiveSettings({ store: { ...racing, create }, readFormer, log: collectLog().log });
+    const read = createReadLiveSettings({
+      store: { ...racing, create },
+      readFormer,
+      log: collectLog().log,
+    });
     expect(await read()).toBe("b");
   });
 
@@ -142,7 +161,10 @@ describe("the worker", () => {
     await startWorker().read();
     put(["b", person]);
     expect(await startWorker().read()).toBe("b");
-    expect(await store().get({ id: "live-settings" })).toMatchObject({ settings: "b", formerVersion: 3 });
+    expect(await store().get({ id: "live-settings" })).toMatchObject({
+      settings: "b",
+      formerVersion: 3,
+    });
   });
 
   it("uses what it has taken over where the parameter cannot be read", async () => {
@@ -189,13 +211,31 @@ describe("the worker", () => {
 
 describe("the record", () => {
   it("is in no listing of tasks, threads or people, and never expires", async () => {
-    await saveSettings({ store: store(), stored: undefined, settings: "{}", formerVersion: undefined });
+    await saveSettings({
+      store: store(),
+      stored: undefined,
+      settings: "{}",
+      formerVersion: undefined,
+    });
     const key = { id: { S: "live-settings" } };
-    const { Item = {} } = await database.client.call("GetItem", { TableName: "tasks", Key: key, ConsistentRead: true });
+    const { Item = {} } = await database.client.call("GetItem", {
+      TableName: "tasks",
+      Key: key,
+      ConsistentRead: true,
+    });
     expect(Item).not.toHaveProperty("thread");
     expect(Item).not.toHaveProperty("principal");
     expect(Number(Item.ttl?.N)).toBe(Date.UTC(9999, 0) / 1000);
-    const states = ["received", "queued", "sent", "waiting", "asking", "delivering", "done", "allowlist"];
+    const states = [
+      "received",
+      "queued",
+      "sent",
+      "waiting",
+      "asking",
+      "delivering",
+      "done",
+      "allowlist",
+    ];
     for (const state of states)
       expect(await store().list({ index: "state", key: state, limit: 10 })).toEqual({ items: [] });
   });

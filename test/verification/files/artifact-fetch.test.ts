@@ -33,12 +33,18 @@ function fetchFor({ destination, url, executionUrl }: Given) {
   const task = sampleTask(destination === undefined ? {} : { call: sampleCall({ destination }) });
   const { signal } = new AbortController();
   const request = { url, maxBytes: 100, timeoutMs: 20_000, signal };
-  return createArtifactFetch({ destinations, ...(executionUrl && { executionUrl }) })(task)(request);
+  return createArtifactFetch({ destinations, ...(executionUrl && { executionUrl }) })(task)(
+    request,
+  );
 }
 
 describe("an artifact at an address of this machine", () => {
   it.each(localDestinations)("is fetched from the agent's own origin (%s)", async (destination) => {
-    const bytes = await fetchFor({ destination, url: `${agent.url}/file`, executionUrl: agent.url });
+    const bytes = await fetchFor({
+      destination,
+      url: `${agent.url}/file`,
+      executionUrl: agent.url,
+    });
     expect(Buffer.from(bytes).toString()).toBe("a file");
   });
 
@@ -51,12 +57,17 @@ describe("an artifact at an address of this machine", () => {
 
   it("is not fetched from the own Execution zone where that is elsewhere", async () => {
     for (const destination of ["process", "own"]) {
-      await expect(fetchFor({ destination, url: agent.url })).rejects.toMatchObject({ reason: "permission_denied" });
+      await expect(fetchFor({ destination, url: agent.url })).rejects.toMatchObject({
+        reason: "permission_denied",
+      });
     }
   });
 
-  it.each(["far", "unknown", "constructor", undefined])("is fetched for no other agent (%s)", async (destination) => {
-    const fetched = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
-    await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
-  });
+  it.each(["far", "unknown", "constructor", undefined])(
+    "is fetched for no other agent (%s)",
+    async (destination) => {
+      const fetched = fetchFor({ destination, url: agent.url, executionUrl: agent.url });
+      await expect(fetched).rejects.toMatchObject({ reason: "permission_denied" });
+    },
+  );
 });

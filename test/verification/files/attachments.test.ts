@@ -1,5 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import { createDownload, detectMimetype, isSignInPage } from "../../../lambdas/verification/files/attachments.ts";
+import {
+  createDownload,
+  detectMimetype,
+  isSignInPage,
+} from "../../../lambdas/verification/files/attachments.ts";
 import { isSlackFileUrl } from "../../../lambdas/verification/files/files.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { serve } from "../../doubles/serving.ts";
@@ -27,7 +31,9 @@ function redirect(location: string): Response {
 
 describe("a file of a message", () => {
   it("is fetched from Slack with the bot token", async () => {
-    const { url, seen } = await start(() => new Response("bytes", { headers: { "content-type": "text/csv" } }));
+    const { url, seen } = await start(
+      () => new Response("bytes", { headers: { "content-type": "text/csv" } }),
+    );
     const got = await fetchFrom({ url });
     expect(got).toEqual({ bytes: Buffer.from("bytes"), contentType: "text/csv" });
     expect(seen()).toEqual([`Bearer ${token}`]);
@@ -37,7 +43,9 @@ describe("a file of a message", () => {
     const elsewhere = await start(() => new Response("bytes"));
     const refused = await fetchFrom({ url: elsewhere.url, apiUrl: "https://slack.com/api/" });
     expect(refused).toEqual({ refused: "not_to_be_had" });
-    expect(await fetchFrom({ url: "no address", apiUrl: elsewhere.url })).toEqual({ refused: "not_to_be_had" });
+    expect(await fetchFrom({ url: "no address", apiUrl: elsewhere.url })).toEqual({
+      refused: "not_to_be_had",
+    });
     expect(elsewhere.seen()).toEqual([]);
   });
 
@@ -45,7 +53,9 @@ describe("a file of a message", () => {
     const { url, seen } = await start(({ target }) =>
       target === "/moved" ? new Response("bytes") : redirect("/moved"),
     );
-    expect(await fetchFrom({ url: `${url}/first`, apiUrl: url })).toMatchObject({ bytes: Buffer.from("bytes") });
+    expect(await fetchFrom({ url: `${url}/first`, apiUrl: url })).toMatchObject({
+      bytes: Buffer.from("bytes"),
+    });
     expect(seen()).toEqual([`Bearer ${token}`, `Bearer ${token}`]);
 
     const circle = await start(() => redirect("/again"));
@@ -89,19 +99,33 @@ describe("a file of a message", () => {
     expect(await fetchFrom({ url: fitting.url })).toMatchObject({ bytes: { byteLength: 1000 } });
   });
 
-  it.each([301, 400, 401, 403, 404, 410])("is not to be had where Slack answers %d", async (status) => {
-    const { url } = await start(() => new Response("no", { status }));
-    expect(await fetchFrom({ url })).toEqual({ refused: "not_to_be_had" });
-  });
+  it.each([301, 400, 401, 403, 404, 410])(
+    "is not to be had where Slack answers %d",
+    async (status) => {
+      const { url } = await start(() => new Response("no", { status }));
+      expect(await fetchFrom({ url })).toEqual({ refused: "not_to_be_had" });
+    },
+  );
 
-  it.each([408, 500, 502, 503])("may be had another time where Slack answers %d", async (status) => {
-    const { url } = await start(() => new Response("no", { status }));
-    await expect(fetchFrom({ url })).rejects.toMatchObject({ name: "SlackError", kind: "unavailable" });
-  });
+  it.each([408, 500, 502, 503])(
+    "may be had another time where Slack answers %d",
+    async (status) => {
+      const { url } = await start(() => new Response("no", { status }));
+      await expect(fetchFrom({ url })).rejects.toMatchObject({
+        name: "SlackError",
+        kind: "unavailable",
+      });
+    },
+  );
 
   it("may be had after the time that Slack names", async () => {
-    const { url } = await start(() => new Response("no", { status: 429, headers: { "retry-after": "7" } }));
-    await expect(fetchFrom({ url })).rejects.toMatchObject({ kind: "rate_limited", retryAfterMs: 7000 });
+    const { url } = await start(
+      () => new Response("no", { status: 429, headers: { "retry-after": "7" } }),
+    );
+    await expect(fetchFrom({ url })).rejects.toMatchObject({
+      kind: "rate_limited",
+      retryAfterMs: 7000,
+    });
   });
 
   it("may be had another time where the connection breaks, at once or half-way, or nothing comes", async () => {
@@ -119,7 +143,9 @@ describe("a file of a message", () => {
       [cut, 5000],
       [silent, 50],
     ] as const) {
-      const failure: unknown = await fetchFrom({ url, timeoutMs }).catch((thrown: unknown) => thrown);
+      const failure: unknown = await fetchFrom({ url, timeoutMs }).catch(
+        (thrown: unknown) => thrown,
+      );
       expect(failure).toBeInstanceOf(SlackError);
       expect(failure).toMatchObject({ kind: "unavailable" });
       expect(JSON.stringify(failure)).not.toContain(token);
@@ -141,10 +167,25 @@ describe("the type of a file", () => {
       "text/csv",
       "application/x-elf",
     ],
-    ["bytes that are claimed to be text", Buffer.from([1, 2, 3, 0, 5]), "text/plain", "application/octet-stream"],
-    ["bytes that are claimed to be a picture", Buffer.from([1, 2, 3, 0, 5]), "image/png", "application/octet-stream"],
+    [
+      "bytes that are claimed to be text",
+      Buffer.from([1, 2, 3, 0, 5]),
+      "text/plain",
+      "application/octet-stream",
+    ],
+    [
+      "bytes that are claimed to be a picture",
+      Buffer.from([1, 2, 3, 0, 5]),
+      "image/png",
+      "application/octet-stream",
+    ],
     ["text of which nothing is known", text("hello"), "application/octet-stream", "text/plain"],
-    ["text that is claimed to be a spreadsheet", text("a,b\n1,2\n"), "application/vnd.ms-excel", "text/plain"],
+    [
+      "text that is claimed to be a spreadsheet",
+      text("a,b\n1,2\n"),
+      "application/vnd.ms-excel",
+      "text/plain",
+    ],
     ["what is claimed to be no type at all", png, "x\r\ny: z", "image/png"],
   ])("is what the bytes say: %s", async (_what, bytes, claimed, expected) => {
     expect(await detectMimetype({ bytes, claimed })).toBe(expected);
@@ -154,10 +195,18 @@ describe("the type of a file", () => {
     ["a table", text("a,b\n1,2\n"), "text/csv"],
     ["a program", text("#!/bin/sh\necho\n"), "application/x-sh"],
     ["JSON", text("{}"), "application/json"],
-    ["a drawing", text('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>'), "image/svg+xml"],
+    [
+      "a drawing",
+      text('<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>'),
+      "image/svg+xml",
+    ],
     ["a page", text("<!doctype html><p>hello"), "text/html"],
     ["an office document in a form that nobody knows", zip, "application/vnd.example.sheet"],
-    ["bytes of a kind that has no signature", Buffer.from([1, 2, 3, 0, 5]), "application/x-fortran-data"],
+    [
+      "bytes of a kind that has no signature",
+      Buffer.from([1, 2, 3, 0, 5]),
+      "application/x-fortran-data",
+    ],
     ["nothing", new Uint8Array(), "text/plain"],
     ["Japanese in Shift_JIS", Buffer.from([0x8a, 0xd6, 0x8f, 0x8a, 0x0d, 0x0a]), "text/csv"],
     ["text in UTF-16", Buffer.from("\ufeffa,b", "utf16le"), "text/csv"],
@@ -198,7 +247,9 @@ describe("a large archive", () => {
         return subarray(start, end);
       },
     });
-    expect(await detectMimetype({ bytes: sample, claimed: "application/octet-stream" })).toBe("application/zip");
+    expect(await detectMimetype({ bytes: sample, claimed: "application/octet-stream" })).toBe(
+      "application/zip",
+    );
     expect(lengths).toEqual([64 * 1024, 4]);
   });
 
@@ -262,26 +313,46 @@ describe("a page to sign in, in the place of a file", () => {
     const image = { bytes: page, claimed: "image/png", name: "a.png" };
     expect(isSignInPage({ ...image, contentType: "text/html; charset=utf-8" })).toBe(true);
     expect(isSignInPage({ ...image, contentType: "image/png" })).toBe(true);
-    expect(isSignInPage({ bytes: page, claimed: "text/plain", name: "a.txt", contentType: "Text/HTML" })).toBe(true);
+    expect(
+      isSignInPage({ bytes: page, claimed: "text/plain", name: "a.txt", contentType: "Text/HTML" }),
+    ).toBe(true);
   });
 
   it("reads past any number of comments, and stops at one without an end", () => {
     // An expression that tries each way to split the comments would not end before the universe does.
     const comments = "<!-- a --> ".repeat(80);
     const isPage = (start: string) =>
-      isSignInPage({ bytes: text(start), claimed: "image/png", name: "a.png", contentType: "image/png" });
-    expect([isPage(`${comments}<html>`), isPage(`${comments}<p>`), isPage(`${comments}<!-- a`)]).toEqual([
-      true,
-      false,
-      false,
-    ]);
+      isSignInPage({
+        bytes: text(start),
+        claimed: "image/png",
+        name: "a.png",
+        contentType: "image/png",
+      });
+    expect([
+      isPage(`${comments}<html>`),
+      isPage(`${comments}<p>`),
+      isPage(`${comments}<!-- a`),
+    ]).toEqual([true, false, false]);
   });
 
   it("is not a page that somebody sent, nor a text that begins like one, nor a picture", () => {
-    expect(isSignInPage({ bytes: page, claimed: "text/html", name: "a", contentType: "text/html" })).toBe(false);
-    expect(isSignInPage({ bytes: page, claimed: "text/plain", name: "a.HTM", contentType: "text/html" })).toBe(false);
-    expect(isSignInPage({ bytes: page, claimed: "text/plain", name: "a.vue", contentType: "text/plain" })).toBe(false);
-    expect(isSignInPage({ bytes: png, claimed: "image/png", name: "a.png", contentType: "image/png" })).toBe(false);
+    expect(
+      isSignInPage({ bytes: page, claimed: "text/html", name: "a", contentType: "text/html" }),
+    ).toBe(false);
+    expect(
+      isSignInPage({ bytes: page, claimed: "text/plain", name: "a.HTM", contentType: "text/html" }),
+    ).toBe(false);
+    expect(
+      isSignInPage({
+        bytes: page,
+        claimed: "text/plain",
+        name: "a.vue",
+        contentType: "text/plain",
+      }),
+    ).toBe(false);
+    expect(
+      isSignInPage({ bytes: png, claimed: "image/png", name: "a.png", contentType: "image/png" }),
+    ).toBe(false);
   });
 });
 

@@ -4,13 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { attachmentSchema } from "../../../contracts/methods.ts";
-import { createLocalAttachmentFetch, createReadAttachment } from "../../../lambdas/execution/runs/run.ts";
+import {
+  createLocalAttachmentFetch,
+  createReadAttachment,
+} from "../../../lambdas/execution/runs/run.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createConcurrencyLimit } from "../../../lambdas/verification/files/concurrency-limit.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
 import { FileRefused, type FileStore } from "../../../lambdas/verification/files/files.ts";
-import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import {
+  startVerificationServer,
+  type VerificationServer,
+} from "../../../lambdas/verification/ingress/server.ts";
 import { createBotTokens } from "../../../lambdas/verification/installations/installations.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
@@ -32,14 +38,17 @@ let slack: Awaited<ReturnType<typeof serve>>;
 let answer: (received: Received) => Response | Promise<Response>;
 let stored: Parameters<FileStore["put"]>[0][] = [];
 const { log, lines } = collectLog();
-const authorizations = () => slack.received.map(({ request }) => request.headers.get("authorization"));
+const authorizations = () =>
+  slack.received.map(({ request }) => request.headers.get("authorization"));
 
 beforeEach(async () => {
   stored = [];
   lines.length = 0;
   answer = ({ request }) => {
     if (request.headers.get("authorization") === "Bearer xoxb-of-t1") return new Response(png);
-    return new Response("<!DOCTYPE html><html>Sign in", { headers: { "content-type": "text/html" } });
+    return new Response("<!DOCTYPE html><html>Sign in", {
+      headers: { "content-type": "text/html" },
+    });
   };
   slack = await serve((received) => answer(received));
 });
@@ -115,7 +124,13 @@ describe("files of a message", () => {
     const { id } = sampleTask();
     const placed = (key: string, bytes: Uint8Array) => {
       const { byteLength: size } = bytes;
-      return { id: key, size, sha256: sha256(bytes), url: `https://files.example/${id}/${key}`, expires_at };
+      return {
+        id: key,
+        size,
+        sha256: sha256(bytes),
+        url: `https://files.example/${id}/${key}`,
+        expires_at,
+      };
     };
     expect(attachments).toEqual([
       { name: "a.png", mimetype: "image/png", ...placed("F1", png) },
@@ -127,7 +142,10 @@ describe("files of a message", () => {
 
   it("are the same files when it is asked again, under the same names", async () => {
     expect(await importAttachments([file()])).toEqual(await importAttachments([file()]));
-    expect(stored.map(({ key }) => key)).toEqual([`${sampleTask().id}/F1`, `${sampleTask().id}/F1`]);
+    expect(stored.map(({ key }) => key)).toEqual([
+      `${sampleTask().id}/F1`,
+      `${sampleTask().id}/F1`,
+    ]);
   });
 
   it("cost nothing where there are none, not even a look at the token", async () => {
@@ -136,8 +154,16 @@ describe("files of a message", () => {
   });
 
   it("can be read as long as the task may take, but not for more than a day", async () => {
-    await importAttachments([file()], {}, { call: sampleCall({ deadlineAtMs: nowMs + 8 * hourMs }) });
-    await importAttachments([file()], {}, { call: sampleCall({ deadlineAtMs: nowMs + 48 * hourMs }) });
+    await importAttachments(
+      [file()],
+      {},
+      { call: sampleCall({ deadlineAtMs: nowMs + 8 * hourMs }) },
+    );
+    await importAttachments(
+      [file()],
+      {},
+      { call: sampleCall({ deadlineAtMs: nowMs + 48 * hourMs }) },
+    );
     expect(stored.map(({ expiresAtMs }) => expiresAtMs - nowMs)).toEqual([8 * hourMs, 24 * hourMs]);
   });
 
@@ -154,7 +180,10 @@ describe("files of a message", () => {
     const files = [file(), file({ id: "F2", name: "second.png" }), file({ id: "F3" })];
     const refused = { type: "file_refused", why: "too_many", name: "second.png", most: 1 };
     expect(await refusalOf(importAttachments(files, { maxCount: 1 }))).toEqual(refused);
-    expect(await refusalOf(importAttachments([file()], { maxCount: 0 }))).toMatchObject({ why: "too_many", most: 0 });
+    expect(await refusalOf(importAttachments([file()], { maxCount: 0 }))).toMatchObject({
+      why: "too_many",
+      most: 0,
+    });
     expect(authorizations()).toEqual([]);
   });
 
@@ -171,14 +200,22 @@ describe("files of a message", () => {
   it("are refused by their kind where one is a list of Slack", async () => {
     const list = file({ name: "Plan", mimetype: "application/vnd.slack-list", url: undefined });
     const refused = await refusalOf(importAttachments([list]));
-    expect(refused).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", detail: "list" });
+    expect(refused).toEqual({
+      type: "file_refused",
+      why: "not_to_be_had",
+      name: "Plan",
+      detail: "list",
+    });
     expect(authorizations()).toEqual([]);
   });
 
   it("are refused where Slack shows the page to sign in, which is never taken for a file", async () => {
     tokens.T1 = "xoxb-withdrawn";
     try {
-      expect(await refusalOf(importAttachments([file()]))).toMatchObject({ why: "not_to_be_had", name: "a.png" });
+      expect(await refusalOf(importAttachments([file()]))).toMatchObject({
+        why: "not_to_be_had",
+        name: "a.png",
+      });
     } finally {
       tokens.T1 = "xoxb-of-t1";
     }
@@ -192,7 +229,10 @@ describe("files of a message", () => {
     const task = taskWith([file()]);
     const grid = { ...task, message: { ...task.message, team: "T9", enterprise: "E1" } };
     const token = async ({ enterprise = "" }: Installation) => tokens[enterprise] ?? "";
-    await filesWith({ token }).importAttachments({ task: grid, signal: new AbortController().signal });
+    await filesWith({ token }).importAttachments({
+      task: grid,
+      signal: new AbortController().signal,
+    });
     expect(authorizations()).toEqual(["Bearer xoxb-of-e1"]);
   });
 
@@ -207,7 +247,9 @@ describe("files of a message", () => {
     expect(authorizations()).toEqual(["Bearer xoxb-rotated", "Bearer xoxb-of-t1"]);
     expect(tried).toEqual(["xoxb-rotated"]);
     answer = () => new Response(null, { status: 403 });
-    expect(await refusalOf(importAttachments([file()], { token, newerToken }))).toMatchObject({ why: "not_to_be_had" });
+    expect(await refusalOf(importAttachments([file()], { token, newerToken }))).toMatchObject({
+      why: "not_to_be_had",
+    });
     expect(authorizations()).toHaveLength(4);
     const unread = () => Promise.reject(new Error("no secret"));
     const refused = await refusalOf(importAttachments([file()], { newerToken: unread }));
@@ -222,16 +264,22 @@ describe("files of a message", () => {
       await expect(importAttachments([file()], options)).rejects.toMatchObject(failed);
     }
     const gone = new SlackError("gone", { slackError: "account_inactive" });
-    await expect(importAttachments([file()], { token: () => Promise.reject(gone) })).rejects.toBe(gone);
+    await expect(importAttachments([file()], { token: () => Promise.reject(gone) })).rejects.toBe(
+      gone,
+    );
     answer = () => new Response("slow down", { status: 429, headers: { "retry-after": "3" } });
-    await expect(importAttachments([file()])).rejects.toMatchObject({ kind: "rate_limited", retryAfterMs: 3000 });
+    await expect(importAttachments([file()])).rejects.toMatchObject({
+      kind: "rate_limited",
+      retryAfterMs: 3000,
+    });
   });
 
   it("are no longer fetched when one of them is refused, or the worker gives up", async () => {
     const hungUp = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     answer = ({ request, target }) => {
-      if (target.endsWith("F2")) return started.promise.then(() => new Response(null, { status: 404 }));
+      if (target.endsWith("F2"))
+        return started.promise.then(() => new Response(null, { status: 404 }));
       request.signal.addEventListener("abort", () => hungUp.resolve());
       started.resolve();
       return new Promise(() => {});
@@ -255,8 +303,12 @@ const { signal } = new AbortController();
 async function openBoth() {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-both-ways-"));
   closeAfterTest({ close: () => rmSync(folder, { recursive: true, force: true }) });
-  const fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret: "shh", botToken: "xoxb-right" }));
-  const store = closeAfterTest(openFileStore({ folder: join(folder, "files"), baseUrl: () => server.url }));
+  const fakeSlack = closeAfterTest(
+    await startFakeSlack({ signingSecret: "shh", botToken: "xoxb-right" }),
+  );
+  const store = closeAfterTest(
+    openFileStore({ folder: join(folder, "files"), baseUrl: () => server.url }),
+  );
   const server: VerificationServer = closeAfterTest(
     await startVerificationServer({
       ingress: async () => ({ status: 404, headers: {}, body: "" }),
@@ -292,7 +344,13 @@ async function askedTask({ fakeSlack }: Both) {
 }
 
 describe("a file of which Slack sends only the id", () => {
-  const stub: UserFile = { id: "F1", name: "F1", mimetype: "application/octet-stream", size: 0, isStub: true };
+  const stub: UserFile = {
+    id: "F1",
+    name: "F1",
+    mimetype: "application/octet-stream",
+    size: 0,
+    isStub: true,
+  };
 
   it("is looked up and sent like any other", async () => {
     const fileInfo = async ({ file: id }: { file: string }) => file({ id });
@@ -301,8 +359,14 @@ describe("a file of which Slack sends only the id", () => {
   });
 
   it.each([
-    ["Slack refuses it", async () => Promise.reject(new SlackError("gone", { slackError: "access_denied" }))],
-    ["it is gone", async () => Promise.reject(new SlackError("refused", { slackError: "file_not_found" }))],
+    [
+      "Slack refuses it",
+      async () => Promise.reject(new SlackError("gone", { slackError: "access_denied" })),
+    ],
+    [
+      "it is gone",
+      async () => Promise.reject(new SlackError("refused", { slackError: "file_not_found" })),
+    ],
     ["Slack does not describe it", async () => undefined],
   ])("is refused if %s", async (_why, fileInfo) => {
     const refused = await refusalOf(importAttachments([stub], { fileInfo }));
@@ -315,18 +379,27 @@ describe("a file of which Slack sends only the id", () => {
       asked.push(id);
       return { ...stub, name: "plan.csv" };
     };
-    expect(await refusalOf(importAttachments([stub], { fileInfo }))).toMatchObject({ name: "plan.csv" });
+    expect(await refusalOf(importAttachments([stub], { fileInfo }))).toMatchObject({
+      name: "plan.csv",
+    });
     expect(asked).toEqual(["F1"]);
   });
 
-  it.each(["rate_limited", "unavailable", "ambiguous"] as const)("is tried again after %s", async (kind) => {
-    const fileInfo = () => Promise.reject(new SlackError(kind));
-    await expect(importAttachments([stub], { fileInfo })).rejects.toMatchObject({ kind });
-  });
+  it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
+    "is tried again after %s",
+    async (kind) => {
+      const fileInfo = () => Promise.reject(new SlackError(kind));
+      await expect(importAttachments([stub], { fileInfo })).rejects.toMatchObject({ kind });
+    },
+  );
 });
 
 describe("files that a task can do without", () => {
-  function importFurther(files: UserFile[], own: UserFile[] = [], options: Parameters<typeof filesWith>[0] = {}) {
+  function importFurther(
+    files: UserFile[],
+    own: UserFile[] = [],
+    options: Parameters<typeof filesWith>[0] = {},
+  ) {
     const { signal } = new AbortController();
     return filesWith(options).importFurtherFiles({ task: taskWith(own), files, signal });
   }
@@ -334,7 +407,10 @@ describe("files that a task can do without", () => {
   it("are attached in their order as far as they fit beside the message's own files", async () => {
     const files = ["F2", "F3", "F4"].map((id) => file({ id }));
     const { attachments, leftOut } = await importFurther(files, [file()], { maxCount: 3 });
-    expect([attachments.map(({ id }) => id), leftOut.map(({ id }) => id)]).toEqual([["F2", "F3"], ["F4"]]);
+    expect([attachments.map(({ id }) => id), leftOut.map(({ id }) => id)]).toEqual([
+      ["F2", "F3"],
+      ["F4"],
+    ]);
   });
 
   it("are left out if they cannot be read, are too large, or Slack is away", async () => {
@@ -344,22 +420,38 @@ describe("files that a task can do without", () => {
       if (target.endsWith("F4")) return new Response(null, { status: 503 });
       return new Response(png);
     };
-    const { attachments, leftOut } = await importFurther(["F2", "F3", "F4", "F5"].map((id) => file({ id })));
-    expect([attachments.map(({ id }) => id), leftOut.map(({ id }) => id)]).toEqual([["F5"], ["F2", "F3", "F4"]]);
+    const { attachments, leftOut } = await importFurther(
+      ["F2", "F3", "F4", "F5"].map((id) => file({ id })),
+    );
+    expect([attachments.map(({ id }) => id), leftOut.map(({ id }) => id)]).toEqual([
+      ["F5"],
+      ["F2", "F3", "F4"],
+    ]);
     const token = () => Promise.reject(new SlackError("gone"));
-    expect(await importFurther([file()], [], { token })).toMatchObject({ attachments: [], leftOut: [{ id: "F1" }] });
+    expect(await importFurther([file()], [], { token })).toMatchObject({
+      attachments: [],
+      leftOut: [{ id: "F1" }],
+    });
   });
 
   it("files that a task can do without take no more than a part of the time until its deadline", async () => {
-    answer = ({ request }) => new Promise((_, reject) => request.signal.addEventListener("abort", reject));
+    answer = ({ request }) =>
+      new Promise((_, reject) => request.signal.addEventListener("abort", reject));
     const files = ["F1", "F2"].map((id) => file({ id }));
     const task = taskWith([], { call: sampleCall({ deadlineAtMs: nowMs + 400 }) });
-    const { leftOut } = await filesWith().importFurtherFiles({ task, files, signal: new AbortController().signal });
+    const { leftOut } = await filesWith().importFurtherFiles({
+      task,
+      files,
+      signal: new AbortController().signal,
+    });
     expect([leftOut.map(({ id }) => id), slack.received.length]).toEqual([["F1", "F2"], 1]);
   });
 
   it("are not mentioned where no files are taken", async () => {
-    expect(await importFurther([file()], [], { maxCount: 0 })).toEqual({ attachments: [], leftOut: [] });
+    expect(await importFurther([file()], [], { maxCount: 0 })).toEqual({
+      attachments: [],
+      leftOut: [],
+    });
   });
 });
 
@@ -367,8 +459,15 @@ describe("a canvas", () => {
   const canvas = () => file({ name: "Plan", mimetype: "application/vnd.slack-docs" });
 
   it("is sent as a Markdown file, and its page is not fetched", async () => {
-    const [attachment] = await importAttachments([canvas()], { canvasContent: async () => "# Plan\n" });
-    expect(attachment).toMatchObject({ id: "F1", name: "Plan.md", mimetype: "text/markdown", size: 7 });
+    const [attachment] = await importAttachments([canvas()], {
+      canvasContent: async () => "# Plan\n",
+    });
+    expect(attachment).toMatchObject({
+      id: "F1",
+      name: "Plan.md",
+      mimetype: "text/markdown",
+      size: 7,
+    });
     expect(Buffer.from(stored[0]?.bytes ?? []).toString()).toBe("# Plan\n");
     expect(slack.received).toEqual([]);
   });
@@ -380,12 +479,17 @@ describe("a canvas", () => {
     ["access_denied", "gone", "hidden"],
   ] as const)("is refused if Slack says %s", async (slackError, kind, detail) => {
     const canvasContent = () => Promise.reject(new SlackError(kind, { slackError }));
-    expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({ detail, name: "Plan" });
+    expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({
+      detail,
+      name: "Plan",
+    });
   });
 
   it("is refused above the limit of a file", async () => {
     const canvasContent = async () => "a".repeat(1001);
-    expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({ why: "too_large" });
+    expect(await refusalOf(importAttachments([canvas()], { canvasContent }))).toMatchObject({
+      why: "too_large",
+    });
   });
 });
 
@@ -396,7 +500,11 @@ describe("a file that a person attaches", () => {
     const [attachment, ...others] = await filesOver(both).importAttachments({ task, signal });
     expect(others).toEqual([]);
     if (attachment === undefined) throw new Error("unreachable");
-    expect(attachment).toMatchObject({ name: "dot.txt", mimetype: "image/png", size: png.byteLength });
+    expect(attachment).toMatchObject({
+      name: "dot.txt",
+      mimetype: "image/png",
+      size: png.byteLength,
+    });
     const publicFetch = createLocalAttachmentFetch({ verificationPort: () => both.server.port });
     const read = createReadAttachment({ publicFetch, signal, log: silentLog });
     const bytes = await read({ attachment });
@@ -407,8 +515,13 @@ describe("a file that a person attaches", () => {
   it("is not to be had with a token that Slack does not take, although Slack answers with a page and 200", async () => {
     const both = await openBoth();
     const task = await askedTask(both);
-    const bringing = filesOver(both, { botToken: "xoxb-withdrawn" }).importAttachments({ task, signal });
-    await expect(bringing).rejects.toMatchObject({ outcome: { why: "not_to_be_had", name: "dot.txt" } });
+    const bringing = filesOver(both, { botToken: "xoxb-withdrawn" }).importAttachments({
+      task,
+      signal,
+    });
+    await expect(bringing).rejects.toMatchObject({
+      outcome: { why: "not_to_be_had", name: "dot.txt" },
+    });
   });
 });
 
@@ -440,7 +553,9 @@ describe("the concurrency limit", () => {
       if (name === "b") throw new Error("failed");
     };
     const names = ["a", "b", "c", "d", "e"];
-    const results = await Promise.allSettled(names.map((name) => limit.take({ signal, work: () => work(name) })));
+    const results = await Promise.allSettled(
+      names.map((name) => limit.take({ signal, work: () => work(name) })),
+    );
     expect(order).toEqual(names);
     expect(results.filter(({ status }) => status === "rejected")).toHaveLength(1);
   });

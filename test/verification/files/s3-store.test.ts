@@ -31,7 +31,13 @@ beforeEach(async () => {
 
 afterEach(() => server.close());
 
-function storeWith({ held = credentials, bucket = "files" }: { held?: AwsCredentials; bucket?: string } = {}) {
+function storeWith({
+  held = credentials,
+  bucket = "files",
+}: {
+  held?: AwsCredentials;
+  bucket?: string;
+} = {}) {
   const aws = { region, credentials: async () => held, endpointOf: () => new URL(server.url) };
   return createS3FileStore({ bucket, aws, now: () => nowMs, timeoutMs: 20_000 });
 }
@@ -57,15 +63,18 @@ describe("a presigned URL", () => {
         }),
         target,
       },
-      credentials: { accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY" },
+      credentials: {
+        accessKeyId: "AKIAIOSFODNN7EXAMPLE",
+        secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+      },
       region: "us-east-1",
       nowMs: Date.UTC(2013, 4, 24, 12),
     };
     expect(presignedProblem(example)).toBeUndefined();
     expect(presignedProblem({ ...example, nowMs: Date.UTC(2013, 4, 25) })).toBe("expired");
-    expect(presignedProblem({ ...example, received: { ...example.received, target: `${target}0` } })).toBe(
-      "wrong signature",
-    );
+    expect(
+      presignedProblem({ ...example, received: { ...example.received, target: `${target}0` } }),
+    ).toBe("wrong signature");
   });
 });
 
@@ -104,12 +113,19 @@ describe("a file in S3", () => {
     expect((await fetch(new URL(new URL(url).pathname, url))).status).toBe(403);
     nowMs += 1000;
     expect((await fetch(url)).status).toBe(403);
-    expect(s3.problems).toEqual(["wrong signature", "wrong signature", "unknown access key", "expired"]);
+    expect(s3.problems).toEqual([
+      "wrong signature",
+      "wrong signature",
+      "unknown access key",
+      "expired",
+    ]);
   });
 
   it("says that its URL dies with the credentials that signed it", async () => {
     const expiration = new Date(nowMs + 60_000);
-    const { expiresAtMs } = await put({ store: storeWith({ held: { ...credentials, expiration } }) });
+    const { expiresAtMs } = await put({
+      store: storeWith({ held: { ...credentials, expiration } }),
+    });
     expect(expiresAtMs).toBe(expiration.getTime());
   });
 
@@ -134,7 +150,9 @@ describe("a file in S3", () => {
       name: "SignatureDoesNotMatch",
       message: "AWS answered SignatureDoesNotMatch (403).",
     });
-    await expect(put({ store: storeWith({ bucket: "others" }) })).rejects.toMatchObject({ name: "NoSuchBucket" });
+    await expect(put({ store: storeWith({ bucket: "others" }) })).rejects.toMatchObject({
+      name: "NoSuchBucket",
+    });
     expect(s3.objects.size).toBe(0);
   });
 
@@ -146,9 +164,12 @@ describe("a file in S3", () => {
       return new Response(null, { status: 200 });
     };
     try {
-      const endpointOf = (service: string) => new URL(`https://${service}.${region}.amazonaws.com/`);
+      const endpointOf = (service: string) =>
+        new URL(`https://${service}.${region}.amazonaws.com/`);
       const aws = { region, credentials: async () => credentials, endpointOf };
-      const { url } = await put({ store: createS3FileStore({ bucket: "files", aws, now: () => nowMs }) });
+      const { url } = await put({
+        store: createS3FileStore({ bucket: "files", aws, now: () => nowMs }),
+      });
       expect(hosts).toEqual(["files.s3.eu-central-1.amazonaws.com"]);
       expect(new URL(url).host).toBe("files.s3.eu-central-1.amazonaws.com");
       expect(new URL(url).pathname).toBe("/0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d/F123");

@@ -2,9 +2,16 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact } from "../../../contracts/methods.ts";
-import { createPublicFetch, type PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import {
+  createPublicFetch,
+  type PublicFetch,
+} from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import { FetchTimedOut, FileRefused, safeFileName } from "../../../lambdas/verification/files/files.ts";
+import {
+  FetchTimedOut,
+  FileRefused,
+  safeFileName,
+} from "../../../lambdas/verification/files/files.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import { forAll } from "../../doubles/for-all.ts";
@@ -16,7 +23,11 @@ const nowMs = 1_760_000_000_000;
 type Upload = { name: string; length: number; bytes?: string };
 
 /** A Slack that keeps uploads to itself, as the seam says. */
-function slackWith({ fails = {} }: { fails?: Partial<Record<"startUpload" | "sendUpload", SlackErrorKind>> } = {}) {
+function slackWith({
+  fails = {},
+}: {
+  fails?: Partial<Record<"startUpload" | "sendUpload", SlackErrorKind>>;
+} = {}) {
   const uploads = new Map<string, Upload>();
   const teams: string[] = [];
   const slack: Pick<SlackApi, "startUpload" | "sendUpload"> = {
@@ -49,7 +60,11 @@ function upload({
   allowLoopback?: boolean;
 } & AnswerRequest) {
   const task = answerTask({ artifacts, ...request });
-  return filesOver({ slack, publicFetch: createPublicFetch({ allowLoopback }) }).upload({ task, index, signal });
+  return filesOver({ slack, publicFetch: createPublicFetch({ allowLoopback }) }).upload({
+    task,
+    index,
+    signal,
+  });
 }
 
 const { signal } = new AbortController();
@@ -57,9 +72,15 @@ const { signal } = new AbortController();
 type AnswerRequest = { fetchTimeouts?: number[]; sinceAnswerMs?: number };
 
 /** A task that had its answer `sinceAnswerMs` ago. */
-function answerTask({ artifacts, fetchTimeouts, sinceAnswerMs = 0 }: AnswerRequest & { artifacts: Artifact[] }) {
+function answerTask({
+  artifacts,
+  fetchTimeouts,
+  sinceAnswerMs = 0,
+}: AnswerRequest & { artifacts: Artifact[] }) {
   const outcome = { type: "answer", text: "Here.", artifacts, fetchTimeouts } as const;
-  const history = [{ atMs: nowMs - sinceAnswerMs, event: "answered", state: "delivering" }] as const;
+  const history = [
+    { atMs: nowMs - sinceAnswerMs, event: "answered", state: "delivering" },
+  ] as const;
   return sampleTask({ state: "delivering", outcome, history: [...history] });
 }
 
@@ -113,9 +134,13 @@ describe("a file of an answer", () => {
     const nested = (levels: number): unknown => JSON.parse("[".repeat(levels) + "]".repeat(levels));
     const artifacts = [{ data: { gate: 1 } }, { data: nested(101) }, { data: nested(100_000) }];
     await upload({ artifacts, slack });
-    expect([...uploads.values()]).toEqual([{ name: "file.json", length: 11, bytes: '{"gate":1}\n' }]);
+    expect([...uploads.values()]).toEqual([
+      { name: "file.json", length: 11, bytes: '{"gate":1}\n' },
+    ]);
     for (const index of [1, 2])
-      expect(await outcomeOf(upload({ artifacts, slack, index }))).toMatchObject({ why: "not_to_be_had" });
+      expect(await outcomeOf(upload({ artifacts, slack, index }))).toMatchObject({
+        why: "not_to_be_had",
+      });
   });
 
   it("is fetched where the agent names an address", async () => {
@@ -133,8 +158,16 @@ describe("a file of an answer", () => {
     });
     const { slack, uploads } = slackWith();
     for (const address of [url, "http://169.254.169.254/latest/meta-data/", "file:///etc/passwd"]) {
-      const uploading = upload({ artifacts: [{ name: "a.txt", url: address }], slack, allowLoopback: false });
-      expect(await outcomeOf(uploading)).toEqual({ type: "file_refused", why: "not_to_be_had", name: "a.txt" });
+      const uploading = upload({
+        artifacts: [{ name: "a.txt", url: address }],
+        slack,
+        allowLoopback: false,
+      });
+      expect(await outcomeOf(uploading)).toEqual({
+        type: "file_refused",
+        why: "not_to_be_had",
+        name: "a.txt",
+      });
     }
     expect(asked).toBe(0);
     expect(uploads.size).toBe(0);
@@ -143,7 +176,9 @@ describe("a file of an answer", () => {
   it("is refused where it is too large, given or fetched", async () => {
     const refused = { type: "file_refused", why: "too_large", name: "a.txt", most };
     const text = "x".repeat(most + 1);
-    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", mimetype: "text/plain", text }] }))).toEqual(refused);
+    expect(
+      await outcomeOf(upload({ artifacts: [{ name: "a.txt", mimetype: "text/plain", text }] })),
+    ).toEqual(refused);
     const { url } = await serve(() => new Response(text));
     expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toEqual(refused);
     const fitting = [{ name: "a.txt", mimetype: "text/plain", text: "x".repeat(most) }];
@@ -151,24 +186,37 @@ describe("a file of an answer", () => {
   });
 
   it("is refused where the answer has no such file, or its address has none", async () => {
-    expect(await outcomeOf(upload({ artifacts: [], index: 3 }))).toMatchObject({ why: "not_to_be_had" });
+    expect(await outcomeOf(upload({ artifacts: [], index: 3 }))).toMatchObject({
+      why: "not_to_be_had",
+    });
     const { url } = await serve(() => new Response("no", { status: 404 }));
-    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toMatchObject({ why: "not_to_be_had" });
+    expect(await outcomeOf(upload({ artifacts: [{ name: "a.txt", url }] }))).toMatchObject({
+      why: "not_to_be_had",
+    });
   });
 
   const artifacts = [{ name: "a.txt", mimetype: "text/plain", text: "a" }];
   const steps = ["startUpload", "sendUpload"] as const;
-  it.each(steps)("is given up where Slack refuses it for good (%s), the permission included", async (step) => {
-    for (const kind of ["refused", "gone"] as const) {
-      const { slack } = slackWith({ fails: { [step]: kind } });
-      expect(await outcomeOf(upload({ artifacts, slack }))).toMatchObject({ why: "not_to_be_had", name: "a.txt" });
-    }
-  });
+  it.each(steps)(
+    "is given up where Slack refuses it for good (%s), the permission included",
+    async (step) => {
+      for (const kind of ["refused", "gone"] as const) {
+        const { slack } = slackWith({ fails: { [step]: kind } });
+        expect(await outcomeOf(upload({ artifacts, slack }))).toMatchObject({
+          why: "not_to_be_had",
+          name: "a.txt",
+        });
+      }
+    },
+  );
 
   it.each(steps)("may work another time where Slack is away (%s)", async (step) => {
     for (const kind of ["unavailable", "rate_limited", "ambiguous"] as const) {
       const { slack } = slackWith({ fails: { [step]: kind } });
-      await expect(upload({ artifacts, slack })).rejects.toMatchObject({ name: "SlackError", kind });
+      await expect(upload({ artifacts, slack })).rejects.toMatchObject({
+        name: "SlackError",
+        kind,
+      });
     }
   });
 
@@ -180,7 +228,11 @@ describe("a file of an answer", () => {
 });
 
 describe("a file of an answer at an address that does not respond", () => {
-  const silent = [{ url: "https://a.example/1" }, { url: "https://a.example/2" }, { url: "https://b.example/3" }];
+  const silent = [
+    { url: "https://a.example/1" },
+    { url: "https://a.example/2" },
+    { url: "https://b.example/3" },
+  ];
 
   /** Counts what is fetched. Nothing responds, so every fetch times out. */
   function openSilence() {
@@ -213,12 +265,20 @@ describe("a file of an answer at an address that does not respond", () => {
       [0, 1],
     ]) {
       const task = answerTask({ artifacts: silent, fetchTimeouts });
-      expect([0, 1, 2].map((index) => files.isFetched({ task, index }))).toEqual([false, false, true]);
+      expect([0, 1, 2].map((index) => files.isFetched({ task, index }))).toEqual([
+        false,
+        false,
+        true,
+      ]);
       const refused = files.upload({ task, index: 1, signal });
       expect(await outcomeOf(refused)).toMatchObject({ why: "not_to_be_had" });
     }
     const onceTask = answerTask({ artifacts: silent, fetchTimeouts: [0, 2] });
-    expect([0, 1, 2].map((index) => files.isFetched({ task: onceTask, index }))).toEqual([true, true, true]);
+    expect([0, 1, 2].map((index) => files.isFetched({ task: onceTask, index }))).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(fetched).toEqual([]);
   });
 
@@ -226,11 +286,15 @@ describe("a file of an answer at an address that does not respond", () => {
     const { fetched, publicFetch } = openSilence();
     const files = filesOver({ publicFetch, transferTimeoutMs: 30_000 });
     const lateTask = answerTask({ artifacts: silent, sinceAnswerMs: 59_990 });
-    await expect(files.upload({ task: lateTask, index: 0, signal })).rejects.toBeInstanceOf(FetchTimedOut);
+    await expect(files.upload({ task: lateTask, index: 0, signal })).rejects.toBeInstanceOf(
+      FetchTimedOut,
+    );
     expect(fetched).toEqual([{ url: "https://a.example/1", timeoutMs: 5 }]);
     const task = answerTask({ artifacts: silent, sinceAnswerMs: 60_000 });
     expect(files.isFetched({ task, index: 0 })).toBe(false);
-    expect(await outcomeOf(files.upload({ task, index: 0, signal }))).toMatchObject({ why: "not_to_be_had" });
+    expect(await outcomeOf(files.upload({ task, index: 0, signal }))).toMatchObject({
+      why: "not_to_be_had",
+    });
     expect(fetched).toHaveLength(1);
   });
 
@@ -247,7 +311,11 @@ describe("a file of an answer at an address that does not respond", () => {
   });
 
   it("does not keep a file that is in the answer itself from Slack", async () => {
-    const artifacts = [{ name: "a.txt", text: "a" }, { name: "b", base64: "YQ==" }, { data: { a: 1 } }];
+    const artifacts = [
+      { name: "a.txt", text: "a" },
+      { name: "b", base64: "YQ==" },
+      { data: { a: 1 } },
+    ];
     const task = answerTask({ artifacts, sinceAnswerMs: 3600_000 });
     const files = filesOver({ publicFetch: openSilence().publicFetch });
     for (const index of [0, 1, 2]) {

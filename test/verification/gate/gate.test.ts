@@ -7,7 +7,11 @@ import { createGate } from "../../../lambdas/verification/gate/gate.ts";
 import { createLocales } from "../../../lambdas/verification/gate/people.ts";
 import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
 import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
-import { findRoute, noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
+import {
+  findRoute,
+  noStoredRules,
+  parseStoredRules,
+} from "../../../lambdas/verification/gate/rules.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { isTooOld, maxAgeMs } from "../../../lambdas/verification/task/step.ts";
@@ -49,7 +53,8 @@ function setUp(json: object = {}) {
     slack: {
       async groupMembers({ group, installation: { team, enterprise } }) {
         calls.push({ group, team, enterprise });
-        const members = groups[group] ?? new SlackError("refused", { slackError: "no_such_subteam" });
+        const members =
+          groups[group] ?? new SlackError("refused", { slackError: "no_such_subteam" });
         if (members instanceof SlackError) throw members;
         return members;
       },
@@ -114,13 +119,21 @@ describe("who may ask", () => {
     const { allowed, keep } = setUp({ allowlist: [{ channel: "C1", group: "S1" }] });
     await keep({ team: "T1", group: "S2" });
     groups = { S1: [], S2: ["U1"] };
-    expect([await allowed(), await allowed({ user: "U2" }), await allowed()]).toEqual([true, false, true]);
-    expect(calls).toEqual(["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: undefined })));
+    expect([await allowed(), await allowed({ user: "U2" }), await allowed()]).toEqual([
+      true,
+      false,
+      true,
+    ]);
+    expect(calls).toEqual(
+      ["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: undefined })),
+    );
     groups = { S1: [], S2: [] };
     nowMs += 5 * 60_000;
     expect(await allowed()).toBe(false);
     expect(await allowed({ enterprise: "E1" })).toBe(false);
-    expect(calls.slice(4)).toEqual(["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: "E1" })));
+    expect(calls.slice(4)).toEqual(
+      ["S1", "S2"].map((group) => ({ group, team: "T1", enterprise: "E1" })),
+    );
   });
 
   it("is a new member of a group after 15 seconds, also who was ignored until then; a group is read once in that time", async () => {
@@ -168,7 +181,9 @@ describe("who may ask", () => {
   });
 
   it("asks Slack for no group where a rule without one fits, or where the rest of the rule does not", async () => {
-    const { allowed, keep } = setUp({ allowlist: [{ group: "S1" }, { channel: "C9", group: "S2" }] });
+    const { allowed, keep } = setUp({
+      allowlist: [{ group: "S1" }, { channel: "C9", group: "S2" }],
+    });
     await keep({ user: "U1" });
     expect(await allowed()).toBe(true);
     expect(calls).toEqual([]);
@@ -206,7 +221,9 @@ describe("who may ask", () => {
     const { allowed } = setUp();
     expect(await allowed({ user: "U2" })).toBe(false);
     const ids = { request_id: requestId, team: "T1", channel: "C1", user: "U2" };
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "request_not_allowed", ...ids }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: "request_not_allowed", ...ids },
+    ]);
     const { allowed: allowedByRule } = setUp({ allowlist: [{ team: "T1" }] });
     await allowedByRule();
     expect(lines).toHaveLength(1);
@@ -233,7 +250,9 @@ describe("who may cancel", () => {
   it("is the asker, and the admins by name or by group", async () => {
     const { gate } = setUp({ slack: { admins: [{ user: "U2" }, { group: "S1" }] } });
     groups = { S1: ["U3"] };
-    const asked = ["U1", "U2", "U3", "U4"].map((user) => gate.mayCancel({ task, person: own(user), signal }));
+    const asked = ["U1", "U2", "U3", "U4"].map((user) =>
+      gate.mayCancel({ task, person: own(user), signal }),
+    );
     expect(await Promise.all(asked)).toEqual([true, true, true, false]);
     expect(calls).toHaveLength(1);
   });
@@ -254,30 +273,46 @@ describe("where several workspaces may install the app", () => {
     ["group", { group: "S1" }, {}],
     ["bot", { bot: "B2" }, bot],
     ["app", { bot: "A2" }, bot],
-  ])("a rule for a %s counts only in the workspaces that it names", async (_kind, rule, changes) => {
-    groups = { S1: ["U1"] };
-    const elsewhere = { ...changes, team: "T9" };
-    profiles = { U1: { workspaces: ["T1", "T9"] } };
-    const unnamed = setUp({ slack, allowlist: [rule] });
-    expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([false, false]);
-    await unnamed.keep(rule, { ...rule, team: "T2" });
-    nowMs += 15_000;
-    expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([false, false]);
-    await unnamed.keep({ ...rule, team: "T1" });
-    nowMs += 15_000;
-    expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([true, false]);
-    const ofOrganization = setUp({ slack, allowlist: [{ ...rule, team: "E1" }] });
-    const named = ["E1", "E2", undefined].map((enterprise) => ofOrganization.allowed({ ...elsewhere, enterprise }));
-    expect(await Promise.all(named)).toEqual([true, false, false]);
-    expect(await setUp({ allowlist: [rule] }).allowed(elsewhere)).toBe(true);
-  });
+  ])(
+    "a rule for a %s counts only in the workspaces that it names",
+    async (_kind, rule, changes) => {
+      groups = { S1: ["U1"] };
+      const elsewhere = { ...changes, team: "T9" };
+      profiles = { U1: { workspaces: ["T1", "T9"] } };
+      const unnamed = setUp({ slack, allowlist: [rule] });
+      expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([
+        false,
+        false,
+      ]);
+      await unnamed.keep(rule, { ...rule, team: "T2" });
+      nowMs += 15_000;
+      expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([
+        false,
+        false,
+      ]);
+      await unnamed.keep({ ...rule, team: "T1" });
+      nowMs += 15_000;
+      expect([await unnamed.allowed(changes), await unnamed.allowed(elsewhere)]).toEqual([
+        true,
+        false,
+      ]);
+      const ofOrganization = setUp({ slack, allowlist: [{ ...rule, team: "E1" }] });
+      const named = ["E1", "E2", undefined].map((enterprise) =>
+        ofOrganization.allowed({ ...elsewhere, enterprise }),
+      );
+      expect(await Promise.all(named)).toEqual([true, false, false]);
+      expect(await setUp({ allowlist: [rule] }).allowed(elsewhere)).toBe(true);
+    },
+  );
 
   it("admins count only in the workspaces that they name", async () => {
     groups = { S1: ["U3"] };
     const mayCancel = async (admins: object[], team: string) => {
       const { gate } = setUp({ slack: { ...slack, admins } });
       const task = sampleTask({ message: { ...message, team } });
-      return Promise.all(["U2", "U3"].map((user) => gate.mayCancel({ task, person: own(user), signal })));
+      return Promise.all(
+        ["U2", "U3"].map((user) => gate.mayCancel({ task, person: own(user), signal })),
+      );
     };
     const unnamed = [{ user: "U2" }, { group: "S1" }];
     const named = unnamed.map((admin) => ({ team: "T1", ...admin }));
@@ -293,11 +328,18 @@ describe("where several workspaces may install the app", () => {
     const mayAnswer = (answerBy: object, team: string) => {
       const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
       const { gate } = setUp({ slack, destinations: { far }, routes: [{ destination: "far" }] });
-      const task = sampleTask({ message: { ...message, team }, call: sampleCall({ destination: "far" }) });
+      const task = sampleTask({
+        message: { ...message, team },
+        call: sampleCall({ destination: "far" }),
+      });
       return gate.mayAnswer({ task, person: own("U3"), signal });
     };
     const named = { team: "T1", group: "S1" };
-    const answers = [mayAnswer({ group: "S1" }, "T1"), mayAnswer(named, "T1"), mayAnswer(named, "T9")];
+    const answers = [
+      mayAnswer({ group: "S1" }, "T1"),
+      mayAnswer(named, "T1"),
+      mayAnswer(named, "T9"),
+    ];
     expect(await Promise.all(answers)).toEqual([false, true, false]);
   });
 });
@@ -307,14 +349,20 @@ describe("a person of whom Slack names another workspace", () => {
 
   it("may ask by rules for other organizations only, also where the channel is not shared", async () => {
     profiles = { U1: { workspaces: ["T2"] } };
-    expect(await setUp({ allowlist: [{ channel: "C1", external: "channels" }] }).allowed(foreign)).toBe(false);
-    expect(await setUp({ allowlist: [{ channel: "C1", external: "people" }] }).allowed(foreign)).toBe(true);
+    expect(
+      await setUp({ allowlist: [{ channel: "C1", external: "channels" }] }).allowed(foreign),
+    ).toBe(false);
+    expect(
+      await setUp({ allowlist: [{ channel: "C1", external: "people" }] }).allowed(foreign),
+    ).toBe(true);
   });
 
   it("is looked up once in five minutes, and nobody whom Slack names as the workspace's own ever is", async () => {
     const { allowed } = setUp({ allowlist: [{ channel: "C1" }] });
     profiles = { U1: { workspaces: ["T1", "T2"], organization: "E1" } };
-    expect([await allowed(foreign), await allowed(foreign), await allowed({ user: "U2" })]).toEqual([true, true, true]);
+    expect([await allowed(foreign), await allowed(foreign), await allowed({ user: "U2" })]).toEqual(
+      [true, true, true],
+    );
     expect(calls.map(({ user }) => user)).toEqual(["U1"]);
     profiles = { U1: { workspaces: ["T2"], organization: "E1" } };
     nowMs += 5 * 60_000;
@@ -328,7 +376,9 @@ describe("a person of whom Slack names another workspace", () => {
     profiles = { U1: new SlackError("gone", { slackError: "missing_scope" }) };
     expect(await allowed(foreign)).toBe(false);
     const warned = lines.map((line) => JSON.parse(line)).filter(({ level }) => level === "warn");
-    expect(warned).toMatchObject([{ message: "person_unreadable", user: "U1", slack_error: "missing_scope" }]);
+    expect(warned).toMatchObject([
+      { message: "person_unreadable", user: "U1", slack_error: "missing_scope" },
+    ]);
   });
 
   it("reads of no rules of the workspace but those for other organizations", async () => {
@@ -357,12 +407,18 @@ describe("a message where other organizations read along", () => {
       isExternal: true,
     });
     const stranger = { ...shared, channel: "C2" };
-    expect(await gate.permit({ message: stranger, requestId, signal })).toMatchObject({ isExternal: false });
+    expect(await gate.permit({ message: stranger, requestId, signal })).toMatchObject({
+      isExternal: false,
+    });
     await keep({ channel: "C1", external: "channels" });
     nowMs += 15_000;
-    expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({ allowed: false });
+    expect(await gate.permit({ message: shared, requestId, signal })).toMatchObject({
+      allowed: false,
+    });
     const ofOwn = { ...message, external: "channels" } as const;
-    expect(await gate.permit({ message: ofOwn, requestId, signal })).toMatchObject({ allowed: true });
+    expect(await gate.permit({ message: ofOwn, requestId, signal })).toMatchObject({
+      allowed: true,
+    });
   });
 });
 
@@ -374,7 +430,10 @@ describe("a message of another bot", () => {
     expect(await gate.isIgnored({ message: posted, requestId, signal })).toBe(true);
     const named = setUp({ allowlist: [{ bot: "B2" }], slack: { locale: "user" } });
     expect(await named.gate.isIgnored({ message: posted, requestId, signal })).toBe(false);
-    expect(await named.gate.permit({ message: posted, requestId, signal })).toEqual({ allowed: true, locale: "en" });
+    expect(await named.gate.permit({ message: posted, requestId, signal })).toEqual({
+      allowed: true,
+      locale: "en",
+    });
     expect(calls).toEqual([]);
   });
 
@@ -389,7 +448,11 @@ describe("a message of another bot", () => {
 });
 
 describe("who may answer a question", () => {
-  const answered = async (answerBy: unknown, user: string, destination: string | undefined = "far") => {
+  const answered = async (
+    answerBy: unknown,
+    user: string,
+    destination: string | undefined = "far",
+  ) => {
     const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy } };
     const { gate } = setUp({
       allowlist: [{ channel: "C1", user: "U1" }, { user: "U2" }],
@@ -406,41 +469,70 @@ describe("who may answer a question", () => {
   it("is by the task's destination the asker, anyone who may ask there, or a group", async () => {
     groups = { S1: ["U3"] };
     const said: Record<string, boolean[]> = {};
-    for (const [name, answerBy] of Object.entries({ asker: "asker", anyone: "anyone", group: { group: "S1" } })) {
+    for (const [name, answerBy] of Object.entries({
+      asker: "asker",
+      anyone: "anyone",
+      group: { group: "S1" },
+    })) {
       said[name] = await Promise.all(["U1", "U2", "U3"].map((user) => answered(answerBy, user)));
     }
-    expect(said).toEqual({ asker: [true, false, false], anyone: [true, true, false], group: [false, false, true] });
+    expect(said).toEqual({
+      asker: [true, false, false],
+      anyone: [true, true, false],
+      group: [false, false, true],
+    });
   });
 
   it("is nobody of another organization, unless a rule lets them ask", async () => {
-    const far = { transport: "https", url: "http://127.0.0.1:9/rpc", questions: { answerBy: "anyone" } };
+    const far = {
+      transport: "https",
+      url: "http://127.0.0.1:9/rpc",
+      questions: { answerBy: "anyone" },
+    };
     const { gate } = setUp({
       allowlist: [{ channel: "C1", external: "channels" }],
       destinations: { far },
       routes: [{ destination: "far" }],
     });
     const task = sampleTask({ call: sampleCall({ destination: "far" }) });
-    const by = (external: "channels" | "people") => gate.mayAnswer({ task, person: { user: "U2", external }, signal });
+    const by = (external: "channels" | "people") =>
+      gate.mayAnswer({ task, person: { user: "U2", external }, signal });
     expect([await by("channels"), await by("people")]).toEqual([true, false]);
   });
 
   it("is the asker alone where the destination is not there any more", async () => {
-    expect([await answered("anyone", "U2", "gone"), await answered("anyone", "U1", "gone")]).toEqual([false, true]);
+    expect([
+      await answered("anyone", "U2", "gone"),
+      await answered("anyone", "U1", "gone"),
+    ]).toEqual([false, true]);
   });
 });
 
 describe("who may vote", () => {
   const mayVote = (rules: object, user: string, external?: "channels" | "people") =>
-    setUp({ allowlist: [rules] }).gate.mayAskThere({ task: sampleTask(), person: { user, external }, signal });
+    setUp({ allowlist: [rules] }).gate.mayAskThere({
+      task: sampleTask(),
+      person: { user, external },
+      signal,
+    });
 
   it("is who may ask in the task's channel", async () => {
-    expect([await mayVote({ user: "U2" }, "U1"), await mayVote({ user: "U2" }, "U2")]).toEqual([false, true]);
-    expect([await mayVote({ channel: "C1" }, "U9"), await mayVote({ channel: "C2" }, "U9")]).toEqual([true, false]);
+    expect([await mayVote({ user: "U2" }, "U1"), await mayVote({ user: "U2" }, "U2")]).toEqual([
+      false,
+      true,
+    ]);
+    expect([
+      await mayVote({ channel: "C1" }, "U9"),
+      await mayVote({ channel: "C2" }, "U9"),
+    ]).toEqual([true, false]);
   });
 
   it("is nobody of another organization, unless a rule lets them ask", async () => {
     const channels = { channel: "C1", external: "channels" };
-    expect([await mayVote(channels, "U2", "channels"), await mayVote(channels, "U2", "people")]).toEqual([true, false]);
+    expect([
+      await mayVote(channels, "U2", "channels"),
+      await mayVote(channels, "U2", "people"),
+    ]).toEqual([true, false]);
     expect(await mayVote({ channel: "C1", external: "people" }, "U2", "people")).toBe(true);
   });
 });
@@ -473,7 +565,10 @@ describe("the language", () => {
   it("comes with the permission, also of who is refused, and is asked for once a day", async () => {
     locale = async () => ({ locale: "ja-JP" });
     const { gate } = setUp({ slack: { locale: "user" } });
-    expect(await gate.permit({ message, requestId, signal })).toEqual({ allowed: false, locale: "ja" });
+    expect(await gate.permit({ message, requestId, signal })).toEqual({
+      allowed: false,
+      locale: "ja",
+    });
     nowMs += 24 * 3600_000 - 1;
     expect(await localeOf(gate)).toBe("ja");
     expect(calls).toHaveLength(1);
@@ -485,7 +580,10 @@ describe("the language", () => {
   it("is English where Slack does not say, which stops nobody, and is asked again after a minute", async () => {
     const { gate } = setUp({ slack: { locale: "user" }, allowlist: [{ team: "T1" }] });
     locale = () => Promise.reject(new SlackError("gone", { slackError: "missing_scope" }));
-    expect(await gate.permit({ message, requestId, signal })).toEqual({ allowed: true, locale: "en" });
+    expect(await gate.permit({ message, requestId, signal })).toEqual({
+      allowed: true,
+      locale: "en",
+    });
     expect(await localeOf(gate)).toBe("en");
     expect(calls).toHaveLength(1);
     locale = async () => ({ locale: "ja-JP" });
@@ -495,7 +593,12 @@ describe("the language", () => {
 
   it("is English where Slack keeps everybody waiting, and where the signal ends", async () => {
     const silent = { person: () => new Promise<never>(() => {}) };
-    const language = createLocales({ setting: "user", slack: silent, now: () => nowMs, maxWaitMs: 5 });
+    const language = createLocales({
+      setting: "user",
+      slack: silent,
+      now: () => nowMs,
+      maxWaitMs: 5,
+    });
     const asked = { installation: { team: "T1" }, user: "U1", requestId, signal };
     expect(await language(asked)).toBe("en");
     expect(await language({ ...asked, signal: AbortSignal.abort() })).toBe("en");
@@ -531,43 +634,60 @@ describe("the message itself", () => {
       expect(findRoute({ routes, message: { ...message, team, channel } })).toEqual([destination]);
     });
 
-    it.each(["deploy: staging", "Deploy:staging", " deploy : x:y", "ＤＥＰＬＯＹ：本番", "deploy:"])(
-      "take %j for the word deploy, with the destinations in their order",
-      (text) => {
-        expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual([
-          "deploy",
-          "spare",
-        ]);
-      },
-    );
+    it.each([
+      "deploy: staging",
+      "Deploy:staging",
+      " deploy : x:y",
+      "ＤＥＰＬＯＹ：本番",
+      "deploy:",
+    ])("take %j for the word deploy, with the destinations in their order", (text) => {
+      expect(
+        findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } }),
+      ).toEqual(["deploy", "spare"]);
+    });
 
     it.each(["deploy staging", "please deploy: x", "deploys: x", "undeploy: x", ": deploy", ""])(
       "do not take %j for it",
       (text) => {
-        expect(findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } })).toEqual(["default"]);
+        expect(
+          findRoute({ routes, message: { ...message, team: "T2", channel: "C2", text } }),
+        ).toEqual(["default"]);
       },
     );
 
     it("are found by the beginning of the text alone", () => {
       const inOther = { ...message, team: "T2", channel: "C2" };
       const longest = `${" ".repeat(1000)}deploy: ${"x".repeat(40_000)}`;
-      expect(findRoute({ routes, message: { ...inOther, text: longest } })).toEqual(["deploy", "spare"]);
+      expect(findRoute({ routes, message: { ...inOther, text: longest } })).toEqual([
+        "deploy",
+        "spare",
+      ]);
       const late = `deploy${" ".repeat(1000)}: x`;
       expect(findRoute({ routes, message: { ...inOther, text: late } })).toEqual(["default"]);
     });
 
     it("lead nowhere where none fits", () => {
-      expect(findRoute({ routes: routes.slice(0, 3), message: { ...message, team: "T2", channel: "C2" } })).toEqual([]);
+      expect(
+        findRoute({
+          routes: routes.slice(0, 3),
+          message: { ...message, team: "T2", channel: "C2" },
+        }),
+      ).toEqual([]);
       expect(findRoute({ routes: [], message })).toEqual([]);
     });
   });
 
   describe("the age", () => {
     const sentMs = Number(message.ts) * 1000;
-    const at = (nowMs: number, receivedAtMs = nowMs) => isTooOld({ ts: message.ts, receivedAtMs, nowMs });
+    const at = (nowMs: number, receivedAtMs = nowMs) =>
+      isTooOld({ ts: message.ts, receivedAtMs, nowMs });
 
     it("is too high when more than 24 hours have passed since the post", () => {
-      expect([at(sentMs), at(sentMs + maxAgeMs), at(sentMs + maxAgeMs + 1)]).toEqual([false, false, true]);
+      expect([at(sentMs), at(sentMs + maxAgeMs), at(sentMs + maxAgeMs + 1)]).toEqual([
+        false,
+        false,
+        true,
+      ]);
     });
 
     it("is too high when the message lay in the queue that long, whatever its ts says", () => {
@@ -601,9 +721,15 @@ describe("what a person may do in a workspace", () => {
   });
 
   it("has the rules of the workspace, those of the command line too, and no others", async () => {
-    const { gate, keep } = setUp({ allowlist: [{ team: "T1" }, { team: "T2", user: "U9" }, { channel: "C9" }] });
+    const { gate, keep } = setUp({
+      allowlist: [{ team: "T1" }, { team: "T2", user: "U9" }, { channel: "C9" }],
+    });
     await keep({ user: "U5" });
-    expect((await gate.accessOf(person)).rules).toEqual([{ team: "T1" }, { channel: "C9" }, { user: "U5" }]);
+    expect((await gate.accessOf(person)).rules).toEqual([
+      { team: "T1" },
+      { channel: "C9" },
+      { user: "U5" },
+    ]);
   });
 
   it("has no rule without a workspace where several use the app, since it may name people of another one", async () => {
@@ -629,7 +755,9 @@ describe("what a person may do in a workspace", () => {
     await gate.charge({ task: sampleTask(), untilMs: nowMs + 1000 });
     const left = { inPeriod: { left: 2, of: 3, spanMs: 3600_000 }, atOnce: { left: 1, of: 2 } };
     for (let time = 0; time < 2; time++) expect((await gate.accessOf(person)).quota).toEqual(left);
-    expect((await gate.accessOf({ ...person, actor: { ...actor, user: "U2" } })).quota.inPeriod?.left).toBe(3);
+    expect(
+      (await gate.accessOf({ ...person, actor: { ...actor, user: "U2" } })).quota.inPeriod?.left,
+    ).toBe(3);
   });
 
   it("says when the next task is possible once the quota is used up", async () => {

@@ -35,7 +35,8 @@ function setUp({ limits, store: given }: Given) {
     const id = `0d1c2b3a-4f5e-5a6b-8c7d-${String(made).padStart(12, "0")}`;
     return sampleTask({ id, message: sampleAsk(message).message });
   };
-  const charge = (one: ReturnType<typeof task>) => quotas.charge({ task: one, untilMs: clock.nowMs + 7_200_000 });
+  const charge = (one: ReturnType<typeof task>) =>
+    quotas.charge({ task: one, untilMs: clock.nowMs + 7_200_000 });
   return { clock, store, quotas, task, charge };
 }
 
@@ -55,12 +56,18 @@ describe("quotas", () => {
   });
 
   it("say of one more task what it would exceed, and count nothing with that", async () => {
-    const { clock, quotas, task, charge } = setUp({ limits: { perUser: hourly(2), perChannel: { ...hourly(3) } } });
+    const { clock, quotas, task, charge } = setUp({
+      limits: { perUser: hourly(2), perChannel: { ...hourly(3) } },
+    });
     const other = () => task({ user: "U2" });
     expect(await quotas.findOver({ task: task() })).toBeUndefined();
     for (const one of [task(), task()]) await charge(one);
-    expect(await quotas.findOver({ task: task() })).toEqual({ by: "user", retryAtMs: clock.nowMs + 3_600_000 });
-    for (let time = 0; time < 5; time++) expect(await quotas.findOver({ task: other() })).toBeUndefined();
+    expect(await quotas.findOver({ task: task() })).toEqual({
+      by: "user",
+      retryAtMs: clock.nowMs + 3_600_000,
+    });
+    for (let time = 0; time < 5; time++)
+      expect(await quotas.findOver({ task: other() })).toBeUndefined();
     expect(await charge(other())).toBeUndefined();
     expect(await quotas.findOver({ task: other() })).toMatchObject({ by: "channel" });
   });
@@ -68,7 +75,9 @@ describe("quotas", () => {
   it("charge a task once, however often it is asked, also by many at once", async () => {
     const { task, charge } = setUp({ limits: { perUser: hourly(2) } });
     const once = task();
-    expect(await Promise.all(Array.from({ length: 10 }, () => charge(once)))).toEqual(Array(10).fill(undefined));
+    expect(await Promise.all(Array.from({ length: 10 }, () => charge(once)))).toEqual(
+      Array(10).fill(undefined),
+    );
     expect(await charge(task())).toBeUndefined();
     expect(await charge(task())).toMatchObject({ by: "user" });
     expect(await charge(once)).toBeUndefined();
@@ -76,7 +85,9 @@ describe("quotas", () => {
 
   it("grant no more than they have, however many ask at once", async () => {
     const { task, charge } = setUp({ limits: { perChannel: hourly(5) } });
-    const outcomes = await Promise.all(Array.from({ length: 20 }, (_, index) => charge(task({ user: `U${index}` }))));
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => charge(task({ user: `U${index}` }))),
+    );
     expect(outcomes.filter((outcome) => outcome === undefined)).toHaveLength(5);
   });
 
@@ -101,18 +112,27 @@ describe("quotas", () => {
   });
 
   it("give the user's charge back where the channel has no room, also when the giving back had been cut off", async () => {
-    const { clock, store, task, charge } = setUp({ limits: { perUser: hourly(1), perChannel: hourly(1) } });
+    const { clock, store, task, charge } = setUp({
+      limits: { perUser: hourly(1), perChannel: hourly(1) },
+    });
     await charge(task({ user: "U1", channel: "C1" }));
     const second = task({ user: "U2", channel: "C1" });
     // As far as a worker came that died between the two quotas.
-    const half = createQuotas({ limits: { perUser: hourly(1) }, store, log, now: () => clock.nowMs });
+    const half = createQuotas({
+      limits: { perUser: hourly(1) },
+      store,
+      log,
+      now: () => clock.nowMs,
+    });
     await half.charge({ task: second, untilMs: clock.nowMs + 1000 });
     expect(await charge(second)).toMatchObject({ by: "channel" });
     expect(await charge(task({ user: "U2", channel: "C2" }))).toBeUndefined();
   });
 
   it("have room for the next at once when a task is released, and at the latest when its time is over", async () => {
-    const { clock, quotas, task, charge } = setUp({ limits: { perUser: { atOnce: 1, perSeconds: 3600 } } });
+    const { clock, quotas, task, charge } = setUp({
+      limits: { perUser: { atOnce: 1, perSeconds: 3600 } },
+    });
     const [first, second] = [task(), task()];
     await charge(first);
     expect(await charge(second)).toEqual({ by: "user" });
@@ -140,7 +160,10 @@ const none = noUsage({ id: "usage:user:T1/U1" });
 const count = fc.integer({ min: 1, max: 4 });
 
 const anyQuota: fc.Arbitrary<Quota> = fc
-  .record({ tasks: count, atOnce: count, perSeconds: fc.integer({ min: 1, max: 5 }) }, { requiredKeys: ["perSeconds"] })
+  .record(
+    { tasks: count, atOnce: count, perSeconds: fc.integer({ min: 1, max: 5 }) },
+    { requiredKeys: ["perSeconds"] },
+  )
   .filter(({ tasks, atOnce }) => tasks !== undefined || atOnce !== undefined);
 
 const anyAct = fc.record({
@@ -167,11 +190,19 @@ describe("a quota", () => {
           // An id that is known no more is a new one; nobody asks again for a task that is over.
           const isKnown = usage.charges.some((one) => one.id === id);
           const hasRoom =
-            inWindow().length < (quota.tasks ?? Infinity) && underWay().length < (quota.atOnce ?? Infinity);
-          const outcome = addCharge({ usage, quota, requestId: id, nowMs, untilMs: nowMs + lastsMs });
+            inWindow().length < (quota.tasks ?? Infinity) &&
+            underWay().length < (quota.atOnce ?? Infinity);
+          const outcome = addCharge({
+            usage,
+            quota,
+            requestId: id,
+            nowMs,
+            untilMs: nowMs + lastsMs,
+          });
           expect("usage" in outcome).toBe(isKnown || hasRoom);
           if ("usage" in outcome) usage = outcome.usage;
-          if (!isKnown && hasRoom) model.push({ id, atMs: nowMs, untilMs: nowMs + lastsMs, released: false });
+          if (!isKnown && hasRoom)
+            model.push({ id, atMs: nowMs, untilMs: nowMs + lastsMs, released: false });
         } else if (does === "release") {
           usage = releaseCharge({ usage, quota, requestId: id, nowMs });
           model = model.map((one) => (one.id === id ? { ...one, released: true } : one));
@@ -188,7 +219,10 @@ describe("a quota", () => {
   });
 
   it("says when the next one is free: then it is, and a moment before it is not", () => {
-    forAll(count, fc.array(fc.integer({ min: 0, max: 1500 }), { minLength: 8, maxLength: 20 })).hold((tasks, gaps) => {
+    forAll(
+      count,
+      fc.array(fc.integer({ min: 0, max: 1500 }), { minLength: 8, maxLength: 20 }),
+    ).hold((tasks, gaps) => {
       const quota = { tasks, perSeconds: 5 };
       let usage: Usage = none;
       let nowMs = 0;
@@ -213,10 +247,16 @@ describe("a quota", () => {
     const quota = { atOnce: 1, perSeconds: 60 };
     const first = addCharge({ usage: none, quota, requestId: "a", nowMs: 0, untilMs: 1000 });
     const usage = "usage" in first ? first.usage : none;
-    expect(addCharge({ usage, quota, requestId: "b", nowMs: 999, untilMs: 2000 })).toEqual({ over: {} });
-    expect("usage" in addCharge({ usage, quota, requestId: "b", nowMs: 1000, untilMs: 2000 })).toBe(true);
+    expect(addCharge({ usage, quota, requestId: "b", nowMs: 999, untilMs: 2000 })).toEqual({
+      over: {},
+    });
+    expect("usage" in addCharge({ usage, quota, requestId: "b", nowMs: 1000, untilMs: 2000 })).toBe(
+      true,
+    );
     const released = releaseCharge({ usage, quota, requestId: "a", nowMs: 1 });
-    expect("usage" in addCharge({ usage: released, quota, requestId: "b", nowMs: 1, untilMs: 2000 })).toBe(true);
+    expect(
+      "usage" in addCharge({ usage: released, quota, requestId: "b", nowMs: 1, untilMs: 2000 }),
+    ).toBe(true);
   });
 
   it("knows a charge again as long as its task may be under way, long after it has left the window", () => {
@@ -227,7 +267,9 @@ describe("a quota", () => {
       return outcome.usage;
     };
     const both = charged(charged(none, "a", 0), "b", 5000);
-    expect(addCharge({ usage: both, quota, requestId: "a", nowMs: 5001, untilMs: 0 })).toEqual({ usage: both });
+    expect(addCharge({ usage: both, quota, requestId: "a", nowMs: 5001, untilMs: 0 })).toEqual({
+      usage: both,
+    });
   });
 
   it("lasts as a record until nothing in it counts any more", () => {
@@ -245,12 +287,24 @@ describe("a quota", () => {
     const quota = { tasks: 1000, perSeconds: 1 };
     const idOf = (index: number) => `0d1c2b3a-4f5e-5a6b-8c7d-${String(index).padStart(12, "0")}`;
     const untilMs = 8 * 3600_000;
-    const charges = Array.from({ length: 5000 }, (_, index) => ({ id: idOf(index), atMs: index * 2, untilMs }));
-    const outcome = addCharge({ usage: { ...none, charges }, quota, requestId: idOf(5000), nowMs: 10_999, untilMs });
+    const charges = Array.from({ length: 5000 }, (_, index) => ({
+      id: idOf(index),
+      atMs: index * 2,
+      untilMs,
+    }));
+    const outcome = addCharge({
+      usage: { ...none, charges },
+      quota,
+      requestId: idOf(5000),
+      nowMs: 10_999,
+      untilMs,
+    });
     const left = "usage" in outcome ? outcome.usage.charges : [];
     // All of the window, and of those before it the latest.
     expect(left.length).toBe(1001);
-    expect(left).toEqual(expect.arrayContaining([{ id: idOf(5000), atMs: 10_999, untilMs }, charges[4999]]));
+    expect(left).toEqual(
+      expect.arrayContaining([{ id: idOf(5000), atMs: 10_999, untilMs }, charges[4999]]),
+    );
     expect(JSON.stringify(left).length).toBeLessThan(150_000);
   });
 });
@@ -276,8 +330,11 @@ describe("the tasks of other bots", () => {
   it("are twenty in a channel an hour, in whatever threads", async () => {
     const { task, charge } = setUp({ limits: {} });
     const outcomes: unknown[] = [];
-    for (let count = 0; count < 22; count++) outcomes.push(await charge(task({ ts: `${count}.1`, botIds })));
-    expect(outcomes.map((over) => over === undefined)).toEqual(Array.from({ length: 22 }, (_, index) => index < 20));
+    for (let count = 0; count < 22; count++)
+      outcomes.push(await charge(task({ ts: `${count}.1`, botIds })));
+    expect(outcomes.map((over) => over === undefined)).toEqual(
+      Array.from({ length: 22 }, (_, index) => index < 20),
+    );
     expect(await charge(task({ channel: "C9", ts: "9.9", botIds }))).toBeUndefined();
   });
 });
@@ -291,7 +348,13 @@ describe("what is left of a quota", () => {
         let usage = noUsage({ id: "usage:user:T1/U1" });
         for (const [n, second] of seconds.sort((a, b) => a - b).entries()) {
           const nowMs = second * 1000;
-          const outcome = addCharge({ usage, quota, requestId: `r${n}`, nowMs, untilMs: nowMs + 900_000 });
+          const outcome = addCharge({
+            usage,
+            quota,
+            requestId: `r${n}`,
+            nowMs,
+            untilMs: nowMs + 900_000,
+          });
           const { inPeriod, atOnce: free } = remainingQuota({ usage, quota, nowMs });
           expect((inPeriod?.left ?? 1) > 0 && (free?.left ?? 1) > 0).toBe(!("over" in outcome));
           if ("over" in outcome && outcome.over.retryAtMs !== undefined)

@@ -28,7 +28,12 @@ beforeEach(() => {
       calls += 1;
       return call(request);
     };
-  store = { ...memory, get: counted(memory.get), create: counted(memory.create), replace: counted(memory.replace) };
+  store = {
+    ...memory,
+    get: counted(memory.get),
+    create: counted(memory.create),
+    replace: counted(memory.replace),
+  };
 });
 
 /** Each has the memory of a process of its own. */
@@ -45,10 +50,16 @@ async function tell(
 }
 
 const messages = (count: number, whose: (n: number) => Partial<typeof requester> = () => ({})) =>
-  Array.from({ length: count }, (_, n) => ({ requester: { ...requester, ...whose(n) }, requestId: `r${n}` }));
+  Array.from({ length: count }, (_, n) => ({
+    requester: { ...requester, ...whose(n) },
+    requestId: `r${n}`,
+  }));
 
-const tellMany = (refusals: Refusals, count: number, whose: (n: number) => Partial<typeof requester>) =>
-  tell(refusals, messages(count, whose));
+const tellMany = (
+  refusals: Refusals,
+  count: number,
+  whose: (n: number) => Partial<typeof requester>,
+) => tell(refusals, messages(count, whose));
 
 describe("a refusal", () => {
   it("is told once to a person in a channel, however often they ask, and again after a quarter of an hour", async () => {
@@ -97,7 +108,8 @@ describe("a refusal", () => {
   it("costs the store nothing where it is not told, of one person or of many", async () => {
     const refusals = process();
     await tell(refusals, messages(1));
-    for (let n = 0; n <= maxRefusalsPerTeam; n++) await tellMany(refusals, 1, () => ({ user: `U-${n}` }));
+    for (let n = 0; n <= maxRefusalsPerTeam; n++)
+      await tellMany(refusals, 1, () => ({ user: `U-${n}` }));
     const before = calls;
     await tell(refusals, messages(1000));
     await tellMany(refusals, 1000, (n) => ({ user: `U+${n}` }));
@@ -127,7 +139,9 @@ describe("a refusal", () => {
 
   it("leaves a record that is gone when nobody was told for a while", async () => {
     await tell(process(), messages(1));
-    expect((await store.get({ id: "refusals:T1" }))?.shown).toEqual([{ user: "U1", about: "C1", atMs: nowMs }]);
+    expect((await store.get({ id: "refusals:T1" }))?.shown).toEqual([
+      { user: "U1", about: "C1", atMs: nowMs },
+    ]);
     nowMs += refusalWindowMs + 60_000;
     expect(await store.get({ id: "refusals:T1" })).toBeUndefined();
   });
@@ -145,7 +159,15 @@ describe("a notice to somebody who may ask", () => {
   it("is told once for its kind and thread, whichever process hears of it, and again after a quarter of an hour", async () => {
     const refusals = process();
     const inThread = { threadTs: "1.1" };
-    const at = [{}, {}, { kind: "not_yours" }, inThread, inThread, { channel: "C2" }, { user: "U2" }];
+    const at = [
+      {},
+      {},
+      { kind: "not_yours" },
+      inThread,
+      inThread,
+      { channel: "C2" },
+      { user: "U2" },
+    ];
     const told: boolean[] = [];
     for (const each of at) told.push(await notice(refusals, each));
     expect(told).toEqual([true, false, true, true, false, true, true]);

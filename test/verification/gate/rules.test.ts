@@ -15,11 +15,16 @@ import {
 import { forAll } from "../../doubles/for-all.ts";
 import { sampleAsk } from "../task/sample.ts";
 
-const matchRules = <Rule extends AllowlistRule>(request: { rules: readonly Rule[]; requester: Requester }) =>
-  matchRulesAnywhere({ ...request, hasManyWorkspaces: false });
+const matchRules = <Rule extends AllowlistRule>(request: {
+  rules: readonly Rule[];
+  requester: Requester;
+}) => matchRulesAnywhere({ ...request, hasManyWorkspaces: false });
 const requester = { team: "T1", channel: "C1", user: "U1" };
 const slackId = fc.constantFrom("T1", "C1", "U1", "X1");
-const anyRule = fc.record({ team: slackId, channel: slackId, user: slackId, group: slackId }, { requiredKeys: [] });
+const anyRule = fc.record(
+  { team: slackId, channel: slackId, user: slackId, group: slackId },
+  { requiredKeys: [] },
+);
 const letsIn = (...rules: AllowlistRule[]) => matchRules({ rules, requester }).rule !== undefined;
 
 /** Whether a member of every group would be let in. */
@@ -32,7 +37,9 @@ describe("the allowlist", () => {
   });
 
   it("lets nobody in by a rule that names nothing but a label", () => {
-    expect(couldLetIn({}, { team: undefined, group: undefined }, { label: "all of us" })).toBe(false);
+    expect(couldLetIn({}, { team: undefined, group: undefined }, { label: "all of us" })).toBe(
+      false,
+    );
   });
 
   it("is refused by the configuration where a rule has a misspelt field, which would make it wider than it reads", () => {
@@ -52,11 +59,17 @@ describe("the allowlist", () => {
 
   it("lets in another bot by a rule that names it, and a person by none of those", () => {
     const bot = { ...requester, user: "B2", botIds: ["B2", "A2"] };
-    const rulesFor = (who: typeof requester, ...rules: AllowlistRule[]) => matchRules({ rules, requester: who });
+    const rulesFor = (who: typeof requester, ...rules: AllowlistRule[]) =>
+      matchRules({ rules, requester: who });
     for (const rule of [{ bot: "B2" }, { bot: "A2", channel: "C1" }]) {
       expect([rulesFor(bot, rule).rule, rulesFor(requester, rule).rule]).toEqual([rule, undefined]);
     }
-    for (const rule of [{ team: "T1" }, { user: "B2" }, { bot: "B3" }, { bot: "A2", channel: "C2" }]) {
+    for (const rule of [
+      { team: "T1" },
+      { user: "B2" },
+      { bot: "B3" },
+      { bot: "A2", channel: "C2" },
+    ]) {
       expect(rulesFor(bot, rule).rule).toBeUndefined();
     }
     expect(rulesFor(bot, { group: "S1" }).byGroup).toEqual([]);
@@ -72,7 +85,9 @@ describe("the allowlist", () => {
       { team: "T1", external: "channels" },
       { team: "T1", external: "people" },
     ];
-    const matched = rules.map((rule) => matchRules({ rules: [rule], requester: { ...requester, external } }).rule);
+    const matched = rules.map(
+      (rule) => matchRules({ rules: [rule], requester: { ...requester, external } }).rule,
+    );
     expect(matched.map((rule) => rule !== undefined)).toEqual(expected);
     const byGroup = rules.map(({ team: _team, ...rule }) => ({ ...rule, group: "S1" }));
     expect(matchRules({ rules: byGroup, requester: { ...requester, external } }).byGroup).toEqual(
@@ -81,7 +96,12 @@ describe("the allowlist", () => {
   });
 
   it("is refused by both readers where a rule is for a bot and for people", () => {
-    for (const rule of [{ bot: "B2", user: "U1" }, { bot: "B2", group: "S1" }, { bot: "U1" }, { external: "people" }]) {
+    for (const rule of [
+      { bot: "B2", user: "U1" },
+      { bot: "B2", group: "S1" },
+      { bot: "U1" },
+      { external: "people" },
+    ]) {
       expect(configFields.safeParse({ allowlist: [rule] }).success).toBe(false);
       if (rule.bot === "U1") continue;
       const rules = [{ rule, number: 1, addedAtMs: 0 }];
@@ -90,9 +110,9 @@ describe("the allowlist", () => {
     for (const bot of ["B2", "A2", "Wf2"]) {
       const rule = { bot, external: "channels" };
       expect(configFields.safeParse({ allowlist: [rule] }).success).toBe(true);
-      expect(parseStoredRules({ ...noStoredRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] }).rules).toHaveLength(
-        1,
-      );
+      expect(
+        parseStoredRules({ ...noStoredRules(), rules: [{ rule, number: 1, addedAtMs: 0 }] }).rules,
+      ).toHaveLength(1);
     }
   });
 
@@ -115,9 +135,12 @@ describe("the allowlist", () => {
     [false, { user: "T1" }],
     [false, { channel: "C1", group: "S1" }],
     [false, { group: "S1" }],
-  ])("says %s by itself to one message by the rule %j: every given field must match", (allowed, rule) => {
-    expect(letsIn(rule)).toBe(allowed);
-  });
+  ])(
+    "says %s by itself to one message by the rule %j: every given field must match",
+    (allowed, rule) => {
+      expect(letsIn(rule)).toBe(allowed);
+    },
+  );
 
   it("names the groups whose members a rule lets in, where the rest of it fits", () => {
     const rules = [
@@ -138,12 +161,14 @@ describe("the allowlist", () => {
   });
 
   it("grows narrower, never wider, when a rule names one more field", () => {
-    forAll(anyRule, slackId, fc.constantFrom("team", "channel", "user", "group")).hold((rule, id, field) => {
-      fc.pre(rule[field] === undefined && Object.keys(rule).length > 0);
-      const narrower = { ...rule, [field]: id };
-      if (letsIn(narrower)) expect(letsIn(rule)).toBe(true);
-      if (couldLetIn(narrower)) expect(couldLetIn(rule)).toBe(true);
-    });
+    forAll(anyRule, slackId, fc.constantFrom("team", "channel", "user", "group")).hold(
+      (rule, id, field) => {
+        fc.pre(rule[field] === undefined && Object.keys(rule).length > 0);
+        const narrower = { ...rule, [field]: id };
+        if (letsIn(narrower)) expect(letsIn(rule)).toBe(true);
+        if (couldLetIn(narrower)) expect(couldLetIn(rule)).toBe(true);
+      },
+    );
   });
 });
 
@@ -172,13 +197,17 @@ describe("the address of a destination", () => {
   it.each([
     ["https", { url, authorizer }, "1187714065ba984c"],
     ["agentcore", { runtimeArn }, "ceaea5c16f224a3a"],
-  ])("over %s stays what the records of tasks under way have", (transport, destination, address) => {
-    expect(addressOf({ transport, ...destination })).toBe(address);
-  });
+  ])(
+    "over %s stays what the records of tasks under way have",
+    (transport, destination, address) => {
+      expect(addressOf({ transport, ...destination })).toBe(address);
+    },
+  );
 });
 
 describe("the policy of lookups", () => {
-  const policyOf = (context: object = {}) => createPolicy({ config: configFields.parse({ slack: { context } }) });
+  const policyOf = (context: object = {}) =>
+    createPolicy({ config: configFields.parse({ slack: { context } }) });
   const message = { ...sampleAsk().message, text: "Ask robin@example.com about #12 and @SRE" };
   const withId = { ...message, text: "Ask @U123" };
   const open = [{ type: "channel" as const, id: "C2" }];
@@ -187,8 +216,18 @@ describe("the policy of lookups", () => {
     ["a text without ids", message, {}, false],
     ["a text with an id", withId, {}, true],
     ["a text with an id, switched off", withId, { names: false }, false],
-    ["a text with the id of a group", { ...message, text: "Ask @S123" }, { names: false, groups: true }, true],
-    ["an instruction with an id", { ...message, about: { ts: "1.1", instruction: "for @U123" } }, {}, true],
+    [
+      "a text with the id of a group",
+      { ...message, text: "Ask @S123" },
+      { names: false, groups: true },
+      true,
+    ],
+    [
+      "an instruction with an id",
+      { ...message, about: { ts: "1.1", instruction: "for @U123" } },
+      {},
+      true,
+    ],
     ["any text, for its channel", message, { channel: true }, true],
     ["something open", { ...message, open }, { open: true }, true],
     ["something open, switched off", { ...message, open }, {}, false],

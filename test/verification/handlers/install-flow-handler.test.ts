@@ -4,12 +4,20 @@ import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-man
 import { readAwsEnvironment } from "../../../lambdas/shared/config/aws-environment.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createOauthHandler, createOauthHttpApi } from "../../../lambdas/verification/handlers/install-flow-handler.ts";
+import {
+  createOauthHandler,
+  createOauthHttpApi,
+} from "../../../lambdas/verification/handlers/install-flow-handler.ts";
 import { createFindTeam } from "../../../lambdas/verification/installations/find-team.ts";
 import { createStageTokens } from "../../../lambdas/verification/installations/managed-installations.ts";
 import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import {
+  type Emulator,
+  emulatorAccess,
+  startDynamoDbEmulator,
+  whyNoDynamoDb,
+} from "../../doubles/aws/emulators.ts";
 import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { hangSignal } from "../../tooling/hang.ts";
@@ -57,7 +65,12 @@ afterEach(async () => {
 });
 
 function event(path: string, { query = "", cookies = [] as string[] } = {}) {
-  return { rawPath: path, rawQueryString: query, cookies, requestContext: { http: { method: "GET" } } };
+  return {
+    rawPath: path,
+    rawQueryString: query,
+    cookies,
+    requestContext: { http: { method: "GET" } },
+  };
 }
 
 async function installIn(
@@ -81,19 +94,27 @@ suite(`the installation flow on Lambda${whyNoDynamoDb === undefined ? "" : ` (le
     const cookies = begun?.cookies.map((line) => line.split(";")[0] ?? "") ?? [];
     const statuses = [];
     for (const handler of instances) {
-      const query = String(new URLSearchParams({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code }));
+      const query = String(
+        new URLSearchParams({ state, code: fakeSlack.authorize({ team: "TSECOND" }).code }),
+      );
       statuses.push((await handler(event("/slack/oauth_redirect", { query, cookies }))).statusCode);
     }
     expect(statuses).toEqual([200, 400]);
-    const writes = aws.calls.filter(({ action }) => action.startsWith("dynamodb:")).map(({ action }) => action);
+    const writes = aws.calls
+      .filter(({ action }) => action.startsWith("dynamodb:"))
+      .map(({ action }) => action);
     expect(new Set(writes)).toEqual(new Set(["dynamodb:UpdateItem"]));
   });
 
   it("lets the listed workspaces alone install", async () => {
     const { clientId } = install;
     const clientSecret = { secretsManager: "sekisho/dev/SLACK_CLIENT_SECRET" };
-    const config = parseConfig({ json: { slack: { install: { clientId, clientSecret, teams: ["TSTANDIN"] } } } });
-    expect(await installIn(createOauthHandler({ config }), { team: "TSECOND" })).toMatchObject({ statusCode: 403 });
+    const config = parseConfig({
+      json: { slack: { install: { clientId, clientSecret, teams: ["TSTANDIN"] } } },
+    });
+    expect(await installIn(createOauthHandler({ config }), { team: "TSECOND" })).toMatchObject({
+      statusCode: 403,
+    });
     expect([...aws.secrets.all.keys()].filter((name) => name.startsWith(prefix))).toEqual([]);
   });
 
@@ -197,7 +218,10 @@ describe("the flow behind an HTTP API", () => {
     ["nothing", undefined],
     ["another event", { Records: [] }],
     ["an event without a method", { ...apiEvent, requestContext: {} }],
-    ["a method that no request can have", { ...apiEvent, requestContext: { http: { method: "CON NECT" } } }],
+    [
+      "a method that no request can have",
+      { ...apiEvent, requestContext: { http: { method: "CON NECT" } } },
+    ],
   ])("answers %s with 400", async (_what, other) => {
     const { requests, handler } = seeing();
     expect((await handler(other)).statusCode).toBe(400);

@@ -49,7 +49,12 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   let calls: { peer: string; method: string; token: string | null }[];
   let queueUrl: string;
   let archiveUrl: string;
-  let config: { allowlist: unknown; destinations: Record<string, unknown>; routes: unknown; slack: unknown };
+  let config: {
+    allowlist: unknown;
+    destinations: Record<string, unknown>;
+    routes: unknown;
+    slack: unknown;
+  };
 
   beforeAll(async () => {
     opened = await openEmulators();
@@ -61,11 +66,16 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     values = { secrets: { bot: botToken, peer: "token-1" }, formerly: [] };
     calls = [];
     slack = await startFakeSlack({ signingSecret: "s", botToken });
-    const services = await startWebServer({ handle: async ({ request, body }) => answerOfAws(request, body) });
+    const services = await startWebServer({
+      handle: async ({ request, body }) => answerOfAws(request, body),
+    });
     const [first, second] = await Promise.all(["first", "second"].map(startPeer));
     if (first === undefined || second === undefined) throw new Error("no peers");
     servers = [services, first, second];
-    ({ queueUrl, deadLettersUrl: archiveUrl } = await createQueuePair({ client: clients.queues, maxReceiveCount: 9 }));
+    ({ queueUrl, deadLettersUrl: archiveUrl } = await createQueuePair({
+      client: clients.queues,
+      maxReceiveCount: 9,
+    }));
     const authorizer = { type: "bearer", token: { secretsManager: "peer" } };
     config = {
       allowlist: [{ team: workspace.team }],
@@ -132,7 +142,11 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   async function ask(text = "What is a sekisho?") {
     const { body, ...asked } = askBody(text);
     await clients.queues.send(
-      new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body, MessageGroupId: workspace.team }),
+      new SendMessageCommand({
+        QueueUrl: queueUrl,
+        MessageBody: body,
+        MessageGroupId: workspace.team,
+      }),
     );
     return asked;
   }
@@ -176,9 +190,13 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     return Messages.length;
   }
 
-  async function answers(handle: VerificationWorkerHandler, { ts }: { ts: string }): Promise<string[]> {
+  async function answers(
+    handle: VerificationWorkerHandler,
+    { ts }: { ts: string },
+  ): Promise<string[]> {
     const replies = () => slack.thread({ channel: workspace.channel.id, ts }).slice(1);
-    const isAnswered = () => replies().some(({ text }) => /answer|went wrong|could not/i.test(text));
+    const isAnswered = () =>
+      replies().some(({ text }) => /answer|went wrong|could not/i.test(text));
     for (let round = 0; round < 20 && !isAnswered(); round++) await work(handle);
     return replies().map(({ text }) => text);
   }
@@ -198,7 +216,11 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     values.secrets.peer = "token-2";
     const second = await ask();
     expect(await answers(handle, second.message)).toEqual(["An answer of the first."]);
-    expect(calls.map(({ token }) => token)).toEqual(["Bearer token-1", "Bearer token-1", "Bearer token-2"]);
+    expect(calls.map(({ token }) => token)).toEqual([
+      "Bearer token-1",
+      "Bearer token-1",
+      "Bearer token-2",
+    ]);
   });
 
   it("go where the live settings say, and refuse what does not fit", async () => {
@@ -225,11 +247,19 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
         return Response.json({});
       },
     });
-    process.env = { ...process.env, SEKISHO_TABLE: "no-such-table", AWS_ENDPOINT_URL_SQS: proxy.url };
+    process.env = {
+      ...process.env,
+      SEKISHO_TABLE: "no-such-table",
+      AWS_ENDPOINT_URL_SQS: proxy.url,
+    };
     const failing = createVerificationWorkerHandler({ config });
     const [message] = Messages;
     const attributes = { ApproximateReceiveCount: "2" };
-    const record = { ...recordOf(message?.Body ?? ""), receiptHandle: message?.ReceiptHandle, attributes };
+    const record = {
+      ...recordOf(message?.Body ?? ""),
+      receiptHandle: message?.ReceiptHandle,
+      attributes,
+    };
     const push = recordOf(JSON.stringify({ request_id: requestId, task_id: "t-1" }));
     const completion = { ...push, eventSourceARN: completionsArn };
     const { batchItemFailures } = await failing({ Records: [record, completion] }, ofQueue);
@@ -268,22 +298,35 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       unknown: [],
     });
     values.secrets.peer = "token-2";
-    const some: unknown = await handle({ operator: "check_destinations", names: ["second", "third"] }, context);
-    expect(some).toMatchObject({ checked: [{ name: "second", health: "healthy" }], unknown: ["third"] });
+    const some: unknown = await handle(
+      { operator: "check_destinations", names: ["second", "third"] },
+      context,
+    );
+    expect(some).toMatchObject({
+      checked: [{ name: "second", health: "healthy" }],
+      unknown: ["third"],
+    });
     expect([...new Set(calls.map(({ method }) => method))]).toEqual(["rpc.discover"]);
-    for (const secret of [botToken, "token-1", "token-2"]) expect(JSON.stringify([all, some])).not.toContain(secret);
+    for (const secret of [botToken, "token-1", "token-2"])
+      expect(JSON.stringify([all, some])).not.toContain(secret);
   });
 
   it("say that the live settings do not fit", async () => {
     await push(JSON.stringify({ routes: [{ destination: "third" }] }));
-    const answer = await createVerificationWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
+    const answer = await createVerificationWorkerHandler({ config })(
+      { operator: "check_worker" },
+      ofOperator,
+    );
     expect(answer).toMatchObject({ liveSettings: "refused", store: { ok: true } });
   });
 
   it("say what the worker does not reach", async () => {
     process.env = { ...process.env, SEKISHO_TABLE: "no-such-table" };
     values.secrets.bot = "xoxb-of-somebody-else";
-    const answer = await createVerificationWorkerHandler({ config })({ operator: "check_worker" }, ofOperator);
+    const answer = await createVerificationWorkerHandler({ config })(
+      { operator: "check_worker" },
+      ofOperator,
+    );
     expect(answer).toEqual({
       liveSettings: "unreadable",
       store: { ok: false, error: "ResourceNotFoundException" },
@@ -309,7 +352,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   it("refuse a batch from an operator, who could forge messages with it", async () => {
     const handle = createVerificationWorkerHandler({ config });
     const { body, message } = askBody("let me in");
-    for (const event of [{ Records: [recordOf(body)] }, { Records: [], operator: "check_worker" }]) {
+    for (const event of [
+      { Records: [recordOf(body)] },
+      { Records: [], operator: "check_worker" },
+    ]) {
       await expect(handle(event as unknown, ofOperator)).rejects.toThrow(/not an operator request/);
     }
     expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
@@ -320,7 +366,9 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const handle = createVerificationWorkerHandler({ config });
     const request: unknown = { operator: "check_worker" };
     for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
-      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(/not an SQS batch/);
+      await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(
+        /not an SQS batch/,
+      );
     const event: unknown = { Records: [], operator: "check_worker" };
     expect(await handle(event, ofQueue)).toEqual({ batchItemFailures: [] });
     const message = JSON.stringify({ operator: "check_destinations" });
@@ -356,34 +404,42 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     ["the completion queue", { eventSourceARN: completionsArn }],
     ["any queue but its own", { eventSourceARN: `${ownArn}-2` }],
     ["nobody knows where", {}],
-  ])("take no question, wake-up or redrive from %s, be it delayed or not", async (_from, origin) => {
-    const handle = createVerificationWorkerHandler({ config });
-    const known = await ask("a task that waits for its announcement");
-    const { body, requestId, message } = askBody("let me in");
-    const forged = [
-      body,
-      JSON.stringify({ type: "wake", requestId: known.requestId, seq: 0 }),
-      JSON.stringify({ type: "redrive", requestId: known.requestId }),
-      JSON.stringify({ request_id: requestId, task_id: "t-1" }),
-      "nonsense",
-    ];
-    const inAMinute = { DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" } };
-    const Records = forged.flatMap((text) =>
-      [{}, inAMinute].map((messageAttributes) => {
-        const { eventSourceARN: _own, ...record } = recordOf(text);
-        return { ...record, ...origin, messageAttributes };
-      }),
-    );
-    const response = await handle({ Records }, ofQueue);
-    expect(response).toEqual({ batchItemFailures: [] });
-    const { Attributes } = await clients.queues.send(
-      new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
-    );
-    // Only what was asked above; nothing was sent on.
-    expect(Attributes).toMatchObject({ ApproximateNumberOfMessages: "1", ApproximateNumberOfMessagesDelayed: "0" });
-    expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
-    expect(calls).toEqual([]);
-  });
+  ])(
+    "take no question, wake-up or redrive from %s, be it delayed or not",
+    async (_from, origin) => {
+      const handle = createVerificationWorkerHandler({ config });
+      const known = await ask("a task that waits for its announcement");
+      const { body, requestId, message } = askBody("let me in");
+      const forged = [
+        body,
+        JSON.stringify({ type: "wake", requestId: known.requestId, seq: 0 }),
+        JSON.stringify({ type: "redrive", requestId: known.requestId }),
+        JSON.stringify({ request_id: requestId, task_id: "t-1" }),
+        "nonsense",
+      ];
+      const inAMinute = {
+        DueAtMs: { stringValue: String(Date.now() + 60_000), dataType: "Number" },
+      };
+      const Records = forged.flatMap((text) =>
+        [{}, inAMinute].map((messageAttributes) => {
+          const { eventSourceARN: _own, ...record } = recordOf(text);
+          return { ...record, ...origin, messageAttributes };
+        }),
+      );
+      const response = await handle({ Records }, ofQueue);
+      expect(response).toEqual({ batchItemFailures: [] });
+      const { Attributes } = await clients.queues.send(
+        new GetQueueAttributesCommand({ QueueUrl: queueUrl, AttributeNames: ["All"] }),
+      );
+      // Only what was asked above; nothing was sent on.
+      expect(Attributes).toMatchObject({
+        ApproximateNumberOfMessages: "1",
+        ApproximateNumberOfMessagesDelayed: "0",
+      });
+      expect(slack.thread({ channel: workspace.channel.id, ts: message.ts })).toHaveLength(1);
+      expect(calls).toEqual([]);
+    },
+  );
 
   it("end an act when the function's time is nearly over, instead of being ended with it", async () => {
     const never = await startWebServer({ handle: () => new Promise(() => {}) });
@@ -392,7 +448,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     const { requestId } = await ask();
     await work(handle);
     const Records = [recordOf(JSON.stringify({ type: "wake", requestId, seq: 1 }))];
-    const response = await handle({ Records }, { ...ofQueue, getRemainingTimeInMillis: () => 5100 });
+    const response = await handle(
+      { Records },
+      { ...ofQueue, getRemainingTimeInMillis: () => 5100 },
+    );
     await never.close();
     expect(response).toEqual({ batchItemFailures: [] });
   });

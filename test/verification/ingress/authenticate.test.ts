@@ -12,7 +12,11 @@ const timestamp = String(nowSeconds);
 const body = bytesOf(fixture("app-mention"));
 const signature = signatureOf({ body, timestamp });
 const given = { secret, timestamp, signature, body, nowSeconds };
-const at = (timestamp: string) => ({ ...given, timestamp, signature: signatureOf({ body, timestamp }) });
+const at = (timestamp: string) => ({
+  ...given,
+  timestamp,
+  signature: signatureOf({ body, timestamp }),
+});
 
 const flip = (bytes: Uint8Array, bit: number): Buffer => {
   const flipped = Buffer.from(bytes);
@@ -55,7 +59,9 @@ describe("the signature", () => {
   it("refuses another secret", () => {
     forAll(fc.string({ minLength: 1 })).hold((key) => {
       fc.pre(key !== secret);
-      expect(verifySignature({ ...given, signature: signatureOf({ body, timestamp, key }) })).toBe("mismatch");
+      expect(verifySignature({ ...given, signature: signatureOf({ body, timestamp, key }) })).toBe(
+        "mismatch",
+      );
     });
   });
 
@@ -64,8 +70,12 @@ describe("the signature", () => {
       const changed = {
         ...given,
         ...(part === "body" ? { body: flip(body, bit) } : {}),
-        ...(part === "timestamp" ? { timestamp: flip(Buffer.from(timestamp), bit).toString("latin1") } : {}),
-        ...(part === "signature" ? { signature: flip(Buffer.from(signature), bit).toString("latin1") } : {}),
+        ...(part === "timestamp"
+          ? { timestamp: flip(Buffer.from(timestamp), bit).toString("latin1") }
+          : {}),
+        ...(part === "signature"
+          ? { signature: flip(Buffer.from(signature), bit).toString("latin1") }
+          : {}),
       };
       expect(verifySignature(changed)).not.toBe("valid");
     }, 1000);
@@ -87,15 +97,25 @@ describe("the signature", () => {
     expect(verifySignature({ ...given, ...change })).toBe("unsigned");
   });
 
-  it.each(["NaN", "Infinity", "1e9", "0x10", " 1", "-1", "1762750300.5", "１７６２", `${timestamp}\n`, "9".repeat(13)])(
-    "refuses the timestamp %j, although it is signed",
-    (timestamp) => {
-      expect(verifySignature(at(timestamp))).toBe("unsigned");
-    },
-  );
+  it.each([
+    "NaN",
+    "Infinity",
+    "1e9",
+    "0x10",
+    " 1",
+    "-1",
+    "1762750300.5",
+    "１７６２",
+    `${timestamp}\n`,
+    "9".repeat(13),
+  ])("refuses the timestamp %j, although it is signed", (timestamp) => {
+    expect(verifySignature(at(timestamp))).toBe("unsigned");
+  });
 
   it("allows five minutes between the clocks in both directions, and not one second more", () => {
-    const results = [-301, -300, 0, 300, 301].map((away) => verifySignature(at(String(nowSeconds + away))));
+    const results = [-301, -300, 0, 300, 301].map((away) =>
+      verifySignature(at(String(nowSeconds + away))),
+    );
     expect(results).toEqual(["stale", "valid", "valid", "valid", "stale"]);
   });
 
@@ -120,7 +140,9 @@ function rotating(value: string) {
 describe("the signing secret", () => {
   it("is read once for many requests", async () => {
     const { ingress, state } = rotating("first");
-    const statuses = await Promise.all([1, 2, 3].map(async () => (await ingress(request("first"))).status));
+    const statuses = await Promise.all(
+      [1, 2, 3].map(async () => (await ingress(request("first"))).status),
+    );
     await ingress(request("first"));
     expect(statuses).toEqual([200, 200, 200]);
     expect(state.reads).toBe(1);
@@ -141,7 +163,8 @@ describe("the signing secret", () => {
     const { ingress, state } = rotating("first");
     await ingress(request("first"));
     state.nowMs += 30_000;
-    for (let round = 0; round < 20; round += 1) expect((await ingress(request("false"))).status).toBe(401);
+    for (let round = 0; round < 20; round += 1)
+      expect((await ingress(request("false"))).status).toBe(401);
     expect(state.reads).toBe(2);
     state.nowMs += 29_999;
     await ingress(request("false"));
@@ -183,7 +206,8 @@ describe("the signing secret", () => {
   });
 
   it("answers 500 where it cannot be read, without the cause, and reads again the next time", async () => {
-    let readSecret = (): Promise<string> => Promise.reject(new Error("arn:aws:secretsmanager:secret"));
+    let readSecret = (): Promise<string> =>
+      Promise.reject(new Error("arn:aws:secretsmanager:secret"));
     const { ingress, lines } = setUp({ readSecret: () => readSecret() });
     const refused = await ingress(request("first"));
     expect(refused).toMatchObject({ status: 500, body: "" });
@@ -194,7 +218,10 @@ describe("the signing secret", () => {
   });
 
   it("is given up on when the reading hangs", async () => {
-    const secret = createCachedSecret({ readSecret: () => new Promise(() => {}), readTimeoutMs: 5 });
+    const secret = createCachedSecret({
+      readSecret: () => new Promise(() => {}),
+      readTimeoutMs: 5,
+    });
     await expect(secret.current()).rejects.toMatchObject({ name: "TimeoutError" });
   });
 });

@@ -2,7 +2,10 @@
 
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { createHttpApiHandler, createSendToQueue } from "../../../lambdas/verification/ingress/http-api.ts";
+import {
+  createHttpApiHandler,
+  createSendToQueue,
+} from "../../../lambdas/verification/ingress/http-api.ts";
 import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
 import { type Emulator, emulatorAccess, startSqsEmulator } from "../../doubles/aws/emulators.ts";
 import { createQueuePair } from "../../doubles/aws/emulators-resources.ts";
@@ -51,7 +54,10 @@ function handlerWithAsks() {
 describe("an event of an HTTP API", () => {
   it("is a request of Slack: checked, enqueued, answered", async () => {
     const { handle, asks } = handlerWithAsks();
-    expect(await handle(httpApiEvent(signed({ body: bytesOf(mention) })))).toMatchObject({ statusCode: 200, body: "" });
+    expect(await handle(httpApiEvent(signed({ body: bytesOf(mention) })))).toMatchObject({
+      statusCode: 200,
+      body: "",
+    });
     expect(asks).toHaveLength(1);
   });
 
@@ -65,7 +71,10 @@ describe("an event of an HTTP API", () => {
   it("brings the challenge back", async () => {
     const { handle } = handlerWithAsks();
     const body = bytesOf({ type: "url_verification", challenge: "3eZbrw1aB" });
-    expect(await handle(httpApiEvent(signed({ body })))).toMatchObject({ statusCode: 200, body: "3eZbrw1aB" });
+    expect(await handle(httpApiEvent(signed({ body })))).toMatchObject({
+      statusCode: 200,
+      body: "3eZbrw1aB",
+    });
   });
 
   it("may carry its body in base64, whose bytes are what was signed, whatever the alphabet", async () => {
@@ -73,7 +82,9 @@ describe("an event of an HTTP API", () => {
     const event = { ...mention.event, text: "<@U0BOT00001> 関所とは何ですか 🏯" };
     const request = signed({ body: bytesOf({ ...mention, event }) });
     const body = Buffer.from(request.body).toString("base64");
-    expect(await handle(httpApiEvent(request, { body, isBase64Encoded: true }))).toMatchObject({ statusCode: 200 });
+    expect(await handle(httpApiEvent(request, { body, isBase64Encoded: true }))).toMatchObject({
+      statusCode: 200,
+    });
     expect(asks[0]?.message.text).toBe("関所とは何ですか 🏯");
   });
 
@@ -95,7 +106,9 @@ describe("an event of an HTTP API", () => {
     expect(await handle({ ...event, headers: {} })).toMatchObject({ statusCode: 401 });
     expect(await handle({ ...event, headers: undefined })).toMatchObject({ statusCode: 401 });
     expect(await handle({ ...event, body: undefined })).toMatchObject({ statusCode: 401 });
-    expect(await handle({ ...event, body: Buffer.from("!").toString("base64"), isBase64Encoded: true })).toMatchObject({
+    expect(
+      await handle({ ...event, body: Buffer.from("!").toString("base64"), isBase64Encoded: true }),
+    ).toMatchObject({
       statusCode: 401,
     });
   });
@@ -105,7 +118,13 @@ describe("an event of an HTTP API", () => {
     const event = httpApiEvent(signed({ body: bytesOf(mention) }));
     const { requestContext } = event;
     const get = { ...requestContext, http: { ...requestContext.http, method: "GET" } };
-    for (const other of [{ ...event, rawPath: "/" }, { ...event, requestContext: get }, {}, undefined, "text"]) {
+    for (const other of [
+      { ...event, rawPath: "/" },
+      { ...event, requestContext: get },
+      {},
+      undefined,
+      "text",
+    ]) {
       expect(await handle(other)).toMatchObject({ statusCode: 404 });
     }
     expect(asks).toEqual([]);
@@ -150,7 +169,9 @@ it("a message is sent in its workspace's turn (which the emulator does not give 
   });
   await sender("https://sqs.example/1/tasks", server.url).send({ body: "{}", group: "T1" });
   await server.close();
-  expect(inputs).toEqual([{ QueueUrl: "https://sqs.example/1/tasks", MessageBody: "{}", MessageGroupId: "T1" }]);
+  expect(inputs).toEqual([
+    { QueueUrl: "https://sqs.example/1/tasks", MessageBody: "{}", MessageGroupId: "T1" },
+  ]);
 });
 
 it("a queue that is not there is an error, so that Slack delivers again", async () => {

@@ -3,7 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { HeaderPairs } from "../../../lambdas/verification/ingress/authenticate.ts";
 import type { Ingress, IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
-import { startVerificationServer, type VerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import {
+  startVerificationServer,
+  type VerificationServer,
+} from "../../../lambdas/verification/ingress/server.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
@@ -21,11 +24,23 @@ describe("an unsigned request", () => {
     ["without any header", []],
     ["without the signature", without("X-Slack-Signature")],
     ["without the timestamp", without("X-Slack-Request-Timestamp")],
-    ["with an empty signature", [...without("X-Slack-Signature"), ["X-Slack-Signature", ""] as const]],
-    ["with an empty timestamp", [...without("X-Slack-Request-Timestamp"), ["X-Slack-Request-Timestamp", ""] as const]],
-    ["with the signature twice", [...headers, ...headers.filter(([name]) => name === "X-Slack-Signature")]],
+    [
+      "with an empty signature",
+      [...without("X-Slack-Signature"), ["X-Slack-Signature", ""] as const],
+    ],
+    [
+      "with an empty timestamp",
+      [...without("X-Slack-Request-Timestamp"), ["X-Slack-Request-Timestamp", ""] as const],
+    ],
+    [
+      "with the signature twice",
+      [...headers, ...headers.filter(([name]) => name === "X-Slack-Signature")],
+    ],
     ["with a second signature that is empty", [...headers, ["x-slack-signature", ""] as const]],
-    ["with the timestamp twice", [...headers, ["x-slack-request-timestamp", String(nowMs / 1000)] as const]],
+    [
+      "with the timestamp twice",
+      [...headers, ["x-slack-request-timestamp", String(nowMs / 1000)] as const],
+    ],
   ])("is refused with 401 and reaches nothing: %s", async (_name, headers) => {
     const { ingress, asks } = setUp();
     expect(await ingress({ headers, body })).toEqual(emptyAnswer(401));
@@ -43,7 +58,9 @@ describe("an unsigned request", () => {
     const { ingress } = setUp();
     const at = async (seconds: number) =>
       (await ingress(signed({ body, timestamp: String(nowMs / 1000 + seconds) }))).status;
-    expect([await at(-301), await at(301), await at(-300), await at(300)]).toEqual([401, 401, 200, 200]);
+    expect([await at(-301), await at(301), await at(-300), await at(300)]).toEqual([
+      401, 401, 200, 200,
+    ]);
   });
 });
 
@@ -64,7 +81,10 @@ describe("a signed request", () => {
 
   it("passes whatever the letter case of its header names", async () => {
     const { ingress } = setUp();
-    for (const change of [(name: string) => name.toLowerCase(), (name: string) => name.toUpperCase()]) {
+    for (const change of [
+      (name: string) => name.toLowerCase(),
+      (name: string) => name.toUpperCase(),
+    ]) {
       expect((await ingress({ headers: renamed(change), body })).status).toBe(200);
     }
   });
@@ -72,7 +92,10 @@ describe("a signed request", () => {
   it("gives the same request id in ten deliveries of any mix, and none is dropped as seen", async () => {
     const { ingress, asks } = setUp();
     for (let delivery = 0; delivery < 10; delivery += 1) {
-      const payload = { ...fixture(delivery % 2 ? "app-mention" : "message-with-mention"), event_id: `Ev${delivery}` };
+      const payload = {
+        ...fixture(delivery % 2 ? "app-mention" : "message-with-mention"),
+        event_id: `Ev${delivery}`,
+      };
       const more: HeaderPairs = delivery < 3 ? [] : [["X-Slack-Retry-Num", String(delivery % 4)]];
       expect((await ingress(signed({ body: bytesOf(payload), more }))).status).toBe(200);
     }
@@ -103,7 +126,11 @@ describe("a signed request", () => {
     const { ingress, lines } = setUp({ send });
     expect(await ingress(signed({ body }))).toMatchObject({ status: 503, body: "" });
     const line = JSON.parse(lines.at(-1) ?? "");
-    expect(line).toMatchObject({ message: "enqueue_failed", cause_kind: "TypeError", channel: "C0CHAN0001" });
+    expect(line).toMatchObject({
+      message: "enqueue_failed",
+      cause_kind: "TypeError",
+      channel: "C0CHAN0001",
+    });
     expect(line.request_id).toMatch(/^[0-9a-f-]{36}$/);
     expect(lines.join("")).not.toContain("secret-queue");
   });
@@ -134,7 +161,9 @@ describe("a signed request", () => {
     const { ingress, asks, lines } = setUp();
     expect(await ingress(signed({ body }))).toMatchObject({ status: 200, body: "" });
     expect(asks).toEqual([]);
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "event_dropped", drop }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: "event_dropped", drop },
+    ]);
   });
 
   it("that is too large is refused before anything else is done with it", async () => {
@@ -150,7 +179,8 @@ describe("a signed request", () => {
     await ingress(signed({ body: bytesOf(fixture("own-message")) }));
     const log = lines.join("");
     expect(lines).toHaveLength(3);
-    for (const text of ["sekisho?", "関所", "ZZZZZZWSxiZZZ2yIvs3peJ", "v0=", secret]) expect(log).not.toContain(text);
+    for (const text of ["sekisho?", "関所", "ZZZZZZWSxiZZZ2yIvs3peJ", "v0=", secret])
+      expect(log).not.toContain(text);
   });
 });
 
@@ -181,7 +211,20 @@ const keys = [
 
 const odd = fc.oneof(
   fc.jsonValue(),
-  fc.constantFrom(null, "", 0, -1, 1e308, [], {}, "__proto__", "constructor", "\u0000", "\ud800", "U0BOT00001"),
+  fc.constantFrom(
+    null,
+    "",
+    0,
+    -1,
+    1e308,
+    [],
+    {},
+    "__proto__",
+    "constructor",
+    "\u0000",
+    "\ud800",
+    "U0BOT00001",
+  ),
 );
 
 /** An event as Slack sends it, with some fields gone or of another kind. */
@@ -211,7 +254,9 @@ const brokenEvent = fc
     return changed;
   });
 
-const deep = fc.integer({ min: 1, max: 20_000 }).map((depth) => Buffer.from(`{"event":${"[".repeat(depth)}`));
+const deep = fc
+  .integer({ min: 1, max: 20_000 })
+  .map((depth) => Buffer.from(`{"event":${"[".repeat(depth)}`));
 
 const hostile = fc.oneof(
   fc.uint8Array({ maxLength: 4000 }).map((bytes) => Buffer.from(bytes)),
@@ -222,7 +267,16 @@ const hostile = fc.oneof(
   deep,
 );
 
-const header = fc.constantFrom("", "0", "v0=", "v0=00", `v0=${"0".repeat(64)}`, "NaN", "1762750300", "garbage");
+const header = fc.constantFrom(
+  "",
+  "0",
+  "v0=",
+  "v0=00",
+  `v0=${"0".repeat(64)}`,
+  "NaN",
+  "1762750300",
+  "garbage",
+);
 
 const unsigned = (body: Uint8Array) =>
   fc.tuple(header, header).map(([timestamp, signature]): IngressRequest => {

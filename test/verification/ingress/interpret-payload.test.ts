@@ -4,7 +4,10 @@ import fc from "fast-check";
 import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-message.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { eventCallbackSchema } from "../../../lambdas/verification/ingress/event-callback.ts";
-import { type FilteredEvent, filterEvent } from "../../../lambdas/verification/ingress/filter-event.ts";
+import {
+  type FilteredEvent,
+  filterEvent,
+} from "../../../lambdas/verification/ingress/filter-event.ts";
 import {
   type InterpretedPayload,
   interpretPayload,
@@ -12,7 +15,10 @@ import {
 } from "../../../lambdas/verification/ingress/interpret-payload.ts";
 import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
 import { encodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
-import { queueMessageSchema, userMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import {
+  queueMessageSchema,
+  userMessageSchema,
+} from "../../../lambdas/verification/task/messages.ts";
 import { interactionIdOf, requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
@@ -50,25 +56,38 @@ describe("what is for the bot", () => {
   });
 
   it("is a message that mentions it, and that is the same as the mention of the same post", () => {
-    const [mention, message] = [askedOf(fixture("app-mention")), askedOf(fixture("message-with-mention"))];
+    const [mention, message] = [
+      askedOf(fixture("app-mention")),
+      askedOf(fixture("message-with-mention")),
+    ];
     expect(message).toEqual(mention);
     expect(requestIdOf(message)).toBe(requestIdOf(mention));
     expect(fixture("message-with-mention").event_id).not.toBe(fixture("app-mention").event_id);
   });
 
   it("is every message in a direct message with it, mentioned or not", () => {
-    expect(askedOf(fixture("message-im"))).toMatchObject({ direct: true, text: "What is a sekisho?" });
+    expect(askedOf(fixture("message-im"))).toMatchObject({
+      direct: true,
+      text: "What is a sekisho?",
+    });
     expect(askedOf(withEvent("message-im", { channel_type: undefined })).direct).toBe(true);
   });
 
   describe("beside what the person has open", () => {
-    const channel = (value: unknown) => ({ type: "slack#/types/channel_id", value, team_id: "T0TEAM0001" });
+    const channel = (value: unknown) => ({
+      type: "slack#/types/channel_id",
+      value,
+      team_id: "T0TEAM0001",
+    });
     const message = (value: unknown) => ({ type: "slack#/types/message_context", value });
     const openOf = (entities: unknown, name = "message-im") =>
       askedOf(withEvent(name, { app_context: { entities } })).open;
 
     it("is a direct message", () => {
-      const entities = [message({ channel_id: "C1", message_ts: "1762750000.000100" }), channel("C2")];
+      const entities = [
+        message({ channel_id: "C1", message_ts: "1762750000.000100" }),
+        channel("C2"),
+      ];
       expect(openOf(entities)).toEqual([
         { type: "message", id: "1762750000.000100", channel: "C1" },
         { type: "channel", id: "C2" },
@@ -86,8 +105,14 @@ describe("what is for the bot", () => {
           { type: "slack#/types/thread_ts", value: "1.1" },
         ],
       ],
-      ["ids that are none", [channel({ id: "C1" }), channel("../C1"), channel("C".repeat(65)), message("C1"), null, 7]],
-      ["a time that is none", [message({ channel_id: "C1", message_ts: "now" }), message({ channel_id: "C1" })]],
+      [
+        "ids that are none",
+        [channel({ id: "C1" }), channel("../C1"), channel("C".repeat(65)), message("C1"), null, 7],
+      ],
+      [
+        "a time that is none",
+        [message({ channel_id: "C1", message_ts: "now" }), message({ channel_id: "C1" })],
+      ],
     ])("is a direct message with %s", (_name, entities) => {
       expect(openOf(entities)).toBeUndefined();
     });
@@ -99,21 +124,32 @@ describe("what is for the bot", () => {
   });
 
   it("is a reply in a thread, which keeps its thread", () => {
-    expect(askedOf(fixture("thread-reply"))).toMatchObject({ threadTs: "1762750000.000100", text: "and in a thread" });
+    expect(askedOf(fixture("thread-reply"))).toMatchObject({
+      threadTs: "1762750000.000100",
+      text: "and in a thread",
+    });
   });
 
   it("is what people say of themselves (/me)", () => {
-    expect(askedOf(withEvent("app-mention", { subtype: "me_message" })).text).toContain("What is a sekisho?");
+    expect(askedOf(withEvent("app-mention", { subtype: "me_message" })).text).toContain(
+      "What is a sekisho?",
+    );
   });
 
   it("is a file in a thread reply, although it has the subtype file_share", () => {
-    expect(askedOf(fixture("file-share"))).toMatchObject({ threadTs: "1762750000.000100", text: "summarize this" });
+    expect(askedOf(fixture("file-share"))).toMatchObject({
+      threadTs: "1762750000.000100",
+      text: "summarize this",
+    });
     expect(askedOf(withEvent("file-share", { text: `<@${botUser}>` })).text).toBe("");
   });
 
   it.each([
     ["nothing but a mention", withEvent("app-mention", { text: ` <@${botUser}>\n` })],
-    ["nothing but a mention that came as a message", withEvent("message-with-mention", { text: `<@${botUser}>` })],
+    [
+      "nothing but a mention that came as a message",
+      withEvent("message-with-mention", { text: `<@${botUser}>` }),
+    ],
     ["a direct message without a text", withEvent("message-im", { text: undefined })],
   ])("is %s: whoever sent it gets an answer as well", (_what, payload) => {
     expect(askedOf(payload).text).toBe("");
@@ -146,7 +182,11 @@ describe("a reply in a thread that does not speak to the bot", () => {
     ["ask <@U0USER0002> too", "ask @U0USER0002 too"],
     ["see <https://example.com>", "see https://example.com"],
   ])("goes on as unaddressed, since its thread may be one of the bot: %s", (text, shown) => {
-    expect(askedOf(reply(text))).toMatchObject({ text: shown, unaddressed: true, threadTs: "1762750000.000100" });
+    expect(askedOf(reply(text))).toMatchObject({
+      text: shown,
+      unaddressed: true,
+      threadTs: "1762750000.000100",
+    });
   });
 
   it("keeps its files, also without a text", () => {
@@ -155,15 +195,21 @@ describe("a reply in a thread that does not speak to the bot", () => {
     expect(asked).toMatchObject({ text: "", unaddressed: true, files: [{ id: "F0FILE0001" }] });
   });
 
-  it.each(["<@U0USER0002> what do you say", " <@U0USER0002|hana> hi", "<!subteam^S1> ping", "<!here> lunch"])(
-    "is dropped where it begins by speaking to somebody else: %s",
-    (text) => expect(filter(reply(text))).toEqual({ drop: "not_mentioned" }),
+  it.each([
+    "<@U0USER0002> what do you say",
+    " <@U0USER0002|hana> hi",
+    "<!subteam^S1> ping",
+    "<!here> lunch",
+  ])("is dropped where it begins by speaking to somebody else: %s", (text) =>
+    expect(filter(reply(text))).toEqual({ drop: "not_mentioned" }),
   );
 
   it("is dropped where a bot wrote it, and where it only was edited", () => {
     expect(filter(reply("yes", { bot_id: "B1" }))).toEqual({ drop: "from_bot" });
     expect(filter(reply("yes", { user: botUser }))).toEqual({ drop: "from_bot" });
-    expect(filter(reply("yes", { edited: { user: "U0USER0001", ts: "1.1" } }))).toEqual({ drop: "edited" });
+    expect(filter(reply("yes", { edited: { user: "U0USER0001", ts: "1.1" } }))).toEqual({
+      drop: "edited",
+    });
   });
 
   it("is dropped where it was delivered for a person: their conversations are not the bot's", () => {
@@ -176,13 +222,16 @@ describe("a reply in a thread that does not speak to the bot", () => {
 
   it("is addressed where it mentions the bot, and in a direct message always", () => {
     expect(askedOf(reply(`<@${botUser}> yes`)).unaddressed).toBeUndefined();
-    expect(askedOf(withEvent("message-im", { thread_ts: "1762750000.000100" })).unaddressed).toBeUndefined();
+    expect(
+      askedOf(withEvent("message-im", { thread_ts: "1762750000.000100" })).unaddressed,
+    ).toBeUndefined();
   });
 });
 
 describe("a channel of Slack Connect with the app in both workspaces", () => {
   const other = "U0BOT00002";
-  const mention = (text: string, change = {}) => askedOf(withEvent("slack-connect", { text, ...change }));
+  const mention = (text: string, change = {}) =>
+    askedOf(withEvent("slack-connect", { text, ...change }));
   const reply = (text: string) =>
     filter(withEvent("slack-connect", { type: "message", text, thread_ts: "1762740000.000100" }));
 
@@ -195,9 +244,12 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
     [`<@${botUser}> ask <@U0USER0002>`, "ask @U0USER0002", [botUser]],
     ["<@U0GUEST001> is me", "@U0GUEST001 is me", [botUser]],
     [`ask <@U0USER0002> or <@${other}>`, `ask @U0USER0002 or @${other}`, [botUser]],
-  ])("understands a mention of either bot user, although Slack names one: %s", (text, understood, botUsers) => {
-    expect(mention(text)).toMatchObject({ text: understood, botUsers, team: "T0TEAM0001" });
-  });
+  ])(
+    "understands a mention of either bot user, although Slack names one: %s",
+    (text, understood, botUsers) => {
+      expect(mention(text)).toMatchObject({ text: understood, botUsers, team: "T0TEAM0001" });
+    },
+  );
 
   it("takes no other user for the bot's elsewhere", () => {
     const text = "<@U0USER0002> what do you say";
@@ -207,29 +259,58 @@ describe("a channel of Slack Connect with the app in both workspaces", () => {
 
   it("leaves the message that begins with it to the mention, and marks one that may have it further on", () => {
     expect(reply(`<@${other}> yes`)).toEqual({ drop: "not_mentioned" });
-    expect(reply(`yes, <@${other}>`)).toMatchObject({ userMessage: { unaddressed: true, perhapsAddressed: true } });
+    expect(reply(`yes, <@${other}>`)).toMatchObject({
+      userMessage: { unaddressed: true, perhapsAddressed: true },
+    });
     const files = [{ id: "F1" }];
-    const withFile = withEvent("message-with-mention", { type: "message", text: `<@${other}> read it`, files });
+    const withFile = withEvent("message-with-mention", {
+      type: "message",
+      text: `<@${other}> read it`,
+      files,
+    });
     const fileOfMention = filter({ ...withFile, is_ext_shared_channel: true });
-    expect(fileOfMention).toMatchObject({ userMessage: { unaddressed: true, perhapsAddressed: true } });
+    expect(fileOfMention).toMatchObject({
+      userMessage: { unaddressed: true, perhapsAddressed: true },
+    });
     expect(filter(withFile)).toEqual({ drop: "not_mentioned" });
     const [plain, addressed] = [reply("yes"), reply(`yes, <@${botUser}>`)];
-    for (const filtered of [plain, addressed]) expect(filtered).not.toHaveProperty("userMessage.perhapsAddressed");
-    const elsewhere = filter(withEvent("thread-reply", { type: "message", text: `yes, <@${other}>` }));
+    for (const filtered of [plain, addressed])
+      expect(filtered).not.toHaveProperty("userMessage.perhapsAddressed");
+    const elsewhere = filter(
+      withEvent("thread-reply", { type: "message", text: `yes, <@${other}>` }),
+    );
     expect(elsewhere).not.toHaveProperty("userMessage.perhapsAddressed");
   });
 });
 
 describe("what another bot writes", () => {
   it("is for the bot where it mentions it, with every id that a rule may name", () => {
-    const ids = { app_id: "A2", bot_profile: { id: "B0OTHER001", app_id: "A2", team_id: "T0TEAM0001" } };
-    expect(askedOf(withEvent("bot-message", ids))).toMatchObject({ botIds: ["B0OTHER001", "A2"], text: "deployed" });
-    expect(askedOf(withEvent("app-mention", { bot_id: "B2" }))).toMatchObject({ user: "U0USER0001", botIds: ["B2"] });
+    const ids = {
+      app_id: "A2",
+      bot_profile: { id: "B0OTHER001", app_id: "A2", team_id: "T0TEAM0001" },
+    };
+    expect(askedOf(withEvent("bot-message", ids))).toMatchObject({
+      botIds: ["B0OTHER001", "A2"],
+      text: "deployed",
+    });
+    expect(askedOf(withEvent("app-mention", { bot_id: "B2" }))).toMatchObject({
+      user: "U0USER0001",
+      botIds: ["B2"],
+    });
   });
 
   it("is a workflow's too, which has no user and names itself", () => {
-    const posted = { user: undefined, subtype: "bot_message", bot_id: "B7", workflow_id: "Wf7", username: "Report" };
-    expect(askedOf(withEvent("app-mention", posted))).toMatchObject({ user: "B7", botIds: ["B7", "Wf7"] });
+    const posted = {
+      user: undefined,
+      subtype: "bot_message",
+      bot_id: "B7",
+      workflow_id: "Wf7",
+      username: "Report",
+    };
+    expect(askedOf(withEvent("app-mention", posted))).toMatchObject({
+      user: "B7",
+      botIds: ["B7", "Wf7"],
+    });
   });
 
   it("is never a reply that mentions nobody", () => {
@@ -248,15 +329,30 @@ describe("a channel that is shared with other organizations", () => {
   it.each([
     ["people", "a person of another organization", {}],
     ["channels", "one of our own", own],
-    ["people", "anyone of whom one field names another organization", { ...own, source_team: "T9" }],
-    ["people", "anyone of whom Slack says nothing", { user_team: undefined, source_team: undefined, team: undefined }],
-    ["people", "a bot of another organization", { ...own, bot_profile: { id: "B9", team_id: "T9" } }],
+    [
+      "people",
+      "anyone of whom one field names another organization",
+      { ...own, source_team: "T9" },
+    ],
+    [
+      "people",
+      "anyone of whom Slack says nothing",
+      { user_team: undefined, source_team: undefined, team: undefined },
+    ],
+    [
+      "people",
+      "a bot of another organization",
+      { ...own, bot_profile: { id: "B9", team_id: "T9" } },
+    ],
   ])("is told as %s for a message of %s", (external, _whose, change) => {
     expect(askedOf(withEvent("slack-connect", change)).external).toBe(external);
   });
 
   it("tells the workspace of a person of another organization, and not that of our own", () => {
-    expect(askedOf(fixture("slack-connect"))).toMatchObject({ team: "T0TEAM0001", userTeam: "T0GUEST001" });
+    expect(askedOf(fixture("slack-connect"))).toMatchObject({
+      team: "T0TEAM0001",
+      userTeam: "T0GUEST001",
+    });
     expect(askedOf(withEvent("slack-connect", own))).not.toHaveProperty("userTeam");
   });
 
@@ -269,14 +365,42 @@ describe("a channel that is shared with other organizations", () => {
 
 describe("what is not for the bot", () => {
   it.each([
-    ["another app's post without a mention", "from_bot", withEvent("bot-message", { text: "deployed" })],
-    ["another app's post in a direct message", "from_bot", withEvent("message-im", { bot_id: "B2" })],
-    ["the bot's own post under another user", "from_bot", withEvent("bot-message", { app_id: "A0APP00001" })],
-    ["its own post by its profile", "from_bot", withEvent("bot-message", { bot_profile: { app_id: "A0APP00001" } })],
+    [
+      "another app's post without a mention",
+      "from_bot",
+      withEvent("bot-message", { text: "deployed" }),
+    ],
+    [
+      "another app's post in a direct message",
+      "from_bot",
+      withEvent("message-im", { bot_id: "B2" }),
+    ],
+    [
+      "the bot's own post under another user",
+      "from_bot",
+      withEvent("bot-message", { app_id: "A0APP00001" }),
+    ],
+    [
+      "its own post by its profile",
+      "from_bot",
+      withEvent("bot-message", { bot_profile: { app_id: "A0APP00001" } }),
+    ],
     ["the bot's own post", "from_bot", fixture("own-message")],
-    ["the bot's own post without a bot_id", "from_bot", withEvent("own-message", { bot_id: undefined })],
-    ["another app's post without its bot's id", "from_bot", withEvent("message-im", { bot_profile: { id: "B2" } })],
-    ["a reminder of Slack's own", "from_bot", withEvent("message-with-mention", { user: "USLACKBOT" })],
+    [
+      "the bot's own post without a bot_id",
+      "from_bot",
+      withEvent("own-message", { bot_id: undefined }),
+    ],
+    [
+      "another app's post without its bot's id",
+      "from_bot",
+      withEvent("message-im", { bot_profile: { id: "B2" } }),
+    ],
+    [
+      "a reminder of Slack's own",
+      "from_bot",
+      withEvent("message-with-mention", { user: "USLACKBOT" }),
+    ],
     [
       "an edit without the message",
       "malformed_message",
@@ -289,10 +413,18 @@ describe("what is not for the bot", () => {
     ],
     ["somebody joining", "subtype", withEvent("message-with-mention", { subtype: "channel_join" })],
     ["a hidden message", "hidden", withEvent("message-im", { hidden: true })],
-    ["an edited message", "edited", withEvent("app-mention", { edited: { user: "U0USER0001", ts: "1.1" } })],
+    [
+      "an edited message",
+      "edited",
+      withEvent("app-mention", { edited: { user: "U0USER0001", ts: "1.1" } }),
+    ],
     ["a message of nobody", "no_user", withEvent("message-im", { user: undefined })],
     ["chatter", "not_mentioned", withEvent("message-with-mention", { text: "hello all" })],
-    ["a mention of somebody else", "not_mentioned", withEvent("message-with-mention", { text: "<@U0BOT000012> hi" })],
+    [
+      "a mention of somebody else",
+      "not_mentioned",
+      withEvent("message-with-mention", { text: "<@U0BOT000012> hi" }),
+    ],
     [
       "a typed imitation of a mention",
       "not_mentioned",
@@ -305,8 +437,16 @@ describe("what is not for the bot", () => {
     ],
     ["a reaction", "other_event", fixture("reaction-added")],
     ["an event whose channel is an object", "other_event", fixture("channel-created")],
-    ["a message without a channel", "malformed_message", withEvent("app-mention", { channel: undefined })],
-    ["a message with a ts that is none", "malformed_message", withEvent("app-mention", { ts: "yesterday" })],
+    [
+      "a message without a channel",
+      "malformed_message",
+      withEvent("app-mention", { channel: undefined }),
+    ],
+    [
+      "a message with a ts that is none",
+      "malformed_message",
+      withEvent("app-mention", { ts: "yesterday" }),
+    ],
   ])("is %s (%s)", (_what, drop, payload) => {
     expect(filter(payload)).toEqual({ drop });
   });
@@ -314,13 +454,18 @@ describe("what is not for the bot", () => {
   it("is a direct message between people, which Slack delivers for a person's user token", () => {
     const authorizations = [{ user_id: "U0USER0002", is_bot: false }];
     expect(filter({ ...fixture("message-im"), authorizations })).toEqual({ drop: "not_mentioned" });
-    expect(filter({ ...fixture("message-im"), authorizations: null })).toEqual({ drop: "not_mentioned" });
+    expect(filter({ ...fixture("message-im"), authorizations: null })).toEqual({
+      drop: "not_mentioned",
+    });
   });
 });
 
 describe("the installation", () => {
   it("is the organization's where the app is installed there", () => {
-    expect(askedOf(fixture("enterprise-grid"))).toMatchObject({ team: "T0GRID0001", enterprise: "E0ORG00001" });
+    expect(askedOf(fixture("enterprise-grid"))).toMatchObject({
+      team: "T0GRID0001",
+      enterprise: "E0ORG00001",
+    });
   });
 
   it.each([
@@ -358,7 +503,9 @@ describe("the installation", () => {
 });
 
 describe("a forwarded message", () => {
-  const attachments = [{ is_share: true, is_msg_unfurl: true, text: "The backup failed", author_name: "robin" }];
+  const attachments = [
+    { is_share: true, is_msg_unfurl: true, text: "The backup failed", author_name: "robin" },
+  ];
   const quotation = "Forwarded message from robin:\n> The backup failed";
 
   it("a forwarded message is a request in a direct message, although the person wrote nothing", () => {
@@ -369,22 +516,37 @@ describe("a forwarded message", () => {
 
   it("a forwarded message follows the words of the person", () => {
     const text = `<@${botUser}> what now?`;
-    expect(askedOf(withEvent("app-mention", { text, attachments })).text).toBe(`what now?\n\n${quotation}`);
-    expect(askedOf(withEvent("app-mention", { text: `<@${botUser}>`, attachments })).text).toBe(quotation);
+    expect(askedOf(withEvent("app-mention", { text, attachments })).text).toBe(
+      `what now?\n\n${quotation}`,
+    );
+    expect(askedOf(withEvent("app-mention", { text: `<@${botUser}>`, attachments })).text).toBe(
+      quotation,
+    );
   });
 
   it("a forwarded message mentions nobody", () => {
     const mention = [{ ...attachments[0], text: `<@${botUser}> cancel` }];
-    expect(filter(withEvent("message-with-mention", { text: "fyi", attachments: mention }))).toEqual({
+    expect(
+      filter(withEvent("message-with-mention", { text: "fyi", attachments: mention })),
+    ).toEqual({
       drop: "not_mentioned",
     });
-    const reply = askedOf(withEvent("thread-reply", { type: "message", text: "", attachments: mention }));
-    expect(reply).toMatchObject({ unaddressed: true, text: expect.stringContaining(`> @${botUser} cancel`) });
+    const reply = askedOf(
+      withEvent("thread-reply", { type: "message", text: "", attachments: mention }),
+    );
+    expect(reply).toMatchObject({
+      unaddressed: true,
+      text: expect.stringContaining(`> @${botUser} cancel`),
+    });
   });
 
   it("the preview of a link is not a forwarded message", () => {
     const preview = [
-      { is_msg_unfurl: true, text: "The backup failed", from_url: "https://team.slack.com/archives/C1/p1" },
+      {
+        is_msg_unfurl: true,
+        text: "The backup failed",
+        from_url: "https://team.slack.com/archives/C1/p1",
+      },
     ];
     const text = `<@${botUser}> see <https://team.slack.com/archives/C1/p1>`;
     expect(askedOf(withEvent("app-mention", { text, attachments: preview })).text).toBe(
@@ -393,7 +555,10 @@ describe("a forwarded message", () => {
   });
 
   it("a forwarded message is cut to the contract's limit, and fits into the queue", () => {
-    const long = Array.from({ length: 20 }, () => ({ ...attachments[0], text: "関".repeat(20_000) }));
+    const long = Array.from({ length: 20 }, () => ({
+      ...attachments[0],
+      text: "関".repeat(20_000),
+    }));
     const { text } = askedOf(withEvent("message-im", { text: "look", attachments: long }));
     expect(text).toMatch(/^look\n\nForwarded message from robin:\n> 関.*…\(cut\)$/s);
     expect(text).toHaveLength(40_000);
@@ -422,12 +587,16 @@ describe("the text", () => {
   });
 
   it("loses every mention of the bot wherever it stands, also a labelled one, and no other", () => {
-    expect(textOf(`hey <@${botUser}> ask <@U0USER0002> or <@${botUser}|sekisho>`)).toBe("hey ask @U0USER0002 or");
+    expect(textOf(`hey <@${botUser}> ask <@U0USER0002> or <@${botUser}|sekisho>`)).toBe(
+      "hey ask @U0USER0002 or",
+    );
   });
 
   it("keeps its lines, and becomes Markdown", () => {
     const text = "see <#C1|general>\n\n  <https://example.com|this>\n```\ncode\n```";
-    expect(textOf(`<@${botUser}>\n${text}`)).toBe("see #general (C1)\n\n  [this](https://example.com)\n```\ncode\n```");
+    expect(textOf(`<@${botUser}>\n${text}`)).toBe(
+      "see #general (C1)\n\n  [this](https://example.com)\n```\ncode\n```",
+    );
   });
 
   it("that is longer than the contract allows stays too long, so that it is refused in words, but fits the queue", () => {
@@ -453,8 +622,14 @@ function messageOf(type: VerifiedPayload["type"], payload: unknown) {
   return queueMessageSchema.parse(understood.message);
 }
 
-const command = (change: Record<string, unknown> = {}) => ({ ...fixture("slash-command"), ...change });
-const clicked = (change: Record<string, unknown> = {}) => ({ ...fixture("block-actions"), ...change });
+const command = (change: Record<string, unknown> = {}) => ({
+  ...fixture("slash-command"),
+  ...change,
+});
+const clicked = (change: Record<string, unknown> = {}) => ({
+  ...fixture("block-actions"),
+  ...change,
+});
 
 describe("a slash command", () => {
   it("is a question of its own, at the time at which it came, in the text that the person typed", () => {
@@ -498,7 +673,9 @@ describe("a slash command", () => {
   it("belongs to the organization where the app is installed there, as the form and the socket say it", () => {
     for (const is_enterprise_install of ["true", true]) {
       const change = { is_enterprise_install, enterprise_id: "E0ORG00001" };
-      expect(messageOf("slash_commands", command(change))).toMatchObject({ message: { enterprise: "E0ORG00001" } });
+      expect(messageOf("slash_commands", command(change))).toMatchObject({
+        message: { enterprise: "E0ORG00001" },
+      });
     }
     const { message } = {
       message: undefined,
@@ -508,7 +685,9 @@ describe("a slash command", () => {
   });
 
   it("without a text is a question all the same, and is answered", () => {
-    expect(messageOf("slash_commands", command({ text: undefined }))).toMatchObject({ message: { text: "" } });
+    expect(messageOf("slash_commands", command({ text: undefined }))).toMatchObject({
+      message: { text: "" },
+    });
   });
 
   it.each([
@@ -545,32 +724,54 @@ describe("a button", () => {
   });
 
   it("in an organization's installation has the workspace of the person who pressed, since Slack names no other", () => {
-    const change = { team: null, enterprise: { id: "E0ORG00001", name: "Example" }, is_enterprise_install: true };
-    expect(messageOf("interactive", clicked(change))).toMatchObject({ team: "T0TEAM0001", enterprise: "E0ORG00001" });
+    const change = {
+      team: null,
+      enterprise: { id: "E0ORG00001", name: "Example" },
+      is_enterprise_install: true,
+    };
+    expect(messageOf("interactive", clicked(change))).toMatchObject({
+      team: "T0TEAM0001",
+      enterprise: "E0ORG00001",
+    });
   });
 
   it("in the installation of a workspace is the workspace's, although that belongs to an organization", () => {
-    const change = { enterprise: { id: "E0ORG00001", name: "Example" }, user: { id: "U1", team_id: "T0OTHER001" } };
-    expect(messageOf("interactive", clicked(change))).toEqual({ ...expected, user: "U1", userTeam: "T0OTHER001" });
+    const change = {
+      enterprise: { id: "E0ORG00001", name: "Example" },
+      user: { id: "U1", team_id: "T0OTHER001" },
+    };
+    expect(messageOf("interactive", clicked(change))).toEqual({
+      ...expected,
+      user: "U1",
+      userTeam: "T0OTHER001",
+    });
   });
 
   it("names the person's workspace as Slack does, in a channel of another installation", () => {
     // https://github.com/slackapi/java-slack-sdk/issues/1041
     const change = { team: { id: "T0TEAM0001" }, user: { id: "U1", team_id: "T0OTHER001" } };
-    expect(messageOf("interactive", clicked(change))).toMatchObject({ team: "T0TEAM0001", userTeam: "T0OTHER001" });
+    expect(messageOf("interactive", clicked(change))).toMatchObject({
+      team: "T0TEAM0001",
+      userTeam: "T0OTHER001",
+    });
     const unknown = messageOf("interactive", clicked({ user: { id: "U1" } }));
     expect(unknown).toMatchObject({ team: "T0TEAM0001" });
     expect(unknown).not.toHaveProperty("userTeam");
   });
 
   it("is known by its container where Slack sends neither message nor channel", () => {
-    expect(messageOf("interactive", clicked({ message: undefined, channel: undefined }))).toEqual(expected);
+    expect(messageOf("interactive", clicked({ message: undefined, channel: undefined }))).toEqual(
+      expected,
+    );
   });
 
   it.each([
     ["a button of somebody else", clicked({ actions: [{ action_id: "other", value: "1" }] })],
     ["a button without a value", clicked({ actions: [{ action_id: "sekisho_cancel" }] })],
-    ["a value that we did not write", clicked({ actions: [{ action_id: "sekisho_cancel", value: '{"r":"1"}' }] })],
+    [
+      "a value that we did not write",
+      clicked({ actions: [{ action_id: "sekisho_cancel", value: '{"r":"1"}' }] }),
+    ],
     ["no action", clicked({ actions: [] })],
     ["no workspace", clicked({ team: null, user: { id: "U1" } })],
     ["no channel", clicked({ channel: null, container: null })],
@@ -592,8 +793,15 @@ describe("the App Home", () => {
 
   it("is opened by a person of a workspace", () => {
     const payload = fixture("app-home-opened");
-    const message = { kind: "home", appId: "A0APP00001", channel: "D0DIRECT01", ts: "1762750000.000200" } as const;
-    expect(messageOf("events_api", { ...payload, event: { ...payload.event, tab: "home" } })).toEqual({
+    const message = {
+      kind: "home",
+      appId: "A0APP00001",
+      channel: "D0DIRECT01",
+      ts: "1762750000.000200",
+    } as const;
+    expect(
+      messageOf("events_api", { ...payload, event: { ...payload.event, tab: "home" } }),
+    ).toEqual({
       type: "home_opened",
       requestId: interactionIdOf(message),
       ...{ team: "T0TEAM0001", user: "U0USER0001", userTeam: "T0TEAM0001" },
@@ -602,7 +810,11 @@ describe("the App Home", () => {
 
   it("has a button to cancel, which names no channel", () => {
     const message = messageOf("interactive", clicked(fromHome));
-    expect(message).toMatchObject({ type: "button_click", requestId: taskId, button: { type: "cancel" } });
+    expect(message).toMatchObject({
+      type: "button_click",
+      requestId: taskId,
+      button: { type: "cancel" },
+    });
     expect(message).not.toHaveProperty("channel");
   });
 
@@ -612,7 +824,9 @@ describe("the App Home", () => {
       "an answer to a question",
       {
         ...fromHome,
-        actions: [encodeButton({ requestId: taskId, button: { type: "answer", question: 0, option: 0 } })],
+        actions: [
+          encodeButton({ requestId: taskId, button: { type: "answer", question: 0, option: 0 } }),
+        ],
       },
     ],
   ])("has no other button: %s", (_what, change) => {
@@ -621,7 +835,12 @@ describe("the App Home", () => {
 });
 
 describe("a conversation with the assistant", () => {
-  const opened = { kind: "assistant", appId: "A0APP00001", channel: "D0DIRECT01", ts: "1762750000.000100" } as const;
+  const opened = {
+    kind: "assistant",
+    appId: "A0APP00001",
+    channel: "D0DIRECT01",
+    ts: "1762750000.000100",
+  } as const;
 
   it("that was opened is greeted, by the same id however often Slack tells of it", () => {
     expect(messageOf("events_api", fixture("assistant-thread-started"))).toEqual({
@@ -637,7 +856,12 @@ describe("a conversation with the assistant", () => {
 
   it("is opened in the agent experience by the tab of messages, which has no thread", () => {
     const payload = fixture("app-home-opened");
-    const message = { kind: "assistant", appId: "A0APP00001", channel: "D0DIRECT01", ts: "1762750000.000200" } as const;
+    const message = {
+      kind: "assistant",
+      appId: "A0APP00001",
+      channel: "D0DIRECT01",
+      ts: "1762750000.000200",
+    } as const;
     expect(messageOf("events_api", payload)).toEqual({
       type: "conversation_opened",
       requestId: interactionIdOf(message),
@@ -651,14 +875,27 @@ describe("a conversation with the assistant", () => {
 
   it("is stopped by Slack's own button", () => {
     const payload = fixture("agent-session-stopped");
-    const stop = { kind: "stopped", appId: "A0APP00001", channel: "C0CHAN0001", ts: "1762750000.000300" } as const;
+    const stop = {
+      kind: "stopped",
+      appId: "A0APP00001",
+      channel: "C0CHAN0001",
+      ts: "1762750000.000300",
+    } as const;
     const stopped = {
       type: "session_stopped",
       requestId: interactionIdOf(stop),
-      ...{ team: "T0TEAM0001", channel: "C0CHAN0001", threadTs: "1762750000.000100", user: "U0USER0001" },
+      ...{
+        team: "T0TEAM0001",
+        channel: "C0CHAN0001",
+        threadTs: "1762750000.000100",
+        user: "U0USER0001",
+      },
       userTeam: "T0TEAM0001",
     };
-    expect(messageOf("events_api", payload)).toEqual({ ...stopped, streams: ["1762750000.000200"] });
+    expect(messageOf("events_api", payload)).toEqual({
+      ...stopped,
+      streams: ["1762750000.000200"],
+    });
     const without = { ...payload, event: { ...payload.event, streaming_message_ts: null } };
     expect(messageOf("events_api", without)).toEqual({ ...stopped, streams: [] });
     const broken = { ...payload, event: { ...payload.event, thread_ts: "now" } };
@@ -711,10 +948,19 @@ describe("a file of a message", () => {
   it.each([
     ["a deleted one", { id: "F1", mode: "tombstone" }],
     ["one beyond the plan's limit", { ...hosted, id: "F1", mode: "hidden_by_limit" }],
-    ["one that lies elsewhere", { ...hosted, id: "F1", is_external: true, url_private: "https://drive.example/1" }],
+    [
+      "one that lies elsewhere",
+      { ...hosted, id: "F1", is_external: true, url_private: "https://drive.example/1" },
+    ],
     ["one that lies elsewhere, by its mode", { ...hosted, id: "F1", mode: "external" }],
-    ["one of a shared channel that Slack tells nothing of", { id: "F1", file_access: "check_file_info" }],
-    ["one whose address is none", { ...hosted, id: "F1", url_private_download: "file:///etc/passwd" }],
+    [
+      "one of a shared channel that Slack tells nothing of",
+      { id: "F1", file_access: "check_file_info" },
+    ],
+    [
+      "one whose address is none",
+      { ...hosted, id: "F1", url_private_download: "file:///etc/passwd" },
+    ],
   ])("that cannot be had is named without an address: %s", (_what, file) => {
     const [kept] = readUserFiles([file]);
     expect(kept).toMatchObject({ id: "F1" });
@@ -722,17 +968,29 @@ describe("a file of a message", () => {
   });
 
   it.each([
-    ["a canvas", "application/vnd.slack-docs", { mode: "quip", mimetype: "application/vnd.slack-docs" }],
-    ["a canvas, by its type", "application/vnd.slack-docs", { mimetype: "application/vnd.slack-docs" }],
-    ["a canvas, by its mode", "application/vnd.slack-docs", { mode: "canvas", mimetype: "text/html" }],
+    [
+      "a canvas",
+      "application/vnd.slack-docs",
+      { mode: "quip", mimetype: "application/vnd.slack-docs" },
+    ],
+    [
+      "a canvas, by its type",
+      "application/vnd.slack-docs",
+      { mimetype: "application/vnd.slack-docs" },
+    ],
+    [
+      "a canvas, by its mode",
+      "application/vnd.slack-docs",
+      { mode: "canvas", mimetype: "text/html" },
+    ],
     ["a list", "application/vnd.slack-list", { mode: "list", mimetype: null }],
   ])("that is a document of Slack has its type and no address: %s", (_what, type, changes) => {
     const [document] = readUserFiles([{ ...hosted, ...changes }]);
     expect(document).toMatchObject({ id: hosted.id, mimetype: type });
     expect(document).not.toHaveProperty("url");
-    expect(readUserFiles([{ ...hosted, name: "sources.list", mode: "constructor" }])).toMatchObject([
-      { url: hosted.url_private_download },
-    ]);
+    expect(readUserFiles([{ ...hosted, name: "sources.list", mode: "constructor" }])).toMatchObject(
+      [{ url: hosted.url_private_download }],
+    );
   });
 
   it("without a name is called by its title, or by its id", () => {
@@ -765,18 +1023,41 @@ describe("the files of a message", () => {
     }));
     const attachments = [{ is_share: true, text: "a", files }];
     const payload = withEvent("message-im", { text: "関".repeat(39_990), attachments, files });
-    const understood = interpretPayload({ verified: { type: "events_api", payload }, nowMs, newTrace: createTrace });
+    const understood = interpretPayload({
+      verified: { type: "events_api", payload },
+      nowMs,
+      newTrace: createTrace,
+    });
     if (!("message" in understood)) throw new Error(JSON.stringify(understood));
-    expect(understood.message).toMatchObject({ message: { files: { length: 30 }, sharedFiles: { length: 10 } } });
-    expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(256 * 1024);
+    expect(understood.message).toMatchObject({
+      message: { files: { length: 30 }, sharedFiles: { length: 10 } },
+    });
+    expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(
+      256 * 1024,
+    );
   });
 
   it("fit the queue together with the longest text, whatever the characters", () => {
-    const evil = fc.constantFrom("\u0001", "\ud800", "\uffff", '"', "\\", "関", "🏯", "\u2028", "<");
+    const evil = fc.constantFrom(
+      "\u0001",
+      "\ud800",
+      "\uffff",
+      '"',
+      "\\",
+      "関",
+      "🏯",
+      "\u2028",
+      "<",
+    );
     forAll(evil, evil).hold((one, other) => {
       const name = one.repeat(1000);
       const url_private_download = `${address}/${'"'.repeat(900)}`;
-      const files = Array.from({ length: 40 }, () => ({ ...hosted, name, mimetype: name, url_private_download }));
+      const files = Array.from({ length: 40 }, () => ({
+        ...hosted,
+        name,
+        mimetype: name,
+        url_private_download,
+      }));
       const { event, ...payload } = fixture("app-mention");
       const verified = {
         type: "events_api" as const,
@@ -785,7 +1066,9 @@ describe("the files of a message", () => {
       const understood = interpretPayload({ verified, nowMs, newTrace: createTrace });
       if (!("message" in understood)) throw new Error(JSON.stringify(understood));
       queueMessageSchema.parse(understood.message);
-      expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(256 * 1024);
+      expect(Buffer.byteLength(escapeSqsText(JSON.stringify(understood.message)))).toBeLessThan(
+        256 * 1024,
+      );
     }, 30);
   });
 });
@@ -796,13 +1079,20 @@ const form = { more: [["content-type", "application/x-www-form-urlencoded"]] as 
 
 describe("a signed form", () => {
   it.each([
-    ["a slash command", commandForm, { type: "ask", message: { command: true, text: "What is a sekisho? 1 < 2" } }],
+    [
+      "a slash command",
+      commandForm,
+      { type: "ask", message: { command: true, text: "What is a sekisho? 1 < 2" } },
+    ],
     ["a button", buttonClick, { type: "button_click", button: { type: "cancel" }, atMs: nowMs }],
-  ])("reaches the queue as one message and is answered with an empty 200: %s", async (_what, body, expected) => {
-    const { ingress, sent } = setUp();
-    expect(await ingress(signed({ body, ...form }))).toEqual(emptyAnswer(200));
-    expect(sent).toMatchObject([expected]);
-  });
+  ])(
+    "reaches the queue as one message and is answered with an empty 200: %s",
+    async (_what, body, expected) => {
+      const { ingress, sent } = setUp();
+      expect(await ingress(signed({ body, ...form }))).toEqual(emptyAnswer(200));
+      expect(sent).toMatchObject([expected]);
+    },
+  );
 
   it("keeps the characters of every language", async () => {
     const { ingress, asks } = setUp();
@@ -823,20 +1113,27 @@ describe("a signed form", () => {
     ["a form of neither", formOf({ ssl_check: "1", token: "abc" }), "unknown_payload"],
     ["a payload that is no JSON", formOf({ payload: "{" }), "unknown_payload"],
     ["a command without its fields", formOf({ command: "/sekisho" }), "unknown_payload"],
-    ["another interaction", formOf({ payload: JSON.stringify({ type: "shortcut" }) }), "other_interaction"],
+    [
+      "another interaction",
+      formOf({ payload: JSON.stringify({ type: "shortcut" }) }),
+      "other_interaction",
+    ],
     ["bytes that are no UTF-8", Buffer.from([0x61, 0xff]), "unknown_payload"],
   ])("gets 200 and is dropped by name in the log where it is %s", async (_what, body, drop) => {
     const { ingress, sent, lines } = setUp();
     expect(await ingress(signed({ body, ...form }))).toMatchObject({ status: 200, body: "" });
     expect(sent).toEqual([]);
-    expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ message: "event_dropped", drop }]);
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { message: "event_dropped", drop },
+    ]);
   });
 
   it("leaves neither its text, its token nor its response address in the log", async () => {
     const { ingress, lines } = setUp();
     for (const body of [commandForm, buttonClick]) await ingress(signed({ body }));
     expect(lines).toHaveLength(2);
-    for (const text of ["sekisho?", "hooks.slack.com", "ZZZZZZ", secret]) expect(lines.join("")).not.toContain(text);
+    for (const text of ["sekisho?", "hooks.slack.com", "ZZZZZZ", secret])
+      expect(lines.join("")).not.toContain(text);
   });
 });
 

@@ -1,7 +1,10 @@
 /** Edits and deletions of messages, as Slack sends them. */
 import { describe, expect, it } from "@jest/globals";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { type InterpretedPayload, interpretPayload } from "../../../lambdas/verification/ingress/interpret-payload.ts";
+import {
+  type InterpretedPayload,
+  interpretPayload,
+} from "../../../lambdas/verification/ingress/interpret-payload.ts";
 import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
 import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
 import { botUser, fixture, nowMs, type Payload } from "./slack-request.ts";
@@ -38,7 +41,10 @@ function changed(before: object | undefined, after: object, envelope: object = {
 
 function deleted(before: object): Payload {
   const { message: _message, ...event } = changed(before, {}).event;
-  return { ...fixture("message-deleted"), event: { ...event, subtype: "message_deleted", deleted_ts: ts } };
+  return {
+    ...fixture("message-deleted"),
+    event: { ...event, subtype: "message_deleted", deleted_ts: ts },
+  };
 }
 
 const changeOf = (payload: Payload) => {
@@ -55,7 +61,13 @@ describe("an edit", () => {
       type: "message_change",
       requestId: requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts }),
       receivedAtMs: nowMs,
-      message: { user: "U0USER0001", ts, text: "And who kept it?", editedTs: "1762750010.000300", direct: false },
+      message: {
+        user: "U0USER0001",
+        ts,
+        text: "And who kept it?",
+        editedTs: "1762750010.000300",
+        direct: false,
+      },
     });
     expect(changeOf(changed({}, mention))).not.toHaveProperty("isDeleted");
   });
@@ -85,7 +97,9 @@ describe("an edit", () => {
   it("of the first message of a thread is of no reply", () => {
     const root = { thread_ts: ts, reply_count: 1 };
     expect(changeOf(changed(root, { ...root, ...mention }))).not.toHaveProperty("message.threadTs");
-    expect(read(changed({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({ drop: "not_mentioned" });
+    expect(read(changed({ ...root, ...text("a") }, { ...root, ...text("b") }))).toEqual({
+      drop: "not_mentioned",
+    });
   });
 
   it("of files is one", () => {
@@ -95,7 +109,9 @@ describe("an edit", () => {
   });
 
   it("an edit of a pasted table is one", () => {
-    const table = (cell: string) => ({ blocks: [{ type: "table", rows: [[{ type: "raw_text", text: cell }]] }] });
+    const table = (cell: string) => ({
+      blocks: [{ type: "table", rows: [[{ type: "raw_text", text: cell }]] }],
+    });
     expect(changeOf(changed(table("97 %"), table("12 %")))).toMatchObject({
       message: { text: expect.stringContaining("| 12 % |") },
     });
@@ -110,9 +126,18 @@ describe("an edit", () => {
       text: "The plan",
       files: [{ id: "F1" }],
     };
-    const { message } = changeOf(changed({ attachments: [forward] }, { attachments: [] })) as { message: object };
+    const { message } = changeOf(changed({ attachments: [forward] }, { attachments: [] })) as {
+      message: object;
+    };
     expect(message).not.toHaveProperty("sharedFiles");
-    expect(read(changed({ attachments: [forward] }, { attachments: [{ ...forward, fallback: "The plan" }] }))).toEqual({
+    expect(
+      read(
+        changed(
+          { attachments: [forward] },
+          { attachments: [{ ...forward, fallback: "The plan" }] },
+        ),
+      ),
+    ).toEqual({
       drop: "unchanged",
     });
   });
@@ -127,10 +152,22 @@ describe("an edit", () => {
   });
 
   it.each([
-    ["a link got its preview", "unchanged", changed({}, { attachments: [{ from_url: "https://example.com" }] })],
-    ["a link of an edited message got its preview", "unchanged", changed(edited, { attachments: [{}] })],
+    [
+      "a link got its preview",
+      "unchanged",
+      changed({}, { attachments: [{ from_url: "https://example.com" }] }),
+    ],
+    [
+      "a link of an edited message got its preview",
+      "unchanged",
+      changed(edited, { attachments: [{}] }),
+    ],
     ["people's own message was edited", "not_mentioned", changed(text("a"), text("b"))],
-    ["the bot edited its placeholder", "from_bot", changed({ user: botUser }, { ...mention, user: botUser })],
+    [
+      "the bot edited its placeholder",
+      "from_bot",
+      changed({ user: botUser }, { ...mention, user: botUser }),
+    ],
     [
       "the bot edited a post by its app id",
       "from_bot",
@@ -153,7 +190,9 @@ describe("an edit", () => {
   });
 
   it("without the version before it goes to the worker, which compares", () => {
-    expect(changeOf(changed(undefined, mention))).toMatchObject({ message: { text: "And who kept it?" } });
+    expect(changeOf(changed(undefined, mention))).toMatchObject({
+      message: { text: "And who kept it?" },
+    });
   });
 });
 
@@ -171,7 +210,12 @@ describe("a deletion", () => {
   });
 
   it("of a message with replies is a tombstone in its place", () => {
-    const tombstone = { subtype: "tombstone", user: "USLACKBOT", text: "This message was deleted.", hidden: true };
+    const tombstone = {
+      subtype: "tombstone",
+      user: "USLACKBOT",
+      text: "This message was deleted.",
+      hidden: true,
+    };
     const change = changeOf(changed({ thread_ts: ts, reply_count: 1 }, tombstone));
     expect(change).toMatchObject({ isDeleted: true, message: { user: "U0USER0001", text: "" } });
   });

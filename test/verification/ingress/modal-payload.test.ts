@@ -16,7 +16,8 @@ function submission(change: (payload: Json) => void = () => {}): Json {
 const filledIn = (values: Record<string, object>, locale = "en") =>
   submission(({ view }) => {
     view.private_metadata = view.private_metadata.replace('"ja"', `"${locale}"`);
-    for (const [block, state] of Object.entries(values)) Object.assign(view.state.values[block].input, state);
+    for (const [block, state] of Object.entries(values))
+      Object.assign(view.state.values[block].input, state);
   });
 
 const askAbout = (change: (payload: Json) => void = () => {}) =>
@@ -32,7 +33,9 @@ const askAbout = (change: (payload: Json) => void = () => {}) =>
       locale: "en",
     });
     view.blocks = [];
-    view.state.values = { instruction: { input: { type: "plain_text_input", value: "Translate &amp; send" } } };
+    view.state.values = {
+      instruction: { input: { type: "plain_text_input", value: "Translate &amp; send" } },
+    };
     change(payload);
   });
 
@@ -66,15 +69,29 @@ describe("a submitted question", () => {
     const other = submission(({ view }) => {
       view.id = "V0VIEW0002";
     });
-    const [first, again, another] = [await idOf(submission()), await idOf(submission()), await idOf(other)];
+    const [first, again, another] = [
+      await idOf(submission()),
+      await idOf(submission()),
+      await idOf(other),
+    ];
     expect(again).toBe(first);
     expect(another).not.toBe(first);
   });
 
   it.each<[block: string, state: object, en: string, ja: string]>([
     ["0", { selected_option: null }, "Please fill this in.", "入力してください。"],
-    ["0", { selected_option: { value: "2" } }, "Please choose from the list.", "一覧から選択してください。"],
-    ["1", { selected_options: [{ value: "7" }] }, "Please choose from the list.", "一覧から選択してください。"],
+    [
+      "0",
+      { selected_option: { value: "2" } },
+      "Please choose from the list.",
+      "一覧から選択してください。",
+    ],
+    [
+      "1",
+      { selected_options: [{ value: "7" }] },
+      "Please choose from the list.",
+      "一覧から選択してください。",
+    ],
     ["2", { value: "two" }, "Please enter a number.", "数値を入力してください。"],
     ["2", { value: "0.5" }, "This must be 1 or more.", "1以上の値を入力してください。"],
     ["2", { value: "10" }, "This must be 9 or less.", "9以下の値を入力してください。"],
@@ -85,17 +102,26 @@ describe("a submitted question", () => {
       "This is too long. Use at most 20 characters.",
       "長すぎます。20文字以内で入力してください。",
     ],
-  ])("says below input %s what is wrong with %j, and nothing reaches the queue", async (block, state, en, ja) => {
-    for (const [locale, text] of [
-      ["en", en],
-      ["ja", ja],
-    ] as const) {
-      const { answer, sent } = await handle(filledIn({ [block]: state }, locale));
-      expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json; charset=utf-8"]);
-      expect(JSON.parse(answer.body)).toEqual({ response_action: "errors", errors: { [block]: text } });
-      expect(sent).toEqual([]);
-    }
-  });
+  ])(
+    "says below input %s what is wrong with %j, and nothing reaches the queue",
+    async (block, state, en, ja) => {
+      for (const [locale, text] of [
+        ["en", en],
+        ["ja", ja],
+      ] as const) {
+        const { answer, sent } = await handle(filledIn({ [block]: state }, locale));
+        expect([answer.status, answer.headers["content-type"]]).toEqual([
+          200,
+          "application/json; charset=utf-8",
+        ]);
+        expect(JSON.parse(answer.body)).toEqual({
+          response_action: "errors",
+          errors: { [block]: text },
+        });
+        expect(sent).toEqual([]);
+      }
+    },
+  );
 
   it.each([
     ["9007199254740993", "This must be 9007199254740991 or less."],
@@ -111,14 +137,18 @@ describe("a submitted question", () => {
   });
 
   it("says everything that is wrong at once, and logs none of it", async () => {
-    const { answer, lines } = await handle(filledIn({ 2: { value: "a secret" }, 4: { value: "secret".repeat(9) } }));
+    const { answer, lines } = await handle(
+      filledIn({ 2: { value: "a secret" }, 4: { value: "secret".repeat(9) } }),
+    );
     expect(Object.keys(JSON.parse(answer.body).errors)).toEqual(["2", "4"]);
     expect(lines.join("")).not.toContain("secret");
   });
 
   it("that cannot be stored shows Slack's own error, and the modal stays open", async () => {
     const { ingress } = setUp({ send: () => Promise.reject(new Error("away")) });
-    expect((await ingress(signed({ body: formOf({ payload: JSON.stringify(submission()) }) }))).status).toBe(503);
+    expect(
+      (await ingress(signed({ body: formOf({ payload: JSON.stringify(submission()) }) }))).status,
+    ).toBe(503);
   });
 
   it("fits into the queue with the longest texts that there can be", async () => {
@@ -142,17 +172,28 @@ describe("a submitted question", () => {
   });
 
   it.each<[what: string, payload: Json]>([
-    ["of another app's modal", submission(({ view }) => void Object.assign(view, { callback_id: "other" }))],
-    ["without metadata", submission(({ view }) => void Object.assign(view, { private_metadata: "" }))],
+    [
+      "of another app's modal",
+      submission(({ view }) => void Object.assign(view, { callback_id: "other" })),
+    ],
+    [
+      "without metadata",
+      submission(({ view }) => void Object.assign(view, { private_metadata: "" })),
+    ],
     [
       "with metadata that is not ours",
       submission(({ view }) => void Object.assign(view, { private_metadata: '{"requestId":"1"}' })),
     ],
     ["without a view", submission((payload) => void Object.assign(payload, { view: null }))],
-    ["that was only closed", submission((payload) => void Object.assign(payload, { type: "view_closed" }))],
+    [
+      "that was only closed",
+      submission((payload) => void Object.assign(payload, { type: "view_closed" })),
+    ],
     [
       "about a message that cannot be",
-      askAbout(({ view }) => void Object.assign(view, { private_metadata: '{"channel":"c","ts":"1"}' })),
+      askAbout(
+        ({ view }) => void Object.assign(view, { private_metadata: '{"channel":"c","ts":"1"}' }),
+      ),
     ],
   ])("is dropped: %s", async (_what, payload) => {
     const { answer, sent } = await handle(payload);
@@ -163,12 +204,25 @@ describe("a submitted question", () => {
 /** The paths of all members of a value. */
 function pathsIn(value: unknown, path: readonly string[] = []): string[][] {
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([name, member]) => [[...path, name], ...pathsIn(member, [...path, name])]);
+  return Object.entries(value).flatMap(([name, member]) => [
+    [...path, name],
+    ...pathsIn(member, [...path, name]),
+  ]);
 }
 
 describe("an interaction", () => {
   /** The last one cannot be made a text or a number: trying throws. */
-  const strangers: Json[] = [null, [], {}, 7, true, "", "\ud800", "__proto__", { toString: 1, valueOf: 1 }];
+  const strangers: Json[] = [
+    null,
+    [],
+    {},
+    7,
+    true,
+    "",
+    "\ud800",
+    "__proto__",
+    { toString: 1, valueOf: 1 },
+  ];
 
   it.each(["view-submission", "message-action", "block-actions"])(
     "is answered, and what reaches the queue can be read, whatever any member of %s is",
@@ -219,7 +273,9 @@ describe("the message shortcut", () => {
       enterprise: { id: "E0ORG" },
       team: null,
     };
-    expect((await handle(payload)).sent).toMatchObject([{ team: "T0TEAM0001", enterprise: "E0ORG" }]);
+    expect((await handle(payload)).sent).toMatchObject([
+      { team: "T0TEAM0001", enterprise: "E0ORG" },
+    ]);
   });
 
   it("belongs to the installation of its modal, and to the person's workspace, in a channel of two organizations", async () => {
@@ -230,7 +286,9 @@ describe("the message shortcut", () => {
     const [submitted] = (await handle({ ...payload, team, user, view })).sent;
     expect(submitted).toMatchObject({ message: { team: "T0TEAM0001", userTeam: "T0GUEST001" } });
     const inOrganization = { ...payload, view: { ...view, app_installed_team_id: "E0ORG00001" } };
-    expect((await handle(inOrganization)).sent).toMatchObject([{ message: { team: "T0TEAM0001" } }]);
+    expect((await handle(inOrganization)).sent).toMatchObject([
+      { message: { team: "T0TEAM0001" } },
+    ]);
   });
 
   it("asks in the thread of the message, by the person, once its modal is submitted", async () => {
@@ -260,13 +318,20 @@ describe("the message shortcut", () => {
       const { threadTs: _none, ...metadata } = JSON.parse(view.private_metadata);
       view.private_metadata = JSON.stringify(metadata);
     });
-    expect((await handle(alone)).sent).toMatchObject([{ message: { threadTs: "1762740000.000100" } }]);
+    expect((await handle(alone)).sent).toMatchObject([
+      { message: { threadTs: "1762740000.000100" } },
+    ]);
   });
 
   it("makes one task of one modal, however often it is submitted", async () => {
-    const ids = [(await handle(askAbout())).sent[0]?.requestId, (await handle(askAbout())).sent[0]?.requestId];
+    const ids = [
+      (await handle(askAbout())).sent[0]?.requestId,
+      (await handle(askAbout())).sent[0]?.requestId,
+    ];
     expect(ids[0]).toBe(ids[1]);
-    const other = await handle(askAbout(({ view }) => void Object.assign(view, { id: "V0VIEW0009" })));
+    const other = await handle(
+      askAbout(({ view }) => void Object.assign(view, { id: "V0VIEW0009" })),
+    );
     expect(other.sent[0]?.requestId).not.toBe(ids[0]);
   });
 });

@@ -2,7 +2,10 @@
 import { connect } from "node:net";
 import { describe, expect, it } from "@jest/globals";
 import type { Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { type Page, startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import {
+  type Page,
+  startVerificationServer,
+} from "../../../lambdas/verification/ingress/server.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { setUp } from "./setup.ts";
@@ -55,7 +58,10 @@ describe("the server", () => {
   it("answers Slack's challenge", async () => {
     const { url } = await start({ ingress: setUp().ingress });
     const payload = fixture("url-verification");
-    const answer = await send({ url: `${url}/slack/events?x=1`, ...signed({ body: bytesOf(payload) }) });
+    const answer = await send({
+      url: `${url}/slack/events?x=1`,
+      ...signed({ body: bytesOf(payload) }),
+    });
     expect(answer).toEqual({ status: 200, body: payload.challenge });
   });
 
@@ -76,7 +82,10 @@ describe("the server", () => {
     ["GET", "/../slack/events", 404, undefined],
   ])("answers %s %s with %s", async (method, path, status, allow) => {
     const { port } = await start();
-    const answer = await raw(port, `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`);
+    const answer = await raw(
+      port,
+      `${method} ${path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`,
+    );
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     if (allow !== undefined) expect(answer).toMatch(new RegExp(`^allow: ${allow}\r$`, "im"));
   });
@@ -88,7 +97,10 @@ describe("the server", () => {
       return true;
     };
     const { url } = await start({ page });
-    expect(await send({ url: `${url}/`, method: "GET" })).toEqual({ status: 200, body: "the page" });
+    expect(await send({ url: `${url}/`, method: "GET" })).toEqual({
+      status: 200,
+      body: "the page",
+    });
     expect(await statusOf({ url: `${url}/other`, method: "GET" })).toBe(404);
     expect(await statusOf({ url: `${url}/slack/events` })).toBe(200);
   });
@@ -104,7 +116,11 @@ describe("the server", () => {
 
 /** Headers that nothing but the body can prove wrong. */
 function plausible(): string {
-  const { headers } = signed({ body, timestamp: String(Math.floor(Date.now() / 1000)), key: "false" });
+  const { headers } = signed({
+    body,
+    timestamp: String(Math.floor(Date.now() / 1000)),
+    key: "false",
+  });
   return headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
 }
 
@@ -140,8 +156,14 @@ const headAlone = (port: number, headers: string) =>
 describe("headers that no body can make good", () => {
   it.each([
     ["without a signature", "X-Slack-Request-Timestamp: 1762750300\r\n"],
-    ["with a signature of another form", "X-Slack-Request-Timestamp: 1762750300\r\nX-Slack-Signature: v0=00\r\n"],
-    ["of another hour", `X-Slack-Request-Timestamp: 1\r\nX-Slack-Signature: v0=${"0".repeat(64)}\r\n`],
+    [
+      "with a signature of another form",
+      "X-Slack-Request-Timestamp: 1762750300\r\nX-Slack-Signature: v0=00\r\n",
+    ],
+    [
+      "of another hour",
+      `X-Slack-Request-Timestamp: 1\r\nX-Slack-Signature: v0=${"0".repeat(64)}\r\n`,
+    ],
   ])("are refused before the body comes (%s)", async (_what, headers) => {
     const { ingress, lines } = setUp();
     const { port } = await start({ ingress });
@@ -173,7 +195,10 @@ describe("refused requests", () => {
 
 describe("many bodies at once", () => {
   /** Sends all of a body but its last byte, and tells what came back until the connection closed. */
-  function hold(port: number, bytes: number): { answer: Promise<string>; finish(): void; hangUp(): void } {
+  function hold(
+    port: number,
+    bytes: number,
+  ): { answer: Promise<string>; finish(): void; hangUp(): void } {
     const { promise, resolve } = Promise.withResolvers<string>();
     let answer = "";
     const socket = connect(port, "127.0.0.1", () => {
@@ -185,11 +210,17 @@ describe("many bodies at once", () => {
     });
     socket.on("error", () => {});
     socket.on("close", () => resolve(answer));
-    return { answer: promise, finish: () => void socket.write("x"), hangUp: () => void socket.destroy() };
+    return {
+      answer: promise,
+      finish: () => void socket.write("x"),
+      hangUp: () => void socket.destroy(),
+    };
   }
 
   /** Holds all but one byte of so many bodies, each once more when it is cut off, until it is told to stop. */
-  function holdAgain({ port, bytes, times }: { port: number; bytes: number; times: number }): { stop(): void } {
+  function holdAgain({ port, bytes, times }: { port: number; bytes: number; times: number }): {
+    stop(): void;
+  } {
     const current = new Map<number, ReturnType<typeof hold>>();
     let isStopped = false;
     async function again(index: number): Promise<void> {
@@ -224,10 +255,14 @@ describe("many bodies at once", () => {
     // Ten fit, and wait for their last byte.
     await tenCutOff.promise;
     for (const { finish } of held) finish();
-    const statuses = (await Promise.all(held.map(({ answer }) => answer))).map((answer) => answer.slice(9, 12)).sort();
+    const statuses = (await Promise.all(held.map(({ answer }) => answer)))
+      .map((answer) => answer.slice(9, 12))
+      .sort();
     // Those that were read to their end had a false signature.
     expect(statuses).toEqual([...Array(10).fill(""), ...Array(10).fill("401")]);
-    expect(lines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === "busy")).toHaveLength(1);
+    expect(
+      lines.map((line) => JSON.parse(line)).filter(({ reason }) => reason === "busy"),
+    ).toHaveLength(1);
     const timestamp = String(Math.floor(Date.now() / 1000));
     const large = signed({ body: Buffer.alloc(90_000, "x"), key: "false", timestamp });
     expect(await statusOf({ url: `${server.url}/slack/events`, ...large })).toBe(401);
@@ -241,7 +276,9 @@ describe("many bodies at once", () => {
     await hold(port, 10_000).answer;
     const timestamp = String(Math.floor(Date.now() / 1000));
     for (let count = 0; count < 10; count++) {
-      expect(await statusOf({ url: `${url}/slack/events`, ...signed({ body, timestamp }) })).toBe(200);
+      expect(await statusOf({ url: `${url}/slack/events`, ...signed({ body, timestamp }) })).toBe(
+        200,
+      );
     }
     expect(asks).toHaveLength(10);
     attackers.stop();

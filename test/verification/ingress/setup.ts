@@ -4,12 +4,20 @@ import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createMinuteLimiter } from "../../../lambdas/shared/minute-limiter.ts";
 import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { type AskMessage, type QueueMessage, queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import {
+  type AskMessage,
+  type QueueMessage,
+  queueMessageSchema,
+} from "../../../lambdas/verification/task/messages.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { nowMs, secret } from "./slack-request.ts";
 
 /** An answer that says nothing but its status. */
-export const emptyAnswer = (status: number) => ({ status, headers: { "cache-control": "no-store" }, body: "" });
+export const emptyAnswer = (status: number) => ({
+  status,
+  headers: { "cache-control": "no-store" },
+  body: "",
+});
 
 /** `sent` is all that reached the queue, `asks` the questions among it. */
 export type Setup = { ingress: Ingress; asks: AskMessage[]; sent: QueueMessage[]; lines: string[] };

@@ -14,7 +14,9 @@ export const nowMs = 1_762_750_300_000;
 export type Payload = { event: Record<string, unknown> } & Record<string, unknown>;
 
 export function fixture(name: string): Payload {
-  return JSON.parse(readFileSync(new URL(`../../fixtures/slack/${name}.json`, import.meta.url), "utf8"));
+  return JSON.parse(
+    readFileSync(new URL(`../../fixtures/slack/${name}.json`, import.meta.url), "utf8"),
+  );
 }
 
 export function bytesOf(payload: unknown): Buffer {
@@ -23,7 +25,10 @@ export function bytesOf(payload: unknown): Buffer {
 
 /** As Slack posts slash commands; with `payload` as it posts what a person did with a button. */
 export function formOf(fields: Record<string, unknown>): Buffer {
-  const pairs = Object.entries(fields).map(([name, value]): [string, string] => [name, String(value)]);
+  const pairs = Object.entries(fields).map(([name, value]): [string, string] => [
+    name,
+    String(value),
+  ]);
   return Buffer.from(new URLSearchParams(pairs).toString());
 }
 
@@ -57,9 +62,16 @@ export function send({
   method = "POST",
   headers = [],
   body = Buffer.alloc(0),
-}: Partial<IngressRequest> & { url: string; method?: string }): Promise<{ status: number; body: string }> {
+}: Partial<IngressRequest> & { url: string; method?: string }): Promise<{
+  status: number;
+  body: string;
+}> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number; body: string }>();
-  const flat = [...headers, ["Content-Length", String(body.byteLength)], ["Host", "127.0.0.1"]].flat();
+  const flat = [
+    ...headers,
+    ["Content-Length", String(body.byteLength)],
+    ["Host", "127.0.0.1"],
+  ].flat();
   const sent = httpRequest(url, { method, headers: flat, agent: false }, async (response) => {
     const chunks: Uint8Array[] = [];
     for await (const chunk of response) chunks.push(chunk);

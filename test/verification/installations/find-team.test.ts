@@ -10,7 +10,11 @@ describe("whose a token is", () => {
   let fakeSlack: FakeSlack;
 
   beforeEach(async () => {
-    fakeSlack = await startFakeSlack({ signingSecret: "s", botToken, otherTokens: { organization } });
+    fakeSlack = await startFakeSlack({
+      signingSecret: "s",
+      botToken,
+      otherTokens: { organization },
+    });
   });
 
   afterEach(() => fakeSlack.close());

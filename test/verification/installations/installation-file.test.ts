@@ -32,9 +32,13 @@ describe("installations in a file", () => {
   it("are all kept where several are written at once, and the last one of a workspace counts", async () => {
     const installations = createInstallationFile({ file });
     const ids = ["T1", "T2", "T3", "E1"];
-    await Promise.all(ids.map((id) => installations.put({ id, installation: stored({ botToken: `xoxb-${id}` }) })));
+    await Promise.all(
+      ids.map((id) => installations.put({ id, installation: stored({ botToken: `xoxb-${id}` }) })),
+    );
     await installations.put({ id: "T1", installation: stored({ botToken: "xoxb-again" }) });
-    const tokens = await Promise.all(ids.map(async (id) => (await installations.get({ id }))?.botToken));
+    const tokens = await Promise.all(
+      ids.map(async (id) => (await installations.get({ id }))?.botToken),
+    );
     expect(tokens).toEqual(["xoxb-again", "xoxb-T2", "xoxb-T3", "xoxb-E1"]);
   });
 
@@ -53,8 +57,8 @@ describe("installations in a file", () => {
   });
 
   it.each(["../T1", "t1", "__proto__", ""])("are not written under the id %j", async (id) => {
-    await expect(createInstallationFile({ file }).put({ id, installation: stored() })).rejects.toThrow(
-      "not a Slack workspace or organization id",
-    );
+    await expect(
+      createInstallationFile({ file }).put({ id, installation: stored() }),
+    ).rejects.toThrow("not a Slack workspace or organization id");
   });
 });

@@ -31,7 +31,10 @@ describe("a token where the app is installed by hand", () => {
     let nowMs = 0;
     const values = ["xoxb-1", "xoxb-2", "xoxb-3"];
     const tokens = createBotTokens({ botToken: async () => values.shift(), now: () => nowMs });
-    expect(await Promise.all([tokens.tokenOf(workspace), tokens.tokenOf(workspace)])).toEqual(["xoxb-1", "xoxb-1"]);
+    expect(await Promise.all([tokens.tokenOf(workspace), tokens.tokenOf(workspace)])).toEqual([
+      "xoxb-1",
+      "xoxb-1",
+    ]);
     nowMs = 59_999;
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-1");
     nowMs = 60_000;
@@ -68,7 +71,11 @@ describe("a token where the app is installed by several", () => {
   it("is used no longer than a minute after its secret was taken away", async () => {
     let nowMs = 0;
     const { installations, tokens: values } = kept({ T1: "xoxb-t1" });
-    const tokens = createBotTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    const tokens = createBotTokens({
+      botToken: async () => undefined,
+      installations,
+      now: () => nowMs,
+    });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     delete values.T1;
     nowMs = 60_000;
@@ -80,16 +87,25 @@ describe("a token where the app is installed by several", () => {
   it("is tried to be read anew once a minute, as long as it cannot be", async () => {
     let nowMs = 0;
     const { installations, tokens: values, reads } = kept({ T1: "xoxb-t1" });
-    const tokens = createBotTokens({ botToken: async () => undefined, installations, now: () => nowMs });
+    const tokens = createBotTokens({
+      botToken: async () => undefined,
+      installations,
+      now: () => nowMs,
+    });
     await tokens.tokenOf(workspace);
     values.T1 = new Error("out of reach");
-    for (nowMs = 60_000; nowMs < 180_000; nowMs += 1000) expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
+    for (nowMs = 60_000; nowMs < 180_000; nowMs += 1000)
+      expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     expect(reads.length).toBe(3);
   });
 
   it("is the workspace's own, before the organization's, and each one's is kept for itself", async () => {
     const { installations, reads } = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
-    const tokens = createBotTokens({ botToken: async () => "xoxb-configured", installations, teamOf: nobodys });
+    const tokens = createBotTokens({
+      botToken: async () => "xoxb-configured",
+      installations,
+      teamOf: nobodys,
+    });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.tokenOf({ team: "T3", enterprise: "E1" })).toBe("xoxb-e1");
@@ -99,7 +115,11 @@ describe("a token where the app is installed by several", () => {
 
   it("is never the organization's for a workspace that does not say that it belongs there", async () => {
     const { installations } = kept({ E1: "xoxb-e1" });
-    const tokens = createBotTokens({ botToken: async () => undefined, installations, teamOf: nobodys });
+    const tokens = createBotTokens({
+      botToken: async () => undefined,
+      installations,
+      teamOf: nobodys,
+    });
     await expect(tokens.tokenOf({ team: "T3" })).rejects.toMatchObject({ kind: "gone" });
   });
 
@@ -151,7 +171,9 @@ describe("a token where the app is installed by several", () => {
     expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBeUndefined();
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     values.T2 = "xoxb-rotated";
-    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBe("xoxb-rotated");
+    expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBe(
+      "xoxb-rotated",
+    );
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-rotated");
   });
 
@@ -165,7 +187,9 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("is forgotten where there are too many others, and read again", async () => {
-    const all = Object.fromEntries(Array.from({ length: 501 }, (_, index) => [`T${index}`, `xoxb-${index}`]));
+    const all = Object.fromEntries(
+      Array.from({ length: 501 }, (_, index) => [`T${index}`, `xoxb-${index}`]),
+    );
     const { installations, reads } = kept(all);
     const tokens = createBotTokens({ botToken: async () => undefined, installations });
     for (const team of Object.keys(all)) await tokens.tokenOf({ team });

@@ -22,7 +22,9 @@ async function secretsManager(secrets: Record<string, string> = {}, refuse?: str
     const problem = sigv4Problem({ received, credentials, service: "secretsmanager", region });
     if (problem !== undefined) return failure(problem);
     const operation = String(received.request.headers.get("x-amz-target")).split(".")[1] ?? "";
-    const { SecretId, Name, SecretString, ClientRequestToken } = JSON.parse(Buffer.from(received.body).toString());
+    const { SecretId, Name, SecretString, ClientRequestToken } = JSON.parse(
+      Buffer.from(received.body).toString(),
+    );
     const name = SecretId ?? Name;
     calls.push(`${operation} ${name}`);
     if (refuse !== undefined) return failure(refuse);
@@ -30,15 +32,24 @@ async function secretsManager(secrets: Record<string, string> = {}, refuse?: str
     if (operation === "RestoreSecret") return Response.json({ Name: name });
     if (deleted.has(name)) return failure("InvalidRequestException");
     if (operation === "GetSecretValue")
-      return name in secrets ? Response.json({ SecretString: secrets[name] }) : failure("ResourceNotFoundException");
-    if (!/^[a-zA-Z0-9-]{32,64}$/.test(ClientRequestToken)) return failure("InvalidParameterException");
+      return name in secrets
+        ? Response.json({ SecretString: secrets[name] })
+        : failure("ResourceNotFoundException");
+    if (!/^[a-zA-Z0-9-]{32,64}$/.test(ClientRequestToken))
+      return failure("InvalidParameterException");
     if (operation === "CreateSecret" && name in secrets) return failure("ResourceExistsException");
     secrets[name] = SecretString;
     return Response.json({ Name: name });
   });
   const endpoint = new URL(url);
   const aws = { region, credentials: async () => credentials, endpointOf: () => endpoint };
-  return { calls, secrets, deleted, aws, installations: createManagedInstallations({ prefix, aws }) };
+  return {
+    calls,
+    secrets,
+    deleted,
+    aws,
+    installations: createManagedInstallations({ prefix, aws }),
+  };
 }
 
 function failure(name: string): Response {
@@ -63,34 +74,51 @@ describe("installations in Secrets Manager", () => {
   });
 
   it("are none where their deletion was asked for, and come back when the app is installed again", async () => {
-    const { installations, calls, deleted } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
+    const { installations, calls, deleted } = await secretsManager({
+      [`${prefix}T1`]: JSON.stringify(stored()),
+    });
     deleted.add(`${prefix}T1`);
     expect(await installations.get({ id: "T1" })).toBeUndefined();
     await installations.put({ id: "T1", installation: stored({ botToken: "xoxb-new" }) });
     expect((await installations.get({ id: "T1" }))?.botToken).toBe("xoxb-new");
     const operations = calls.map((call) => call.split(" ")[0]);
-    expect(operations).toEqual(["GetSecretValue", "CreateSecret", "RestoreSecret", "PutSecretValue", "GetSecretValue"]);
+    expect(operations).toEqual([
+      "GetSecretValue",
+      "CreateSecret",
+      "RestoreSecret",
+      "PutSecretValue",
+      "GetSecretValue",
+    ]);
   });
 
   it("are none where there is no such secret, and unknown where Secrets Manager refuses", async () => {
     expect(await (await secretsManager()).installations.get({ id: "T1" })).toBeUndefined();
     const { installations } = await secretsManager({}, "AccessDeniedException");
     await expect(installations.get({ id: "T1" })).rejects.toThrow(/AccessDenied/);
-    await expect(installations.put({ id: "T1", installation: stored() })).rejects.toThrow(/AccessDenied/);
+    await expect(installations.put({ id: "T1", installation: stored() })).rejects.toThrow(
+      /AccessDenied/,
+    );
   });
 
   it("say nothing of a value that is none", async () => {
-    const { installations } = await secretsManager({ [`${prefix}T1`]: '{"botToken":"xoxb-secret"}' });
+    const { installations } = await secretsManager({
+      [`${prefix}T1`]: '{"botToken":"xoxb-secret"}',
+    });
     const error = await installations.get({ id: "T1" }).catch((thrown: Error) => thrown);
     expect(`${String(error)} ${(error as Error).stack}`).not.toContain("xoxb");
     expect(String(error)).toContain("T1");
   });
 
-  it.each(["../dev/SLACK_BOT_TOKEN", "T1/../../x", "t1", ""])("are not asked for under the id %j", async (id) => {
-    const { installations, calls } = await secretsManager();
-    await expect(installations.get({ id })).rejects.toThrow("not a Slack workspace or organization id");
-    expect(calls).toEqual([]);
-  });
+  it.each(["../dev/SLACK_BOT_TOKEN", "T1/../../x", "t1", ""])(
+    "are not asked for under the id %j",
+    async (id) => {
+      const { installations, calls } = await secretsManager();
+      await expect(installations.get({ id })).rejects.toThrow(
+        "not a Slack workspace or organization id",
+      );
+      expect(calls).toEqual([]);
+    },
+  );
 });
 
 describe("the tokens of a stage", () => {
@@ -101,7 +129,13 @@ describe("the tokens of a stage", () => {
   it("are the bot token's secret where the app is installed by hand", async () => {
     const { aws, calls } = await secretsManager({ "sekisho/dev/SLACK_BOT_TOKEN": "xoxb-hand" });
     const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: undefined, teamOf });
+    const tokens = createStageTokens({
+      slack,
+      aws,
+      readManagedSecret,
+      installationsPrefix: undefined,
+      teamOf,
+    });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-hand");
     expect(calls).toEqual(["GetSecretValue sekisho/dev/SLACK_BOT_TOKEN"]);
   });
@@ -109,7 +143,13 @@ describe("the tokens of a stage", () => {
   it("do without a bot token where the app is installed by several", async () => {
     const { aws } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
     const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, teamOf });
+    const tokens = createStageTokens({
+      slack,
+      aws,
+      readManagedSecret,
+      installationsPrefix: prefix,
+      teamOf,
+    });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
@@ -132,7 +172,13 @@ describe("the tokens of a stage", () => {
     const { aws, deleted } = await secretsManager();
     deleted.add("sekisho/dev/SLACK_BOT_TOKEN");
     const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({ slack, aws, readManagedSecret, installationsPrefix: prefix, teamOf });
+    const tokens = createStageTokens({
+      slack,
+      aws,
+      readManagedSecret,
+      installationsPrefix: prefix,
+      teamOf,
+    });
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
 });

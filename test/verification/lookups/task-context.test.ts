@@ -37,7 +37,12 @@ function lookups({
 } = {}) {
   let nowMs = 0;
   const api = slack.api({ apiUrl });
-  const findTaskContext = createFindTaskContext({ slack: api, settings, now: () => nowMs, maxWaitMs });
+  const findTaskContext = createFindTaskContext({
+    slack: api,
+    settings,
+    now: () => nowMs,
+    maxWaitMs,
+  });
   const calls = () => slack.calls.filter((method) => !method.startsWith("chat."));
   return {
     calls,
@@ -46,7 +51,14 @@ function lookups({
     },
     find({ text = "", message = {}, thread = [] }: Given = {}) {
       const { channel, person: user, team } = workspace;
-      const asked = { ...sampleTask().message, team, user, channel: channel.id, ts: "1700000000.000100", text };
+      const asked = {
+        ...sampleTask().message,
+        team,
+        user,
+        channel: channel.id,
+        ts: "1700000000.000100",
+        text,
+      };
       const task = sampleTask({ message: { ...asked, ...message } });
       return findTaskContext({ task, texts: [text], thread, signal: new AbortController().signal });
     },
@@ -54,7 +66,15 @@ function lookups({
 }
 
 const said = (user: string, markdown = ""): PostedMessage => ({
-  ...{ ts: "1600000000.000100", text: markdown, markdown, key: undefined, from: "person", user, fileIds: [] },
+  ...{
+    ts: "1600000000.000100",
+    text: markdown,
+    markdown,
+    key: undefined,
+    from: "person",
+    user,
+    fileIds: [],
+  },
 });
 
 describe("names", () => {
@@ -63,13 +83,19 @@ describe("names", () => {
     const usergroups = [{ id: "S1", handle: "ops" }];
     const { url } = await serve(() => Response.json({ ok: true, user, usergroups }));
     const zone = lookups({ settings: { ...namesOnly, groups: true }, apiUrl: `${url}/` });
-    const { names } = await zone.find({ text: "Tell @U1 and @S1", thread: [said("U2", "and @W3")] });
+    const { names } = await zone.find({
+      text: "Tell @U1 and @S1",
+      thread: [said("U2", "and @W3")],
+    });
     expect(names).toEqual({ U1: "Robin", S1: "ops", U2: "Robin", W3: "Robin" });
   });
 
   it("cost no call for a text without ids", async () => {
     const zone = lookups({ settings: { ...everything, channel: false } });
-    expect(await zone.find({ text: "Ask @robin in #general" })).toEqual({ names: {}, context: undefined });
+    expect(await zone.find({ text: "Ask @robin in #general" })).toEqual({
+      names: {},
+      context: undefined,
+    });
     expect(zone.calls()).toEqual([]);
   });
 
@@ -115,7 +141,8 @@ describe("names", () => {
     ["is down", { type: "error", error: "service_unavailable" }],
   ] as const)("are ids for a minute where Slack %s", async (_name, fault) => {
     const zone = lookups({ settings: namesOnly });
-    for (let attempt = 0; attempt < 3; attempt++) client().fakeSlack.inject({ method: "users.info", ...fault });
+    for (let attempt = 0; attempt < 3; attempt++)
+      client().fakeSlack.inject({ method: "users.info", ...fault });
     expect((await zone.find({ thread: [said("UHANAKO")] })).names).toEqual({});
     const callCount = zone.calls().length;
     zone.pass(minuteMs - 1);
@@ -142,8 +169,12 @@ describe("names", () => {
 
   it("have no brackets, line breaks and invisible characters", async () => {
     const display_name = "Bo\u202Eb\u200B (U0ADMIN)\n> [ops](https://evil.example) <@U1>\u0007";
-    const { url } = await serve(() => Response.json({ ok: true, user: { profile: { display_name } } }));
-    const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({ text: "@U1" });
+    const { url } = await serve(() =>
+      Response.json({ ok: true, user: { profile: { display_name } } }),
+    );
+    const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({
+      text: "@U1",
+    });
     expect(names).toEqual({ U1: "Bob U0ADMIN opshttps://evil.example @U1" });
   });
 
@@ -153,14 +184,20 @@ describe("names", () => {
     [{ profile: { display_name: 7 }, real_name: "Robin" }, "Robin"],
   ])("are the first of the names that a person has: %j", async (user, name) => {
     const { url } = await serve(() => Response.json({ ok: true, user }));
-    const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({ text: "@U1" });
+    const { names } = await lookups({ settings: namesOnly, apiUrl: `${url}/` }).find({
+      text: "@U1",
+    });
     expect(names).toEqual({ U1: name });
   });
 
   it("are not looked up for ids that a person of another organization typed, because anybody can type an id", async () => {
     const zone = lookups();
     const message = { external: "people", channel: "CSHARED", user: "UOUTSIDER" } as const;
-    const { names } = await zone.find({ text: "@U1 #C1", message, thread: [said("UPERSON", "@U2")] });
+    const { names } = await zone.find({
+      text: "@U1 #C1",
+      message,
+      thread: [said("UPERSON", "@U2")],
+    });
     expect(names).toEqual({ UPERSON: "You" });
     expect(zone.calls().toSorted()).toEqual(["conversations.info", "users.info"]);
   });
@@ -179,7 +216,9 @@ describe("names", () => {
   });
 
   it("are not asked for where the configuration switches them off", async () => {
-    const zone = lookups({ settings: { names: false, groups: false, channel: false, open: false } });
+    const zone = lookups({
+      settings: { names: false, groups: false, channel: false, open: false },
+    });
     const message = { open: [{ type: "channel" as const, id: "CRANDOM" }] };
     const found = await zone.find({ text: "@U1 @S1 #C1", message, thread: [said("UHANAKO")] });
     expect(found).toEqual({ names: {}, context: undefined });
@@ -212,7 +251,9 @@ describe("the channel", () => {
   it("is private if Slack does not say otherwise", async () => {
     const { context } = await lookups().find({ message: { channel: "CPRIVATE", user: "UHANAKO" } });
     expect(context).toEqual({ channel_name: "board", channel_kind: "private" });
-    const { url } = await serve(() => Response.json({ ok: true, channel: { id: "C1", name: "x", is_member: true } }));
+    const { url } = await serve(() =>
+      Response.json({ ok: true, channel: { id: "C1", name: "x", is_member: true } }),
+    );
     expect((await lookups({ apiUrl: `${url}/` }).find()).context).toEqual({
       channel_name: "x",
       channel_kind: "private",
@@ -220,14 +261,24 @@ describe("the channel", () => {
   });
 
   it("has no name in a direct message of several people", async () => {
-    const channel = { id: "G1", name: "mpdm-a--b--c-1", is_mpim: true, is_private: true, is_member: true };
+    const channel = {
+      id: "G1",
+      name: "mpdm-a--b--c-1",
+      is_mpim: true,
+      is_private: true,
+      is_member: true,
+    };
     const { url } = await serve(() => Response.json({ ok: true, channel }));
-    expect((await lookups({ apiUrl: `${url}/` }).find()).context).toEqual({ channel_kind: "group" });
+    expect((await lookups({ apiUrl: `${url}/` }).find()).context).toEqual({
+      channel_kind: "group",
+    });
   });
 
   it("is known without a call in a direct message", async () => {
     const zone = lookups();
-    const { context } = await zone.find({ message: { channel: workspace.directMessages.id, direct: true } });
+    const { context } = await zone.find({
+      message: { channel: workspace.directMessages.id, direct: true },
+    });
     expect(context).toEqual({ channel_kind: "direct" });
     expect(zone.calls()).toEqual([]);
   });
@@ -267,9 +318,15 @@ describe("what the person has open", () => {
 
   it("is nothing where Slack does not say who is in the channel", async () => {
     for (let attempt = 0; attempt < 3; attempt++) {
-      client().fakeSlack.inject({ method: "conversations.members", type: "error", error: "fetch_members_failed" });
+      client().fakeSlack.inject({
+        method: "conversations.members",
+        type: "error",
+        error: "fetch_members_failed",
+      });
     }
-    expect((await lookups().find({ message: { ...message, open: [open[1]] } })).context?.open).toBeUndefined();
+    expect(
+      (await lookups().find({ message: { ...message, open: [open[1]] } })).context?.open,
+    ).toBeUndefined();
   });
 
   it("is asked of Slack once an hour for each channel", async () => {

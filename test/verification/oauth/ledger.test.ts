@@ -3,9 +3,17 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createMemoryLedger, type InstallLedger } from "../../../lambdas/verification/oauth/ledger.ts";
+import {
+  createMemoryLedger,
+  type InstallLedger,
+} from "../../../lambdas/verification/oauth/ledger.ts";
 import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
-import { type Emulator, emulatorAccess, startDynamoDbEmulator, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import {
+  type Emulator,
+  emulatorAccess,
+  startDynamoDbEmulator,
+  whyNoDynamoDb,
+} from "../../doubles/aws/emulators.ts";
 import { createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
@@ -18,7 +26,9 @@ const now = () => nowMs;
 function promises(create: () => Promise<{ ledger: InstallLedger; another: InstallLedger }>): void {
   it("know a state from its first use on, also where it is used at the same moment", async () => {
     const { ledger, another } = await create();
-    const uses = [ledger, another, ledger, another].map((each) => each.useState({ id: "first", issuedAtMs: nowMs }));
+    const uses = [ledger, another, ledger, another].map((each) =>
+      each.useState({ id: "first", issuedAtMs: nowMs }),
+    );
     expect((await Promise.all(uses)).filter((isFirst) => isFirst)).toHaveLength(1);
     expect(await another.useState({ id: "first", issuedAtMs: nowMs })).toBe(false);
     expect(await ledger.useState({ id: "second", issuedAtMs: nowMs })).toBe(true);
@@ -28,7 +38,8 @@ function promises(create: () => Promise<{ ledger: InstallLedger; another: Instal
     nowMs = startMs;
     const { ledger, another } = await create();
     const counted: boolean[] = [];
-    for (const each of [ledger, another, ledger, another, ledger]) counted.push(await each.countInstallation());
+    for (const each of [ledger, another, ledger, another, ledger])
+      counted.push(await each.countInstallation());
     expect(counted).toEqual([true, true, true, false, false]);
     nowMs += dayMs;
     expect(await ledger.countInstallation()).toBe(true);
@@ -57,7 +68,9 @@ describe("the ledger of one process", () => {
   });
 
   it("counts no state twice and refuses none that is new, whatever the order", async () => {
-    const uses = fc.array(fc.record({ id: fc.nat(20), ageMs: fc.nat(5), laterMs: fc.nat(3) }), { maxLength: 100 });
+    const uses = fc.array(fc.record({ id: fc.nat(20), ageMs: fc.nat(5), laterMs: fc.nat(3) }), {
+      maxLength: 100,
+    });
     await forAll(uses).holdAsync(async (each) => {
       nowMs = startMs;
       const ledger = createMemoryLedger({ maxStates: 4, now });
@@ -80,7 +93,8 @@ describe("the ledger of one process", () => {
   it("refuses no state for states that have expired", async () => {
     nowMs = startMs;
     const ledger = createMemoryLedger({ maxStates: 4, now });
-    const use = (state: string, afterMs: number) => ledger.useState({ id: state, issuedAtMs: startMs + afterMs });
+    const use = (state: string, afterMs: number) =>
+      ledger.useState({ id: state, issuedAtMs: startMs + afterMs });
     for (const [state, afterMs] of [
       ["a", 0],
       ["b", 300_000],
@@ -112,7 +126,11 @@ suite(`the ledger of a stage${whyNoDynamoDb === undefined ? "" : ` (left out: ${
   promises(async () => {
     const table = await createTaskTable({ client });
     const { region, credentials } = emulatorAccess;
-    const aws = { region, credentials: async () => credentials, endpointOf: () => new URL(emulator.endpoint) };
+    const aws = {
+      region,
+      credentials: async () => credentials,
+      endpointOf: () => new URL(emulator.endpoint),
+    };
     const create = () => createTableLedger({ table, aws, maxPerDay, now });
     return { ledger: create(), another: create() };
   });

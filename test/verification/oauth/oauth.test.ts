@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { createBotTokens, type StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
+import {
+  createBotTokens,
+  type StoredInstallation,
+} from "../../../lambdas/verification/installations/installations.ts";
 import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
 import { installText } from "../../../lambdas/verification/oauth/page.ts";
@@ -16,7 +19,9 @@ let stored: Map<string, StoredInstallation>;
 let nowMs: number;
 
 beforeEach(async () => {
-  fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack", install }));
+  fakeSlack = closeAfterTest(
+    await startFakeSlack({ signingSecret: "s", botToken: "xoxb-fake-slack", install }),
+  );
   kept = collectLog({ level: "debug" });
   stored = new Map();
   nowMs = startMs;
@@ -50,7 +55,8 @@ async function begun(flow = oauth(), language = "en") {
   return {
     browser,
     state,
-    back: (query: Record<string, string> = { code: codeFor() }) => browser.back({ state, ...query }),
+    back: (query: Record<string, string> = { code: codeFor() }) =>
+      browser.back({ state, ...query }),
     /** The browser has its cookies again. */
     restore() {
       for (const [name, value] of cookies) browser.cookies.set(name, value);
@@ -82,8 +88,13 @@ describe("the installation of the app", () => {
     expect(page.text).toContain("The app is installed.");
     const installation = stored.get("TSECOND");
     expect(installation).toMatchObject({ team: "TSECOND", installedAtMs: startMs });
-    expect(fakeSlack.installations()).toContainEqual({ token: installation?.botToken, caller: { team: "TSECOND" } });
-    expect(logged()).toEqual([expect.objectContaining({ message: "app_installed", team: "TSECOND" })]);
+    expect(fakeSlack.installations()).toContainEqual({
+      token: installation?.botToken,
+      caller: { team: "TSECOND" },
+    });
+    expect(logged()).toEqual([
+      expect.objectContaining({ message: "app_installed", team: "TSECOND" }),
+    ]);
     expect(browser.cookies.size).toBe(0);
   });
 
@@ -121,10 +132,15 @@ describe("a state", () => {
     ["is nonsense", async () => "a.b.c"],
     ["was changed", async (state: string) => `${state.slice(0, -2)}AA`],
     ["is unsigned", async (state: string) => `${btoa('{"alg":"none"}')}.${state.split(".")[1]}.`],
-    ["was begun by another browser", async () => (await createBrowser({ oauth: oauth() }).begin()).state],
+    [
+      "was begun by another browser",
+      async () => (await createBrowser({ oauth: oauth() }).begin()).state,
+    ],
     [
       "was made with another client's secret",
-      async () => (await createBrowser({ oauth: oauth({ clientSecret: async () => "another" }) }).begin()).state,
+      async () =>
+        (await createBrowser({ oauth: oauth({ clientSecret: async () => "another" }) }).begin())
+          .state,
     ],
   ])("that %s installs nothing", async (_what, change) => {
     const { state, back } = await begun();
@@ -140,7 +156,8 @@ describe("a state", () => {
     const { state } = await first.begin();
     await first.back({ state, code: codeFor() });
     const code = codeFor({ team: "TSTANDIN" });
-    for (const browser of [first, second]) expect((await browser.back({ state, code })).status).toBe(400);
+    for (const browser of [first, second])
+      expect((await browser.back({ state, code })).status).toBe(400);
     await second.begin();
     expect((await second.back({ state, code })).status).toBe(400);
     expect([...stored.keys()]).toEqual(["TSECOND"]);
@@ -167,7 +184,8 @@ describe("a state", () => {
     const last = alphabet.indexOf(state.slice(-1));
     const spellings = [1, 2, 3].map((bits) => state.slice(0, -1) + alphabet[last ^ bits]);
     expect(await statusOf(state)).toBe(200);
-    for (const spelled of [...spellings, `${state}=`, `${state} `]) expect(await statusOf(spelled)).toBe(400);
+    for (const spelled of [...spellings, `${state}=`, `${state} `])
+      expect(await statusOf(spelled)).toBe(400);
     expect(logged().filter(({ message }) => message === "app_installed")).toHaveLength(1);
   });
 
@@ -210,8 +228,10 @@ describe("a state", () => {
 });
 
 describe("an installation that is limited", () => {
-  const install = async (flow: ReturnType<typeof oauth>, place: { team: string } | { enterprise: string }) =>
-    (await begun(flow)).back({ code: codeFor(place) });
+  const install = async (
+    flow: ReturnType<typeof oauth>,
+    place: { team: string } | { enterprise: string },
+  ) => (await begun(flow)).back({ code: codeFor(place) });
 
   it("is for the listed workspaces and organizations alone", async () => {
     const flow = oauth({ teams: ["TSTANDIN", "ESTANDIN"] });
@@ -238,7 +258,9 @@ describe("an installation that is limited", () => {
 describe("refusals", () => {
   /** All the way, with the code that Slack gave or another one. */
   async function installed(changed: Partial<Options> = {}, query?: Record<string, string>) {
-    const { back } = await begun(oauth({ ledger: createMemoryLedger(), now: Date.now, ...changed }));
+    const { back } = await begun(
+      oauth({ ledger: createMemoryLedger(), now: Date.now, ...changed }),
+    );
     return back(query);
   }
 
@@ -272,9 +294,17 @@ describe("refusals", () => {
     it("has a code that is used up, made up, or none", async () => {
       const { code } = fakeSlack.authorize({ team: "TSECOND" });
       expect((await installed({}, { code })).status).toBe(200);
-      for (const query of [{ code }, { code: "made-up" }, { code: "x".repeat(1001) }, { code: "" }]) {
+      for (const query of [
+        { code },
+        { code: "made-up" },
+        { code: "x".repeat(1001) },
+        { code: "" },
+      ]) {
         const page = await installed({}, query);
-        expect([page.status, page.text.includes(installText.bad_code.en.happened)]).toEqual([400, true]);
+        expect([page.status, page.text.includes(installText.bad_code.en.happened)]).toEqual([
+          400,
+          true,
+        ]);
       }
       expect(stored.size).toBe(1);
       expect(reasons().slice(1)).toEqual([
@@ -291,17 +321,23 @@ describe("refusals", () => {
       expect(reasons()).toEqual([["refused", "bad_client_secret"]]);
     });
 
-    it.each(["status", "reset", "lost_answer"] as const)("is unknown after a %s, and begins again", async (type) => {
-      fakeSlack.inject({ method: "oauth.v2.access", type, status: 500 });
-      const page = await installed();
-      expect(page.status).toBe(503);
-      expect(page.text).toContain('<a href="/slack/install">');
-      expect(stored.size).toBe(0);
-    });
+    it.each(["status", "reset", "lost_answer"] as const)(
+      "is unknown after a %s, and begins again",
+      async (type) => {
+        fakeSlack.inject({ method: "oauth.v2.access", type, status: 500 });
+        const page = await installed();
+        expect(page.status).toBe(503);
+        expect(page.text).toContain('<a href="/slack/install">');
+        expect(stored.size).toBe(0);
+      },
+    );
 
     it.each([
       ["has no client secret", { clientSecret: async () => "" }],
-      ["cannot read the client secret", { clientSecret: () => Promise.reject(new Error("secret 0123")) }],
+      [
+        "cannot read the client secret",
+        { clientSecret: () => Promise.reject(new Error("secret 0123")) },
+      ],
     ])("%s", async (_what, changed) => {
       const page = await createBrowser({ oauth: oauth(changed) }).get("/slack/install");
       expect(page.status).toBe(503);
@@ -310,7 +346,9 @@ describe("refusals", () => {
     });
 
     it("cannot be stored", async () => {
-      const page = await installed({ installations: { put: () => Promise.reject(new Error("xoxb-out of reach")) } });
+      const page = await installed({
+        installations: { put: () => Promise.reject(new Error("xoxb-out of reach")) },
+      });
       expect(page.status).toBe(503);
       expect(`${page.text} ${kept.lines.join("")}`).not.toContain("xoxb");
     });
@@ -354,7 +392,10 @@ describe("refusals", () => {
       const page = await installed({ apiUrl });
       expect(page.text).toContain("&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;");
       expect(page.text).not.toContain("<img");
-      const denied = await installed({}, { error: "<script>alert(1)</script>", error_description: "<b>" });
+      const denied = await installed(
+        {},
+        { error: "<script>alert(1)</script>", error_description: "<b>" },
+      );
       expect(denied.text).not.toMatch(/<script|<b>/);
       expect(denied.status).toBe(502);
     });
@@ -365,22 +406,28 @@ describe("refusals", () => {
       const { state, authorize } = await browser.begin();
       const page = await browser.back({ state, code });
       const told = `${page.text} ${[...page.headers].join(" ")} ${kept.lines.join(" ")} ${authorize}`;
-      for (const secret of [install.clientSecret, code, "xoxb-"]) expect(told).not.toContain(secret);
+      for (const secret of [install.clientSecret, code, "xoxb-"])
+        expect(told).not.toContain(secret);
       expect(`${page.text} ${kept.lines.join(" ")}`).not.toContain(state);
     });
 
     it("runs nothing, loads nothing, is framed nowhere, and is not kept", async () => {
       const { headers } = await createBrowser({ oauth: oauth() }).get("/slack/oauth_redirect");
-      expect(headers.get("content-security-policy")).toMatch(/^default-src 'none'; .*frame-ancestors 'none'/);
+      expect(headers.get("content-security-policy")).toMatch(
+        /^default-src 'none'; .*frame-ancestors 'none'/,
+      );
       expect(headers.get("cache-control")).toBe("no-store");
       expect(headers.get("strict-transport-security")).toBe("max-age=31536000");
       expect(headers.get("referrer-policy")).toBe("no-referrer");
       expect(headers.get("x-content-type-options")).toBe("nosniff");
     });
 
-    it.each(["/", "/slack", "/slack/install/", "/slack/oauth_redirect/x"])("is none at %s", async (path) => {
-      expect((await createBrowser({ oauth: oauth() }).get(path)).status).toBe(404);
-    });
+    it.each(["/", "/slack", "/slack/install/", "/slack/oauth_redirect/x"])(
+      "is none at %s",
+      async (path) => {
+        expect((await createBrowser({ oauth: oauth() }).get(path)).status).toBe(404);
+      },
+    );
 
     it("is none for another method than GET", async () => {
       const request = new Request("http://localhost/slack/install", { method: "POST" });

@@ -4,7 +4,18 @@ import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { GivenAnswer, Task } from "../../../lambdas/verification/task/task.ts";
-import { accepted, announced, asking, failure, nowMs, play, resumed, success, typesOf, woken } from "./play.ts";
+import {
+  accepted,
+  announced,
+  asking,
+  failure,
+  nowMs,
+  play,
+  resumed,
+  success,
+  typesOf,
+  woken,
+} from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";
 
 const hourMs = 3600_000;
@@ -30,8 +41,19 @@ const answered: TaskEvent = { ...success, act: "answer" };
 
 describe("a question of the agent", () => {
   it("is in the record first, then the thread is held for it, then it is asked, and then it waits until it expires", () => {
-    const { asked, task } = play([...sent, asking({ question_id: "q" }), woken, { type: "thread_held" }, shown]);
-    expect(typesOf(asked).slice(3)).toEqual([["wake"], ["hold_thread"], ["ask_question"], ["wake"]]);
+    const { asked, task } = play([
+      ...sent,
+      asking({ question_id: "q" }),
+      woken,
+      { type: "thread_held" },
+      shown,
+    ]);
+    expect(typesOf(asked).slice(3)).toEqual([
+      ["wake"],
+      ["hold_thread"],
+      ["ask_question"],
+      ["wake"],
+    ]);
     expect(asked.at(-1)).toEqual([{ type: "wake", delayMs: hourMs }]);
     expect(task).toMatchObject({
       state: "asking",
@@ -44,14 +66,19 @@ describe("a question of the agent", () => {
     const { question: _lost, ...task } = open();
     const { asked, task: ended } = play([woken, { type: "canceled", nowMs }], { task });
     expect(typesOf(asked)).toEqual([["cancel"], ["wake"]]);
-    expect(ended).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "timeout" } });
+    expect(ended).toMatchObject({
+      state: "delivering",
+      outcome: { type: "failed", reason: "timeout" },
+    });
   });
 
   it("holds its thread for as long as it may stay open and the task has time left then", () => {
     const { task } = play([...sent, asking()]);
     const { effects } = next({ task, event: woken, policy: samplePolicy() });
     // The question's hour, what is left of the minute that the task has, the host's own time, and the delivery's.
-    expect(effects).toEqual([{ type: "hold_thread", untilMs: nowMs + hourMs + 60_000 + 15_000 + 60_000 }]);
+    expect(effects).toEqual([
+      { type: "hold_thread", untilMs: nowMs + hourMs + 60_000 + 15_000 + 60_000 },
+    ]);
   });
 
   it("expires when the host says so, and never later than the destination allows", () => {
@@ -70,20 +97,36 @@ describe("a question of the agent", () => {
   it("is looked for before it is asked again, where a worker died of asking or Slack left it in doubt", () => {
     const { task } = play([...sent, asking()]);
     expect(play([resumed], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
-    const doubt: TaskEvent = { type: "slack_failed", nowMs, act: "ask_question", kind: "ambiguous" };
-    expect(play([woken, doubt, woken], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
+    const doubt: TaskEvent = {
+      type: "slack_failed",
+      nowMs,
+      act: "ask_question",
+      kind: "ambiguous",
+    };
+    expect(play([woken, doubt, woken], { task }).last).toEqual([
+      { type: "ask_question", reconcile: true },
+    ]);
     expect(play([woken], { task }).last).toEqual([{ type: "ask_question", reconcile: false }]);
   });
 
   it("is asked without blocks where Slack takes none; where nobody can be asked at all, the task is told as unanswered", () => {
     const { task } = play([...sent, asking(), woken]);
-    const refused: TaskEvent = { type: "slack_failed", nowMs, act: "ask_question", kind: "refused" };
+    const refused: TaskEvent = {
+      type: "slack_failed",
+      nowMs,
+      act: "ask_question",
+      kind: "refused",
+    };
     const plain = play([refused, woken], { task });
     expect(plain.task).toMatchObject({ state: "asking", mrkdwnFallback: true });
     for (const kind of ["refused", "gone"] as const) {
-      const over = play([{ type: "slack_failed", nowMs, act: "ask_question", kind }], { task: plain.task });
+      const over = play([{ type: "slack_failed", nowMs, act: "ask_question", kind }], {
+        task: plain.task,
+      });
       expect(over.last).toEqual([{ type: "cancel" }]);
-      expect(play([{ type: "canceled", nowMs }], { task: over.task }).task.outcome).toEqual({ type: "unanswered" });
+      expect(play([{ type: "canceled", nowMs }], { task: over.task }).task.outcome).toEqual({
+        type: "unanswered",
+      });
     }
   });
 
@@ -98,14 +141,22 @@ describe("a question of the agent", () => {
 describe("an answer", () => {
   it("is shown in the question's message, and then brought to the agent", () => {
     const task = taken(open());
-    expect(typesOf(play([woken, questionShown], { task }).asked)).toEqual([["show_question"], ["answer"]]);
+    expect(typesOf(play([woken, questionShown], { task }).asked)).toEqual([
+      ["show_question"],
+      ["answer"],
+    ]);
     const over = play([woken, questionShown, answered], { task }).task;
-    expect(over).toMatchObject({ state: "delivering", outcome: { type: "answer", text: "A checkpoint." } });
+    expect(over).toMatchObject({
+      state: "delivering",
+      outcome: { type: "answer", text: "A checkpoint." },
+    });
   });
 
   it("lets the task go on being polled where the agent is not done yet", () => {
     const onward: TaskEvent = { ...accepted, act: "answer" };
-    expect(play([woken, questionShown, onward], { task: taken(open()) }).task.state).toBe("waiting");
+    expect(play([woken, questionShown, onward], { task: taken(open()) }).task.state).toBe(
+      "waiting",
+    );
   });
 
   it("is the first one: whoever comes later hears by whom and when", () => {
@@ -116,10 +167,13 @@ describe("an answer", () => {
 
   it("comes too late once the question has expired, and is to no question that is not the open one", () => {
     const task = open();
-    const give = (task: Task, index: number, atMs: number) => takeAnswer({ task, index, answer: yes, nowMs: atMs });
+    const give = (task: Task, index: number, atMs: number) =>
+      takeAnswer({ task, index, answer: yes, nowMs: atMs });
     expect(give(task, 0, nowMs + hourMs)).toEqual({ notTaken: { type: "expired" } });
     expect(give(task, 1, nowMs)).toEqual({ notTaken: { type: "past" } });
-    expect(give({ ...task, cancelReason: "asked" }, 0, nowMs)).toEqual({ notTaken: { type: "expired" } });
+    expect(give({ ...task, cancelReason: "asked" }, 0, nowMs)).toEqual({
+      notTaken: { type: "expired" },
+    });
     expect(give(sampleTask(), 0, nowMs)).toEqual({ notTaken: { type: "over" } });
   });
 
@@ -148,16 +202,24 @@ describe("an answer", () => {
     const policy = samplePolicy({ idempotent: false });
     const task = taken(open({}, policy));
     const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
-    const once = play([woken, questionShown, doubt, asking({ question_id: "new at every read" })], { task, policy });
+    const once = play([woken, questionShown, doubt, asking({ question_id: "new at every read" })], {
+      task,
+      policy,
+    });
     expect(once.task.question).toMatchObject({ index: 0, answer: yes });
-    const again = play([woken, asking(), woken, at(asking(), nowMs + 61_000)], { task: once.task, policy });
+    const again = play([woken, asking(), woken, at(asking(), nowMs + 61_000)], {
+      task: once.task,
+      policy,
+    });
     expect(again.task.question).toMatchObject({ index: 1 });
     expect(again.task.question?.ts).toBeUndefined();
   });
 
   it("counts apart from failures how often the agent was found still asking", () => {
     const echo = asking({ question_id: "q" }, { act: "answer" });
-    const { task } = play([woken, questionShown, echo], { task: taken(open({ question_id: "q" })) });
+    const { task } = play([woken, questionShown, echo], {
+      task: taken(open({ question_id: "q" })),
+    });
     const { task: later, last } = play([woken, asking({ question_id: "q" })], { task });
     expect(later).toMatchObject({ attempts: 0, question: { answer: { stillAskedTimes: 2 } } });
     expect(last).toEqual([{ type: "wake", delayMs: 2000 }]);
@@ -186,7 +248,9 @@ describe("an answer", () => {
     let shut = play([woken, questionShown, refused], { task: taken(open()) });
     for (let tries = 1; tries < 7; tries++) shut = play([woken, refused], { task: shut.task });
     expect(shut.task.state).toBe("asking");
-    expect(play([woken, refused], { task: shut.task }).task.outcome).toMatchObject({ reason: "permission_denied" });
+    expect(play([woken, refused], { task: shut.task }).task.outcome).toMatchObject({
+      reason: "permission_denied",
+    });
   });
 });
 
@@ -218,18 +282,30 @@ describe("what nobody answers", () => {
     expect(last).toEqual([{ type: "cancel" }]);
     const canceled: TaskEvent = { type: "canceled", nowMs: expired.nowMs };
     expect(play([canceled], { task }).task.outcome).toEqual({ type: "unanswered" });
-    const over = { ...failure({ reason: "invalid_state", retryable: false }, expired.nowMs), act: "cancel" } as const;
-    const timeout = { ...failure({ reason: "timeout", retryable: false }, expired.nowMs), act: "poll" } as const;
+    const over = {
+      ...failure({ reason: "invalid_state", retryable: false }, expired.nowMs),
+      act: "cancel",
+    } as const;
+    const timeout = {
+      ...failure({ reason: "timeout", retryable: false }, expired.nowMs),
+      act: "poll",
+    } as const;
     expect(play([over, timeout], { task }).task.outcome).toEqual({ type: "unanswered" });
-    expect(play([over, at({ ...success, act: "poll" }, expired.nowMs)], { task }).task.outcome).toMatchObject({
+    expect(
+      play([over, at({ ...success, act: "poll" }, expired.nowMs)], { task }).task.outcome,
+    ).toMatchObject({
       type: "answer",
     });
   });
 
   it("may be canceled before, by whoever asked", () => {
-    const { task, last } = play([{ type: "cancel_asked", nowMs, resumed: false }], { task: open() });
+    const { task, last } = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+      task: open(),
+    });
     expect(last).toEqual([{ type: "cancel" }]);
-    expect(play([{ type: "canceled", nowMs }], { task }).task.outcome).toMatchObject({ reason: "canceled" });
+    expect(play([{ type: "canceled", nowMs }], { task }).task.outcome).toMatchObject({
+      reason: "canceled",
+    });
   });
 });
 
@@ -238,7 +314,9 @@ describe("missing credentials", () => {
     const task = open({ kind: "auth" });
     const look = play([woken], { task });
     expect(look.last).toEqual([{ type: "poll", by: "task_id" }]);
-    expect(play([asking({ kind: "auth" })], { task: look.task }).last).toEqual([{ type: "wake", delayMs: 30_000 }]);
+    expect(play([asking({ kind: "auth" })], { task: look.task }).last).toEqual([
+      { type: "wake", delayMs: 30_000 },
+    ]);
     expect(play([{ ...accepted, act: "poll" }], { task: look.task }).task.state).toBe("waiting");
     expect(play([at(woken, nowMs + hourMs)], { task }).last).toEqual([{ type: "cancel" }]);
   });
@@ -248,10 +326,19 @@ describe("missing credentials", () => {
     const minuteMs = 60_000;
     for (let minute = 1; minute < 60; minute += 1) {
       const atMs = nowMs + minute * minuteMs;
-      const words = { kind: "auth", prompt: `Sign in: /${minute}`, question_id: `q${minute}` } as const;
+      const words = {
+        kind: "auth",
+        prompt: `Sign in: /${minute}`,
+        question_id: `q${minute}`,
+      } as const;
       const look = play([at(woken, atMs), asking(words, { atMs })], { task });
       expect(look.last).toEqual([{ type: "show_question" }]);
-      expect(look.task.question).toMatchObject({ index: 0, ts: "2.1", prompt: words.prompt, id: words.question_id });
+      expect(look.task.question).toMatchObject({
+        index: 0,
+        ts: "2.1",
+        prompt: words.prompt,
+        id: words.question_id,
+      });
       const shownAgain = play([{ type: "question_shown", nowMs: atMs }], { task: look.task });
       expect(shownAgain.last).toEqual([{ type: "wake", delayMs: 30_000 }]);
       task = shownAgain.task;
@@ -264,7 +351,10 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
   it("costs no answer while the question is open, and ends in words afterwards", () => {
     const dead = (atMs: number): TaskEvent => ({ type: "dead_lettered", nowMs: atMs });
     const task = open();
-    expect(play([dead(nowMs)], { task })).toMatchObject({ task: { state: "asking" }, last: [{ type: "wake" }] });
+    expect(play([dead(nowMs)], { task })).toMatchObject({
+      task: { state: "asking" },
+      last: [{ type: "wake" }],
+    });
     const late = play([dead(nowMs + hourMs)], { task });
     expect(late.last).toEqual([{ type: "cancel" }]);
     expect(late.task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
@@ -272,7 +362,9 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
 
   it("goes on from where it stands", () => {
     const redriven: TaskEvent = { type: "redriven", nowMs, resumed: false };
-    expect(play([redriven], { task: play([...sent, asking()]).task }).last).toMatchObject([{ type: "ask_question" }]);
+    expect(play([redriven], { task: play([...sent, asking()]).task }).last).toMatchObject([
+      { type: "ask_question" },
+    ]);
     expect(play([redriven], { task: taken(open()) }).last).toEqual([{ type: "show_question" }]);
   });
 });
@@ -283,7 +375,8 @@ const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
 const away = failure({ reason: "unavailable", retryable: true });
 
 /** Its question was answered. */
-const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()) => taken(open(question, policy));
+const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()) =>
+  taken(open(question, policy));
 
 describe("an answer that may have arrived", () => {
   it("at a peer that would take it for its next question is looked for only, until the peer still asks the same", () => {
@@ -299,8 +392,12 @@ describe("an answer that may have arrived", () => {
       expect(looking.last).toEqual([poll]);
       const same = (atMs: number) => [asking({ question_id: "q1" }, { atMs }), at(woken, atMs)];
       // What was given up may arrive a little later.
-      expect(play(same(nowMs + 59_000), { task: looking.task, policy: foreign }).last).toEqual([poll]);
-      expect(play(same(nowMs + 60_000), { task: looking.task, policy: foreign }).last).toEqual([{ type: "answer" }]);
+      expect(play(same(nowMs + 59_000), { task: looking.task, policy: foreign }).last).toEqual([
+        poll,
+      ]);
+      expect(play(same(nowMs + 60_000), { task: looking.task, policy: foreign }).last).toEqual([
+        { type: "answer" },
+      ]);
       const further = play([asking({ question_id: "q2", prompt: "And that?" }), woken], {
         task: looking.task,
         policy: foreign,
@@ -317,13 +414,21 @@ describe("an answer that has arrived", () => {
   it("is not asked for again because the peer gives the task as it stood before", () => {
     for (const policy of [samplePolicy(), foreign]) {
       const echo = asking({ question_id: "q1" }, { act: "answer" });
-      const told = play([woken, questionShown, echo], { task: replied({ question_id: "q1" }, policy), policy });
+      const told = play([woken, questionShown, echo], {
+        task: replied({ question_id: "q1" }, policy),
+        policy,
+      });
       expect(told.task.question).toMatchObject({ index: 0, answer: { callId: "call-1" } });
       expect(told.last).toMatchObject([{ type: "wake" }]);
-      const again = play([woken, asking({ question_id: "q1" }), woken], { task: told.task, policy });
+      const again = play([woken, asking({ question_id: "q1" }), woken], {
+        task: told.task,
+        policy,
+      });
       expect(again.last).toEqual([poll]);
       expect(again.task.question?.index).toBe(0);
-      expect(play([{ ...accepted, act: "poll" }], { task: again.task, policy }).task.state).toBe("waiting");
+      expect(play([{ ...accepted, act: "poll" }], { task: again.task, policy }).task.state).toBe(
+        "waiting",
+      );
     }
   });
 
@@ -384,7 +489,10 @@ function afterAnHour(
     step = play([following], { task, policy });
   }
   const { question, outcome } = step.task;
-  return { index: question?.index, outcome: outcome?.type === "failed" ? outcome.reason : undefined };
+  return {
+    index: question?.index,
+    outcome: outcome?.type === "failed" ? outcome.reason : undefined,
+  };
 }
 
 describe("a question about credentials", () => {
@@ -394,7 +502,11 @@ describe("a question about credentials", () => {
     for (const id of [{ question_id: "q2" }, {}]) {
       const next = asking({ ...id, prompt: "Delete it?" }, { atMs: laterMs });
       const { task, last } = play([woken, next, at(woken, laterMs)], { task: auth });
-      expect(task.question).toMatchObject({ index: 1, prompt: "Delete it?", ...(id.question_id && { id: "q2" }) });
+      expect(task.question).toMatchObject({
+        index: 1,
+        prompt: "Delete it?",
+        ...(id.question_id && { id: "q2" }),
+      });
       expect(task.call?.deadlineAtMs).toBe((auth.call?.deadlineAtMs ?? 0) + 2 * hourMs);
       expect(last).toMatchObject([{ type: "ask_question", reconcile: false }]);
     }
@@ -403,7 +515,10 @@ describe("a question about credentials", () => {
   it("costs the task none of its time, also where it is canceled or goes on long after its deadline", () => {
     const task = open({ kind: "auth", question_id: "q1", prompt: "Please sign in." });
     const laterMs = nowMs + 50 * 60_000;
-    const onward = play([at({ ...accepted, act: "poll" as const }, laterMs), at(woken, laterMs + 1000)], { task });
+    const onward = play(
+      [at({ ...accepted, act: "poll" as const }, laterMs), at(woken, laterMs + 1000)],
+      { task },
+    );
     expect(onward.task).toMatchObject({
       state: "waiting",
       call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 50 * 60_000 },
@@ -419,8 +534,16 @@ describe("a question about credentials", () => {
 
 describe("a question of another zone", () => {
   it("is kept as far as a record holds it and an answer can name it, however large it comes", () => {
-    const many = Array.from({ length: 3000 }, (_, index) => ({ id: `${index}`, label: "y".repeat(2000) }));
-    const { task } = play([woken, announced, woken, asking({ prompt: "x".repeat(300_000), options: many })]);
+    const many = Array.from({ length: 3000 }, (_, index) => ({
+      id: `${index}`,
+      label: "y".repeat(2000),
+    }));
+    const { task } = play([
+      woken,
+      announced,
+      woken,
+      asking({ prompt: "x".repeat(300_000), options: many }),
+    ]);
     expect(task.call?.params).toBeUndefined();
     expect(Buffer.byteLength(JSON.stringify(task))).toBeLessThan(50_000);
     const unnamed = open({ options: [{ id: "z".repeat(129), label: "Yes" }] });

@@ -14,7 +14,12 @@ const nowMs = askedAtMs;
 const woken: TaskEvent = { type: "woken", nowMs, resumed: false };
 
 function answered(text: string): TaskEvent {
-  return { type: "answered", nowMs, act: "send", result: { status: "success", response_text: text } };
+  return {
+    type: "answered",
+    nowMs,
+    act: "send",
+    result: { status: "success", response_text: text },
+  };
 }
 
 function recordAfter(task: Task, ...events: TaskEvent[]): Task {
@@ -53,10 +58,17 @@ describe("the record of a task", () => {
 
   it("keeps an answer that Slack did not take, so that it is delivered once the cause is gone", () => {
     const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
-    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, { type: "cleaned_up" });
-    expect(undelivered).toMatchObject({ state: "done", outcome: { type: "answer", text: "A checkpoint." } });
+    const undelivered = recordAfter(sent(), answered("A checkpoint."), woken, gone, woken, {
+      type: "cleaned_up",
+    });
+    expect(undelivered).toMatchObject({
+      state: "done",
+      outcome: { type: "answer", text: "A checkpoint." },
+    });
     expect(undelivered.message.text).toBe("");
-    const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], { task: undelivered });
+    const { task, last } = play([{ type: "redriven", nowMs, resumed: false }], {
+      task: undelivered,
+    });
     expect(task).toMatchObject({ state: "delivering", cleanupDone: false, textsErased: true });
     expect(task.delivery).toEqual({ status: "posting" });
     expect(last).toEqual([{ type: "deliver", reconcile: true }]);
@@ -70,17 +82,26 @@ describe("the record of a task", () => {
       answered("A checkpoint."),
       woken,
     );
-    const { task } = play([{ type: "delivered" }, { type: "thread_left" }, woken, { type: "cleaned_up" }], {
-      task: over,
-    });
+    const { task } = play(
+      [{ type: "delivered" }, { type: "thread_left" }, woken, { type: "cleaned_up" }],
+      {
+        task: over,
+      },
+    );
     expect(task.message).toMatchObject({ text: "", hadFiles: true });
     expect(JSON.stringify(task)).not.toContain("a.txt");
   });
 
   it("is cleaned up in its thread after its delivery was given up, and keeps its texts until then", () => {
     const gone: TaskEvent = { type: "slack_failed", nowMs, act: "deliver", kind: "gone" };
-    const { task, last } = play([woken, gone], { task: recordAfter(sent(), answered("A checkpoint.")) });
-    expect(task).toMatchObject({ state: "done", delivery: { status: "given_up" }, cleanupDone: false });
+    const { task, last } = play([woken, gone], {
+      task: recordAfter(sent(), answered("A checkpoint.")),
+    });
+    expect(task).toMatchObject({
+      state: "done",
+      delivery: { status: "given_up" },
+      cleanupDone: false,
+    });
     expect(task.textsErased).toBeUndefined();
     expect(task.message.text).not.toBe("");
     expect(last).toMatchObject([{ type: "wake" }]);
@@ -93,26 +114,41 @@ describe("the record of a task", () => {
   });
 
   it("is not cleaned up by a copy of an earlier wake-up, before late posts have arrived", () => {
-    const { task } = play([woken, { type: "delivered" }], { task: recordAfter(sent(), answered("A checkpoint.")) });
-    const done = { ...task, history: [...task.history, { atMs: nowMs, event: "delivered", state: "done" as const }] };
+    const { task } = play([woken, { type: "delivered" }], {
+      task: recordAfter(sent(), answered("A checkpoint.")),
+    });
+    const done = {
+      ...task,
+      history: [...task.history, { atMs: nowMs, event: "delivered", state: "done" as const }],
+    };
     const wokenAfter = (ms: number) => play([{ ...woken, nowMs: nowMs + ms }], { task: done }).last;
     expect(wokenAfter(3000)).toEqual([{ type: "wake", delayMs: 117_000 }]);
     // The clock of another worker may be behind.
-    for (const ms of [95_000, 120_000, 10_000_000]) expect(wokenAfter(ms)).toEqual([{ type: "check_thread" }]);
+    for (const ms of [95_000, 120_000, 10_000_000])
+      expect(wokenAfter(ms)).toEqual([{ type: "check_thread" }]);
   });
 
   it("forgets an answer that was delivered and swept, and keeps the reason of a failure", () => {
     const over: TaskEvent[] = [woken, { type: "delivered" }, woken, { type: "cleaned_up" }];
     expect(recordAfter(sent(), answered("A checkpoint."), ...over).outcome).toBeUndefined();
-    const lettered = recordAfter(sent(), { type: "dead_lettered", nowMs }, { type: "canceled", nowMs }, ...over);
-    expect(lettered).toMatchObject({ state: "done", outcome: { type: "failed", reason: "ambiguous" } });
+    const lettered = recordAfter(
+      sent(),
+      { type: "dead_lettered", nowMs },
+      { type: "canceled", nowMs },
+      ...over,
+    );
+    expect(lettered).toMatchObject({
+      state: "done",
+      outcome: { type: "failed", reason: "ambiguous" },
+    });
   });
 });
 
 describe("a file of an answer that is at an address", () => {
   const artifacts = [{ url: "https://a.example/a.txt" }];
   const result: TaskResult = { status: "success", response_text: "Here.", artifacts };
-  const delivering = () => recordAfter(sent(), { type: "answered", nowMs, act: "send", result }, woken);
+  const delivering = () =>
+    recordAfter(sent(), { type: "answered", nowMs, act: "send", result }, woken);
 
   it("waits for a transfer without a failure, and no longer than the answer's time for transfers", () => {
     const waited = (event: { nowMs: number; delayMs: number }) =>
@@ -120,15 +156,24 @@ describe("a file of an answer that is at an address", () => {
     const { task, last } = waited({ nowMs, delayMs: 8000 });
     expect(task).toEqual(delivering());
     expect(last).toEqual([{ type: "wake", delayMs: 1000, jitterMs: 7000 }]);
-    expect(waited({ nowMs: nowMs + 59_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 125, jitterMs: 875 }]);
-    expect(waited({ nowMs: nowMs + 61_000, delayMs: 8000 }).last).toMatchObject([{ delayMs: 0, jitterMs: 0 }]);
+    expect(waited({ nowMs: nowMs + 59_000, delayMs: 8000 }).last).toMatchObject([
+      { delayMs: 125, jitterMs: 875 },
+    ]);
+    expect(waited({ nowMs: nowMs + 61_000, delayMs: 8000 }).last).toMatchObject([
+      { delayMs: 0, jitterMs: 0 },
+    ]);
   });
 
   it("gets its transfer in time when a hundred answers come at once, however slow transfers were thought to be", async () => {
     let clockMs = 0;
     const destinations = new Map(["a", "b"].map((name) => [name, { maxSends: 32 }]));
     const transfers = createShare({ max: 3 });
-    const { transfer } = createDestinationSlots({ destinations, slots: 64, transfers, now: () => clockMs })("a");
+    const { transfer } = createDestinationSlots({
+      destinations,
+      slots: 64,
+      transfers,
+      now: () => clockMs,
+    })("a");
     const due = Array.from({ length: 100 }, (_, index) => ({ atMs: index, run: tryTransfer }));
     let transferred = 0;
     let seed = 1;
@@ -145,7 +190,11 @@ describe("a file of an answer that is at an address", () => {
         due.push({ atMs: clockMs + 200, run: end });
         return;
       }
-      const busy: TaskEvent = { type: "transfer_busy", nowMs: nowMs + clockMs, delayMs: slot.delayMs };
+      const busy: TaskEvent = {
+        type: "transfer_busy",
+        nowMs: nowMs + clockMs,
+        delayMs: slot.delayMs,
+      };
       const [effect] = play([woken, busy], { task: delivering() }).last;
       if (effect?.type !== "wake") throw new Error("the task waits");
       const delayMs = effect.delayMs + Math.floor(random() * (effect.jitterMs ?? 0));
@@ -167,7 +216,10 @@ describe("a file of an answer that is at an address", () => {
     const once = recordAfter(delivering(), woken, timedOut);
     expect(once).toMatchObject({ attempts: 1, outcome: { fetchTimeouts: [0] } });
     const four = recordAfter(delivering(), ...[1, 2, 3, 4].flatMap(() => [woken, timedOut]));
-    expect(four).toMatchObject({ attempts: 0, outcome: { fetchTimeouts: [0, 0, 0, 0], uploads: [{ failed: true }] } });
+    expect(four).toMatchObject({
+      attempts: 0,
+      outcome: { fetchTimeouts: [0, 0, 0, 0], uploads: [{ failed: true }] },
+    });
   });
 });
 
@@ -178,7 +230,12 @@ describe("an act that was left to the next wake-up", () => {
     act: "deliver",
     kind: "gone",
   });
-  const cancelFailed = { reason: "unavailable", retryable: true, undelivered: true, lost: false } as const;
+  const cancelFailed = {
+    reason: "unavailable",
+    retryable: true,
+    undelivered: true,
+    lost: false,
+  } as const;
 
   it.each<[string, TaskEvent]>([
     ["done", { type: "canceled", nowMs }],
@@ -200,7 +257,13 @@ describe("an act that was left to the next wake-up", () => {
 
 const secret = "a secret";
 const base = sampleTask();
-const file = { id: "F1", name: secret, mimetype: "text/plain", size: 1, url: `https://files.example/${secret}` };
+const file = {
+  id: "F1",
+  name: secret,
+  mimetype: "text/plain",
+  size: 1,
+  url: `https://files.example/${secret}`,
+};
 const option = { id: secret, label: secret, style: secret };
 
 const params = {
@@ -259,11 +322,18 @@ const filled = {
   listedAtMs: askedAtMs,
 } satisfies { [K in keyof Required<Task>]: Task[K] };
 
-const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) => taskSchema.shape[key].isOptional());
+const optional = (Object.keys(filled) as (keyof typeof filled)[]).filter((key) =>
+  taskSchema.shape[key].isOptional(),
+);
 
 it("no text stays in a record that was cleaned up, whichever fields it has", () => {
   expect(JSON.stringify(filled)).toContain(secret);
-  const failed = { type: "failed" as const, reason: "plan_error" as const, lost: false, explanation: secret };
+  const failed = {
+    type: "failed" as const,
+    reason: "plan_error" as const,
+    lost: false,
+    explanation: secret,
+  };
   const outcomes = fc.constantFrom<Task["outcome"]>(filled.outcome, failed);
   forAll(fc.tuple(fc.subarray(optional), outcomes)).hold(([missing, outcome]) => {
     const task: Task = {
@@ -274,6 +344,9 @@ it("no text stays in a record that was cleaned up, whichever fields it has", () 
     };
     const cleaned = endCleanup(task);
     expect(JSON.stringify(cleaned)).not.toContain(secret);
-    expect(taskSchema.parse(JSON.parse(JSON.stringify(cleaned)))).toMatchObject({ id: base.id, cleanupDone: true });
+    expect(taskSchema.parse(JSON.parse(JSON.stringify(cleaned)))).toMatchObject({
+      id: base.id,
+      cleanupDone: true,
+    });
   });
 });

@@ -1,6 +1,10 @@
 /** A message that is edited or deleted before its task is sent. */
 import { describe, expect, it } from "@jest/globals";
-import { findLateFiles, isNewVersion, withLateFiles } from "../../../lambdas/verification/task/edited.ts";
+import {
+  findLateFiles,
+  isNewVersion,
+  withLateFiles,
+} from "../../../lambdas/verification/task/edited.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
@@ -9,7 +13,13 @@ import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { nowMs, play, typesOf, woken } from "./play.ts";
 import { sampleAsk, sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 
-const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
+const file = {
+  id: "F1",
+  name: "plan.pdf",
+  mimetype: "application/pdf",
+  size: 10,
+  url: "https://files.slack.com/F1",
+};
 const original = sampleTask().message;
 const versionOf = (change: Partial<UserMessage>): UserMessage => ({
   ...original,
@@ -37,7 +47,12 @@ const params = {
   timeout_ms: 1000,
   callback: true,
 };
-const announced: Task = { ...queued, state: "announced", queuePosition: 0, call: sampleCall({ deadlineAtMs, params }) };
+const announced: Task = {
+  ...queued,
+  state: "announced",
+  queuePosition: 0,
+  call: sampleCall({ deadlineAtMs, params }),
+};
 
 /** The word "far" before a colon leads to another destination. */
 function routedByWord(): Policy {
@@ -49,7 +64,11 @@ function routedByWord(): Policy {
     ["far", { ...near, deadlineMs: 300_000 }],
   ]);
   const routesOf: Policy["routesOf"] = ({ text }) => [
-    sampleRoute({ destinations: ["far"], hasWord: true, text: text.startsWith("far:") ? text : undefined }),
+    sampleRoute({
+      destinations: ["far"],
+      hasWord: true,
+      text: text.startsWith("far:") ? text : undefined,
+    }),
     sampleRoute({ text }),
   ];
   return { ...policy, destinations, routesOf };
@@ -60,7 +79,9 @@ describe("an edit", () => {
     const { task, last } = play([edited({ files: [file] })]);
     expect(task.message).toMatchObject({ text: "And who?", files: [file], editedTs: "9.9" });
     expect(last).toMatchObject([{ type: "announce" }]);
-    expect(next({ task: sampleTask(), event: edited({}, true), policy: samplePolicy() })).toMatchObject({
+    expect(
+      next({ task: sampleTask(), event: edited({}, true), policy: samplePolicy() }),
+    ).toMatchObject({
       task: { reconcile: true },
       effects: [{ type: "permit" }],
     });
@@ -69,13 +90,19 @@ describe("an edit", () => {
   it("that makes a reply mention the bot makes it a message to the bot", () => {
     const reply = sampleTask({ message: { ...original, unaddressed: true } });
     expect(play([edited()], { task: reply }).task.message).not.toHaveProperty("unaddressed");
-    expect(play([edited({ unaddressed: true })], { task: reply }).task.message.unaddressed).toBe(true);
+    expect(play([edited({ unaddressed: true })], { task: reply }).task.message.unaddressed).toBe(
+      true,
+    );
     expect(play([edited({ unaddressed: true })]).task.message).not.toHaveProperty("unaddressed");
   });
 
   it("of a task that waits for its turn is what is sent when that comes", () => {
     const { task } = play(
-      [edited(), { type: "progress_shown", nowMs, shown: {} }, { type: "woken", nowMs, resumed: false }],
+      [
+        edited(),
+        { type: "progress_shown", nowMs, shown: {} },
+        { type: "woken", nowMs, resumed: false },
+      ],
       { task: queued },
     );
     expect(task).toMatchObject({ state: "sent", call: { params: { text: "And who?" } } });
@@ -85,14 +112,21 @@ describe("an edit", () => {
     const withForward: Task = { ...queued, message: { ...original, sharedFiles: [file] } };
     const { task } = next({ task: withForward, event: edited(), policy: samplePolicy() });
     expect(task.message).not.toHaveProperty("sharedFiles");
-    const late: TaskEvent = { type: "message_edited", nowMs, resumed: false, message: { ...original, files: [file] } };
+    const late: TaskEvent = {
+      type: "message_edited",
+      nowMs,
+      resumed: false,
+      message: { ...original, files: [file] },
+    };
     const completed = next({ task: withForward, event: late, policy: samplePolicy() });
     expect(completed.task.message).toMatchObject({ files: [file], sharedFiles: [file] });
   });
 
   it("of a task whose params were gathered gathers them again", () => {
     const sent = play([edited()], { task: announced });
-    expect(sent).toMatchObject({ task: { state: "sent", call: { deadlineAtMs, params: { text: "And who?" } } } });
+    expect(sent).toMatchObject({
+      task: { state: "sent", call: { deadlineAtMs, params: { text: "And who?" } } },
+    });
     const withFile = play([edited({ files: [file] })], { task: announced });
     expect(typesOf(withFile.asked)).toEqual([["prepare"]]);
     expect(withFile.task.call).not.toHaveProperty("params");
@@ -107,7 +141,10 @@ describe("an edit", () => {
       task: announced,
       policy,
     });
-    expect(begun.task).toMatchObject({ state: "sent", call: { destination: "far", deadlineAtMs: nowMs + 300_000 } });
+    expect(begun.task).toMatchObject({
+      state: "sent",
+      call: { destination: "far", deadlineAtMs: nowMs + 300_000 },
+    });
   });
 
   it("a retry that is read again goes where the edited text leads, and never takes that text to the former destination", () => {
@@ -117,12 +154,20 @@ describe("an edit", () => {
       retryOf: announced.id,
       history: [{ atMs: nowMs, event: "asked", state: "queued" }],
     };
-    const read: TaskEvent = { type: "prepared", context: { newest: { text: "far: And who?", files: [] } } };
+    const read: TaskEvent = {
+      type: "prepared",
+      context: { newest: { text: "far: And who?", files: [] } },
+    };
     const { task } = play([read], { task: withoutParams(retry), policy });
     expect(task.call).toMatchObject({ destination: "far" });
     expect(task.call).not.toHaveProperty("params");
-    const same: TaskEvent = { type: "prepared", context: { newest: { text: "And who?", files: [] } } };
-    expect(play([same], { task: withoutParams(retry), policy }).task.call).toMatchObject({ destination: "host" });
+    const same: TaskEvent = {
+      type: "prepared",
+      context: { newest: { text: "And who?", files: [] } },
+    };
+    expect(play([same], { task: withoutParams(retry), policy }).task.call).toMatchObject({
+      destination: "host",
+    });
   });
 
   it.each([
@@ -131,7 +176,9 @@ describe("an edit", () => {
     ["the word to cancel", "Cancel", canceled],
   ])("to %s ends a task that has its place in the thread", (_what, text, outcome) => {
     for (const task of [queued, announced]) {
-      expect(play([edited({ text })], { task })).toMatchObject({ task: { state: "delivering", outcome } });
+      expect(play([edited({ text })], { task })).toMatchObject({
+        task: { state: "delivering", outcome },
+      });
     }
   });
 
@@ -142,7 +189,9 @@ describe("an edit", () => {
 });
 
 describe("a version of a message", () => {
-  const known = sampleTask({ message: { ...original, files: [file], editedTs: "5.5", botUsers: ["U9"] } });
+  const known = sampleTask({
+    message: { ...original, files: [file], editedTs: "5.5", botUsers: ["U9"] },
+  });
 
   it.each([
     [true, { text: "And who?", editedTs: "6.6", files: [file] }],
@@ -182,12 +231,21 @@ describe("files that Slack tells of later than of the text", () => {
   const ask = sampleAsk({ files: [file] });
 
   it("are a change of the message if the record has fewer of them", () => {
-    expect(findLateFiles(sampleTask(), ask)).toMatchObject({ type: "message_change", message: { files: [file] } });
+    expect(findLateFiles(sampleTask(), ask)).toMatchObject({
+      type: "message_change",
+      message: { files: [file] },
+    });
     const other = { ...file, id: "F2" };
     const more = sampleAsk({ files: [file, other] });
-    const known = (message: Partial<UserMessage>) => sampleTask({ message: { ...original, ...message } });
+    const known = (message: Partial<UserMessage>) =>
+      sampleTask({ message: { ...original, ...message } });
     expect(findLateFiles(known({ files: [other] }), more)).toBeDefined();
-    for (const message of [{ files: [file] }, { files: [other] }, { hadFiles: true as const }, { editedTs: "9.9" }]) {
+    for (const message of [
+      { files: [file] },
+      { files: [other] },
+      { hadFiles: true as const },
+      { editedTs: "9.9" },
+    ]) {
       expect(findLateFiles(known(message), ask)).toBeUndefined();
     }
     expect(findLateFiles(sampleTask(), sampleAsk())).toBeUndefined();

@@ -26,7 +26,10 @@ const refused = failure({ reason: "unavailable", retryable: true });
 const sent = [woken, announced, woken];
 type Known = { known?: string[]; deadlineMs?: number; address?: string };
 
-function policyOf(route: string[], { known = ["first", "second", "third"], ...destination }: Known = {}): Policy {
+function policyOf(
+  route: string[],
+  { known = ["first", "second", "third"], ...destination }: Known = {},
+): Policy {
   const sample = samplePolicy(destination);
   const policy = sample.destinations.get("host");
   if (policy === undefined) throw new Error("the sample has no destination");
@@ -54,7 +57,10 @@ function wayOf(failures: ReturnType<typeof failure>[]) {
 describe("a task that certainly did not arrive", () => {
   it("is sent to the next destination of its route at once, and says so in its record before", () => {
     const moved = play([...sent, undelivered], { policy });
-    expect(moved.task).toMatchObject({ state: "sent", call: { destination: "second", arrival: "none" } });
+    expect(moved.task).toMatchObject({
+      state: "sent",
+      call: { destination: "second", arrival: "none" },
+    });
     expect(moved.last).toEqual([{ type: "wake", delayMs: 0 }]);
     const next = play([woken], { policy, task: moved.task });
     expect(next.last).toEqual([{ type: "send" }]);
@@ -97,7 +103,12 @@ describe("a task that certainly did not arrive", () => {
   });
 
   it("is not sent before the time that a destination asked for, and does not make another one wait for that", () => {
-    const busy = failure({ reason: "unavailable", retryable: true, undelivered: true, retryAfterMs: 30_000 });
+    const busy = failure({
+      reason: "unavailable",
+      retryable: true,
+      undelivered: true,
+      retryAfterMs: 30_000,
+    });
     expect(wayOf([busy, undelivered, undelivered, undelivered]).way).toEqual([
       ["second", 0],
       ["second", 1000],
@@ -110,14 +121,20 @@ describe("a task that certainly did not arrive", () => {
     const everLater = policyOf(["first", "second"], { deadlineMs: 8 * 3600_000 });
     let { task } = play(sent, { policy: everLater });
     let attempts = 0;
-    for (; task.state === "sent"; attempts++) task = play([undelivered, woken], { policy: everLater, task }).task;
+    for (; task.state === "sent"; attempts++)
+      task = play([undelivered, woken], { policy: everLater, task }).task;
     expect(attempts).toBe(16);
     expect(task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
   });
 
   it("is tried at each destination as often as at one alone, however seldom another lets itself be asked", () => {
     const patient = policyOf(["first", "second"], { deadlineMs: 8 * 3600_000 });
-    const busy = failure({ reason: "unavailable", retryable: true, undelivered: true, retryAfterMs: 15 * 60_000 });
+    const busy = failure({
+      reason: "unavailable",
+      retryable: true,
+      undelivered: true,
+      retryAfterMs: 15 * 60_000,
+    });
     let { task } = play(sent, { policy: patient });
     let atMs = nowMs;
     const tries: Record<string, number> = { first: 0, second: 0 };
@@ -138,12 +155,22 @@ describe("a task that certainly did not arrive", () => {
     expect(tries).toEqual({ first: 8, second: 8 });
   });
 
-  it.each([[["first", "second"]], [["first"]]])("is not waited for beyond its deadline, with the route %j", (route) => {
-    const busy = failure({ reason: "unavailable", retryable: true, undelivered: true, retryAfterMs: 15 * 60_000 });
-    const short = policyOf(route);
-    const events = route.length === 1 ? [busy] : [busy, woken, busy];
-    expect(play([...sent, ...events], { policy: short }).last).toEqual([{ type: "wake", delayMs: 60_000 }]);
-  });
+  it.each([[["first", "second"]], [["first"]]])(
+    "is not waited for beyond its deadline, with the route %j",
+    (route) => {
+      const busy = failure({
+        reason: "unavailable",
+        retryable: true,
+        undelivered: true,
+        retryAfterMs: 15 * 60_000,
+      });
+      const short = policyOf(route);
+      const events = route.length === 1 ? [busy] : [busy, woken, busy];
+      expect(play([...sent, ...events], { policy: short }).last).toEqual([
+        { type: "wake", delayMs: 60_000 },
+      ]);
+    },
+  );
 
   it("stays with its destination when the route moves, until that destination is removed", () => {
     const { task } = play(sent, { policy: policyOf(["first"]) });
@@ -151,20 +178,31 @@ describe("a task that certainly did not arrive", () => {
     expect(again.task.call?.destination).toBe("first");
     const history = [{ role: "assistant" as const, text: "An answer of the first." }];
     const { call } = again.task;
-    const read = { ...again.task, call: call && { ...call, params: call.params && { ...call.params, history } } };
+    const read = {
+      ...again.task,
+      call: call && { ...call, params: call.params && { ...call.params, history } },
+    };
     const moved = play([woken], { policy: policyOf(["third"], { known: ["third"] }), task: read });
-    expect(moved.task.call).toMatchObject({ destination: "third", params: { text: task.message.text } });
+    expect(moved.task.call).toMatchObject({
+      destination: "third",
+      params: { text: task.message.text },
+    });
     expect(moved.task.call?.params).not.toHaveProperty("history");
     expect(moved.task.route).toMatchObject({ change: { reason: "gone", isAnew: true } });
   });
 
   it("goes where its route leads now, if its record is of version 1.0.0", () => {
     const { route: _route, ...task } = play(sent, { policy: policyOf(["first"]) }).task;
-    expect(play([undelivered], { policy: policyOf(["third"]), task }).task.call?.destination).toBe("third");
+    expect(play([undelivered], { policy: policyOf(["third"]), task }).task.call?.destination).toBe(
+      "third",
+    );
   });
 
   it("stays where its route names no other, or none that there is", () => {
-    for (const alone of [policyOf(["first"]), policyOf(["first", "second"], { known: ["first"] })]) {
+    for (const alone of [
+      policyOf(["first"]),
+      policyOf(["first", "second"], { known: ["first"] }),
+    ]) {
       const { task, last } = play([...sent, undelivered], { policy: alone });
       expect(task.call?.destination).toBe("first");
       expect(last).toEqual([{ type: "wake", delayMs: 1000 }]);
@@ -187,15 +225,23 @@ describe("a task that may have arrived", () => {
       "an ambiguous send before one that certainly did not arrive",
       [ambiguous, lookedUp(failure({ reason: "task_not_found", retryable: false })), undelivered],
     ],
-    ["a refusal that is no proof before one that certainly did not arrive", [refused, woken, undelivered]],
-    ["an answer that breaks the contract", [failure({ reason: "invalid_response", retryable: false })]],
+    [
+      "a refusal that is no proof before one that certainly did not arrive",
+      [refused, woken, undelivered],
+    ],
+    [
+      "an answer that breaks the contract",
+      [failure({ reason: "invalid_response", retryable: false })],
+    ],
     ["a peer that is busy", [failure({ reason: "rate_limited", retryable: true })]],
   ])("stays with its destination after %s", (_what, events) => {
     expect(play([...sent, ...events], { policy }).task.call?.destination).toBe("first");
   });
 
   it("stays after a worker died of the send, whatever comes then", () => {
-    const { task } = play([...sent, resumed, lookedUp(undelivered), woken, lookedUp(undelivered)], { policy });
+    const { task } = play([...sent, resumed, lookedUp(undelivered), woken, lookedUp(undelivered)], {
+      policy,
+    });
     expect(task).toMatchObject({ call: { destination: "first", arrival: "in_doubt" } });
   });
 
@@ -225,24 +271,41 @@ describe("a destination that leads elsewhere by now", () => {
   it.each([
     ["in doubt", [ambiguous]],
     ["perhaps stored", [refused]],
-  ])("is asked for what is %s where it was, and where it does not know it, is not sent it", (_what, events) => {
-    const { task } = play([...sent, ...events], { policy });
-    const asked = play([woken], { policy: edited, task });
-    expect(asked.last).toEqual([{ type: "poll", by: "request_id" }]);
-    const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
-    expect(play([unknown], { policy: edited, task: asked.task }).task.outcome).toMatchObject({ reason: "ambiguous" });
-  });
+  ])(
+    "is asked for what is %s where it was, and where it does not know it, is not sent it",
+    (_what, events) => {
+      const { task } = play([...sent, ...events], { policy });
+      const asked = play([woken], { policy: edited, task });
+      expect(asked.last).toEqual([{ type: "poll", by: "request_id" }]);
+      const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
+      expect(play([unknown], { policy: edited, task: asked.task }).task.outcome).toMatchObject({
+        reason: "ambiguous",
+      });
+    },
+  );
 
   it("knows nothing of what was accepted where it was: what became of that nobody can say", () => {
-    const unknown = { ...failure({ reason: "task_not_found", retryable: false }), act: "poll" as const };
+    const unknown = {
+      ...failure({ reason: "task_not_found", retryable: false }),
+      act: "poll" as const,
+    };
     const waiting = play([...sent, accepted, woken], { policy: policyOf(["first"]) }).task;
-    expect(play([unknown], { policy: edited, task: waiting }).task.outcome).toMatchObject({ reason: "ambiguous" });
-    const asked = play([{ type: "cancel_asked", nowMs, resumed: false }], { policy: edited, task: waiting }).task;
-    expect(play([{ ...unknown, act: "cancel" }], { policy: edited, task: asked }).task.outcome).toMatchObject({
+    expect(play([unknown], { policy: edited, task: waiting }).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
+    const asked = play([{ type: "cancel_asked", nowMs, resumed: false }], {
+      policy: edited,
+      task: waiting,
+    }).task;
+    expect(
+      play([{ ...unknown, act: "cancel" }], { policy: edited, task: asked }).task.outcome,
+    ).toMatchObject({
       reason: "ambiguous",
     });
     const same = policyOf(["first"]);
-    expect(play([{ ...unknown, act: "cancel" }], { policy: same, task: asked }).task.outcome).toMatchObject({
+    expect(
+      play([{ ...unknown, act: "cancel" }], { policy: same, task: asked }).task.outcome,
+    ).toMatchObject({
       reason: "canceled",
     });
   });
@@ -250,13 +313,20 @@ describe("a destination that leads elsewhere by now", () => {
   it("does not make certain at its deadline what the old one may have stored", () => {
     const { task } = play([...sent, refused], { policy: policyOf(["first"]) });
     const late = { ...woken, nowMs: nowMs + 61_000 };
-    expect(play([late], { policy: edited, task }).task.outcome).toMatchObject({ reason: "ambiguous" });
-    expect(play([late], { policy: policyOf(["first"]), task }).task.outcome).toMatchObject({ reason: "unavailable" });
+    expect(play([late], { policy: edited, task }).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
+    expect(play([late], { policy: policyOf(["first"]), task }).task.outcome).toMatchObject({
+      reason: "unavailable",
+    });
   });
 
   it("is replaced by the route's own where it is gone from the configuration, as long as nothing was sent", () => {
     const gone = policyOf(["second"], { known: ["second"] });
-    const { task, last } = play([woken], { policy: gone, task: play([woken, announced], { policy }).task });
+    const { task, last } = play([woken], {
+      policy: gone,
+      task: play([woken, announced], { policy }).task,
+    });
     expect([task.call?.destination, last]).toEqual(["second", [{ type: "send" }]]);
   });
 
@@ -265,7 +335,10 @@ describe("a destination that leads elsewhere by now", () => {
     const message = { ...sampleTask().message, threadTs: "1.1" };
     const reading = play([woken, announced, woken], { policy, task: sampleTask({ message }) });
     expect(reading.last).toEqual([{ type: "prepare" }]);
-    const prepared = play([{ type: "prepared", context: {} }], { policy: changed, task: reading.task });
+    const prepared = play([{ type: "prepared", context: {} }], {
+      policy: changed,
+      task: reading.task,
+    });
     const stored = taskSchema.parse(JSON.parse(JSON.stringify(prepared.task)));
     const { task, last } = play([woken], { policy: changed, task: stored });
     expect(task.call).toMatchObject({ destination: "second", params: { timeout_ms: 60_000 } });
@@ -276,7 +349,11 @@ describe("a destination that leads elsewhere by now", () => {
 describe("a task that waits for its turn", () => {
   it("goes where its route leads by then if its destination is gone", () => {
     const placeholder = { ts: "1.1", postedAtMs: nowMs };
-    const queued = sampleTask({ state: "queued", call: sampleCall({ destination: "gone" }), placeholder });
+    const queued = sampleTask({
+      state: "queued",
+      call: sampleCall({ destination: "gone" }),
+      placeholder,
+    });
     expect(play([woken], { policy, task: queued }).task).toMatchObject({
       state: "announced",
       call: { destination: "first" },
@@ -305,9 +382,15 @@ describe("a session that refuses a task since it may end before", () => {
 
   it("is no failure of the task: its polls and its end stay in the new session", () => {
     const { task } = play([...sent, ending, woken, accepted, woken]);
-    expect(task).toMatchObject({ state: "waiting", attempts: 0, call: { arrival: "none", ownSessions: 1 } });
+    expect(task).toMatchObject({
+      state: "waiting",
+      attempts: 0,
+      call: { arrival: "none", ownSessions: 1 },
+    });
     expect(task.call?.sessionId).toBe(play([...sent, ending]).task.call?.sessionId);
-    expect(play([{ ...success, act: "poll" }], { task }).task.outcome).toMatchObject({ type: "answer" });
+    expect(play([{ ...success, act: "poll" }], { task }).task.outcome).toMatchObject({
+      type: "answer",
+    });
   });
 
   it("is the thread's own for the next task again", () => {
@@ -315,7 +398,10 @@ describe("a session that refuses a task since it may end before", () => {
     play([ending], { task: first });
     const id = "1d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
     const { message } = sampleTask();
-    const reply = sampleTask({ id, message: { ...message, ts: "1760000100.000100", threadTs: message.ts } });
+    const reply = sampleTask({
+      id,
+      message: { ...message, ts: "1760000100.000100", threadTs: message.ts },
+    });
     expect(play(sent, { task: reply }).task.call?.sessionId).toBe(first.call?.sessionId);
   });
 
@@ -326,7 +412,16 @@ describe("a session that refuses a task since it may end before", () => {
   });
 
   it("does not make sure of what an earlier try came to", () => {
-    const { task, last } = play([...sent, ambiguous, woken, unknown, ending, woken, unknown, ending]);
+    const { task, last } = play([
+      ...sent,
+      ambiguous,
+      woken,
+      unknown,
+      ending,
+      woken,
+      unknown,
+      ending,
+    ]);
     expect(task.outcome).toEqual({ type: "failed", reason: "ambiguous", lost: false });
     expect(last).toEqual([{ type: "cancel" }]);
   });
@@ -354,7 +449,10 @@ describe("a session that refuses a task since it may end before", () => {
   describe("where the route has another destination", () => {
     it("moves the task there once a new session refused as well, and never back", () => {
       const { task, last } = play([...sent, ending, woken, ending], { policy });
-      expect(task).toMatchObject({ state: "sent", call: { destination: "second", arrival: "none" } });
+      expect(task).toMatchObject({
+        state: "sent",
+        call: { destination: "second", arrival: "none" },
+      });
       expect(task.call?.sessionId).toBe(play(sent, { policy }).task.call?.sessionId);
       expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
       expect(play([woken, accepted], { policy, task }).task).toMatchObject({
@@ -365,28 +463,39 @@ describe("a session that refuses a task since it may end before", () => {
     });
 
     it("ends the task where no session of the other lives long enough either", () => {
-      const { task } = play([...sent, ending, woken, ending, woken, ending, woken, ending], { policy });
+      const { task } = play([...sent, ending, woken, ending, woken, ending, woken, ending], {
+        policy,
+      });
       expect(task.outcome).toEqual({ type: "failed", reason: "session_ending", lost: false });
     });
 
     it("leaves the task where it is once an earlier try may have arrived", () => {
-      const { task } = play([...sent, ambiguous, woken, unknown, ending, woken, unknown, ending], { policy });
-      expect(task).toMatchObject({ call: { destination: "first" }, outcome: { type: "failed", reason: "ambiguous" } });
+      const { task } = play([...sent, ambiguous, woken, unknown, ending, woken, unknown, ending], {
+        policy,
+      });
+      expect(task).toMatchObject({
+        call: { destination: "first" },
+        outcome: { type: "failed", reason: "ambiguous" },
+      });
     });
   });
 
-  it.each([true, false])("gives each own session to one task alone (stopAfterResult: %s)", (stopAfterResult) => {
-    const policy = samplePolicy({ stopAfterResult });
-    const first = play(sent, { policy }).task.call?.sessionId;
-    const other = play([...sent, ending], { policy }).task.call?.sessionId;
-    const { task } = play([...sent, ending, woken, accepted], { policy });
-    const ids = new Set([
-      first,
-      other,
-      play([...sent, ending], { policy, task: sampleTask({ id: task.thread }) }).task.call?.sessionId,
-    ]);
-    expect(ids.size).toBe(3);
-  });
+  it.each([true, false])(
+    "gives each own session to one task alone (stopAfterResult: %s)",
+    (stopAfterResult) => {
+      const policy = samplePolicy({ stopAfterResult });
+      const first = play(sent, { policy }).task.call?.sessionId;
+      const other = play([...sent, ending], { policy }).task.call?.sessionId;
+      const { task } = play([...sent, ending, woken, accepted], { policy });
+      const ids = new Set([
+        first,
+        other,
+        play([...sent, ending], { policy, task: sampleTask({ id: task.thread }) }).task.call
+          ?.sessionId,
+      ]);
+      expect(ids.size).toBe(3);
+    },
+  );
 });
 
 describe("a session that refuses an answer", () => {
@@ -404,7 +513,13 @@ describe("a session that refuses an answer", () => {
 
   it("is left too: the same answer goes to a new session under its own id, even after a new one before", () => {
     for (const begun of [[], [ending, woken]]) {
-      const { task, last } = answered([...sent, ...begun, asking({}, { act: "send" }), woken, shown]);
+      const { task, last } = answered([
+        ...sent,
+        ...begun,
+        asking({}, { act: "send" }),
+        woken,
+        shown,
+      ]);
       expect(last).toEqual([{ type: "answer" }]);
       const moved = play([endingAnswer, woken, questionShown], { task });
       expect(moved.last).toEqual([{ type: "answer" }]);

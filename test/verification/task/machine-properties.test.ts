@@ -47,8 +47,13 @@ function callOf(act: CallAct): fc.Arbitrary<TaskEvent> {
     always({ ...accepted, act }),
     always({ ...accepted, act, result: { ...accepted.result, progress } }),
     fc
-      .record({ question_id: fc.option(fc.constantFrom("q1", "q2"), { nil: undefined }), auth: fc.boolean() })
-      .map(({ question_id, auth }) => asking({ question_id, ...(auth ? { kind: "auth" } : {}) }, { act })),
+      .record({
+        question_id: fc.option(fc.constantFrom("q1", "q2"), { nil: undefined }),
+        auth: fc.boolean(),
+      })
+      .map(({ question_id, auth }) =>
+        asking({ question_id, ...(auth ? { kind: "auth" } : {}) }, { act }),
+      ),
     anyFailure.map((error): TaskEvent => ({ type: "call_failed", nowMs, act, error })),
   );
 }
@@ -67,7 +72,12 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
       .map((decision) => ({ type: "reply_given", nowMs, decision }) as TaskEvent),
   ),
   charge: fc
-    .option(fc.constantFrom<{ by: "user"; retryAtMs?: number }>({ by: "user" }, { by: "user", retryAtMs: nowMs }))
+    .option(
+      fc.constantFrom<{ by: "user"; retryAtMs?: number }>(
+        { by: "user" },
+        { by: "user", retryAtMs: nowMs },
+      ),
+    )
     .map((over): TaskEvent => ({ type: "charged", over: over ?? undefined })),
   open_thread: fc.oneof(
     always({ type: "thread_opened", threadRef: { channel: "D1", threadTs: "5.5" } }),
@@ -105,12 +115,16 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
   announce: fc.oneof(always(announced), slackFailure("announce")),
   prepare: fc.oneof(
     // With every file of the message, as the record has it, or without.
-    fc
-      .boolean()
-      .map(
-        (isWhole): TaskEvent => ({ type: "prepared", context: { history, attachments: isWhole ? [attachment] : [] } }),
-      ),
-    always({ type: "file_refused", outcome: { type: "file_refused", why: "too_many", name: "a", most: 1 } }),
+    fc.boolean().map(
+      (isWhole): TaskEvent => ({
+        type: "prepared",
+        context: { history, attachments: isWhole ? [attachment] : [] },
+      }),
+    ),
+    always({
+      type: "file_refused",
+      outcome: { type: "file_refused", why: "too_many", name: "a", most: 1 },
+    }),
     transferBusy,
     slackFailure("prepare"),
   ),
@@ -132,7 +146,10 @@ const outcomes: Record<Act, fc.Arbitrary<TaskEvent>> = {
     )
     .map((shown): TaskEvent => ({ type: "progress_shown", nowMs, shown })),
   hold_thread: always({ type: "thread_held" }),
-  ask_question: fc.oneof(always({ type: "question_asked", nowMs, ts: "2.2" }), slackFailure("ask_question")),
+  ask_question: fc.oneof(
+    always({ type: "question_asked", nowMs, ts: "2.2" }),
+    slackFailure("ask_question"),
+  ),
   show_question: always({ type: "question_shown", nowMs }),
   upload: fc.oneof(
     fc
@@ -181,7 +198,15 @@ describe("whatever happens in whatever order", () => {
       const brought: string[] = [];
       for (let steps = 0; steps < 80 && !task.cleanupDone; steps++) {
         const type = gen(() =>
-          fc.constantFrom("woken", "woken", "woken", "woken", "woken", "cancel_asked", "redriven" as const),
+          fc.constantFrom(
+            "woken",
+            "woken",
+            "woken",
+            "woken",
+            "woken",
+            "cancel_asked",
+            "redriven" as const,
+          ),
         );
         if (gen(fc.boolean)) task = answeredBySomebody(task, clockMs);
         const at = { nowMs: clockMs, resumed: gen(fc.boolean) };
@@ -194,7 +219,9 @@ describe("whatever happens in whatever order", () => {
               : { type: "message_edited", ...at, message: { ...message, text: gen(() => texts) } };
         let step = next({ task, event, policy });
         for (let acts = 0; ; acts++) {
-          const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
+          const act = step.effects.find(
+            ({ type: name }) => name !== "wake" && name !== "stop_session",
+          );
           if (act === undefined) break;
           // A step ends within the lease: so many acts one after the other, not without end.
           expect(acts).toBeLessThan(8);
@@ -206,7 +233,11 @@ describe("whatever happens in whatever order", () => {
           expect(step.effects).toHaveLength(1);
           const { question: before } = step.task;
           const event = gen(() => outcomes[act.type as Act]);
-          step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
+          step = next({
+            task: step.task,
+            event: "nowMs" in event ? { ...event, nowMs: clockMs } : event,
+            policy,
+          });
           const { question: after } = step.task;
           // Of several questions one is open, and the next one has the next number.
           if (after !== before) expect(after?.index).toBeLessThanOrEqual((before?.index ?? -1) + 1);
@@ -232,10 +263,17 @@ describe("whatever happens in whatever order", () => {
       for (let steps = 0; steps < 400 && !task.cleanupDone; steps++) {
         let step = next({ task, event: { type: "woken", nowMs: clockMs, resumed: false }, policy });
         for (;;) {
-          const act = step.effects.find(({ type: name }) => name !== "wake" && name !== "stop_session");
+          const act = step.effects.find(
+            ({ type: name }) => name !== "wake" && name !== "stop_session",
+          );
           if (act === undefined) break;
-          const event = steps < troubles ? gen(() => outcomes[act.type as Act]) : calm(act, step.task);
-          step = next({ task: step.task, event: "nowMs" in event ? { ...event, nowMs: clockMs } : event, policy });
+          const event =
+            steps < troubles ? gen(() => outcomes[act.type as Act]) : calm(act, step.task);
+          step = next({
+            task: step.task,
+            event: "nowMs" in event ? { ...event, nowMs: clockMs } : event,
+            policy,
+          });
         }
         task = step.task;
         const [wake] = step.effects;
@@ -267,7 +305,8 @@ function calm(act: TaskEffect, task: Task): TaskEvent {
   };
   const asks = task.state === "asking" && task.question?.answer === undefined;
   if (act.type === "poll" && asks) return asking({ question_id: task.question?.id, kind: "auth" });
-  const call = act.type === "send" || act.type === "poll" || act.type === "answer" ? act.type : undefined;
+  const call =
+    act.type === "send" || act.type === "poll" || act.type === "answer" ? act.type : undefined;
   const event = call === undefined ? ends[act.type] : { ...success, act: call };
   if (event === undefined) throw new Error(`no good day has ${act.type}`);
   return event;

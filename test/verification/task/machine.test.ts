@@ -46,7 +46,10 @@ describe("the stories of a task", () => {
   it("polls an accepted task by its id until the result is there", () => {
     const { task, asked } = play([woken, announced, woken, accepted, woken, success]);
     expect(asked[4]).toEqual([{ type: "poll", by: "task_id" }]);
-    expect(task).toMatchObject({ state: "delivering", outcome: { type: "answer", text: "A checkpoint." } });
+    expect(task).toMatchObject({
+      state: "delivering",
+      outcome: { type: "answer", text: "A checkpoint." },
+    });
   });
 
   it("refuses a person who is not allowed: the task is over, without a post and without sending", () => {
@@ -95,7 +98,9 @@ describe("the stories of a task", () => {
 
   it("ends a session of its own when the task is over, if the destination says so", () => {
     const policy = samplePolicy({ stopAfterResult: true });
-    const { last, task } = play([woken, announced, woken, success, woken, { type: "delivered" }], { policy });
+    const { last, task } = play([woken, announced, woken, success, woken, { type: "delivered" }], {
+      policy,
+    });
     expect(last.map(({ type }) => type)).toEqual(["stop_session", "wake"]);
     expect(task.call?.sessionId).not.toBe(play([woken]).task.call?.sessionId);
   });
@@ -151,7 +156,10 @@ describe("a send of which nobody knows whether it arrived", () => {
     const { task } = play([woken, announced, woken]);
     const days = { ...resumed, nowMs: nowMs + 3 * 24 * 3600_000 };
     const late = { ...unknown, nowMs: days.nowMs };
-    expect(play([days, late], { task }).task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
+    expect(play([days, late], { task }).task.outcome).toMatchObject({
+      type: "failed",
+      reason: "timeout",
+    });
     const certain = play([woken, announced, woken, unavailable]).task;
     const over = play([{ ...days, resumed: false }], { task: certain });
     expect(over.task.outcome).toMatchObject({ reason: "unavailable" });
@@ -160,10 +168,13 @@ describe("a send of which nobody knows whether it arrived", () => {
 
   it("stays in doubt when the look-ups fail or the repetition is refused", () => {
     let { task } = play([woken, announced, woken, ambiguous]);
-    for (let i = 0; i < 10 && task.state === "sent"; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
+    for (let i = 0; i < 10 && task.state === "sent"; i++)
+      task = play([woken, lookedUp(unavailable)], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
     const refused = failure({ reason: "permission_denied", retryable: false });
-    expect(play([woken, announced, woken, ambiguous, woken, unknown, refused]).task.outcome).toMatchObject({
+    expect(
+      play([woken, announced, woken, ambiguous, woken, unknown, refused]).task.outcome,
+    ).toMatchObject({
       reason: "ambiguous",
     });
   });
@@ -174,13 +185,18 @@ describe("the deadline", () => {
   const waiting = () => play([woken, announced, woken, accepted]).task;
 
   it("cancels the task at the host and tells the user that it took too long", () => {
-    const { task, asked } = play([late, { type: "canceled", nowMs: late.nowMs }], { task: waiting() });
+    const { task, asked } = play([late, { type: "canceled", nowMs: late.nowMs }], {
+      task: waiting(),
+    });
     expect(asked[0]).toEqual([{ type: "cancel" }]);
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
   it("still takes the result of a task that had ended when it was to be canceled", () => {
-    const ended = { ...failure({ reason: "invalid_state", retryable: false }, late.nowMs), act: "cancel" } as const;
+    const ended = {
+      ...failure({ reason: "invalid_state", retryable: false }, late.nowMs),
+      act: "cancel",
+    } as const;
     const polledInVain = play([woken, lookedUp(unavailable)], { task: waiting() }).task;
     const { task, asked } = play([late, ended, success], { task: polledInVain });
     expect(asked[1]).toEqual([{ type: "poll", by: "task_id" }]);
@@ -188,13 +204,19 @@ describe("the deadline", () => {
   });
 
   it("does not lose the result of such a task to one poll that fails", () => {
-    const ended = { ...failure({ reason: "invalid_state", retryable: false }, late.nowMs), act: "cancel" } as const;
+    const ended = {
+      ...failure({ reason: "invalid_state", retryable: false }, late.nowMs),
+      act: "cancel",
+    } as const;
     const away = { ...lookedUp(ambiguous), nowMs: late.nowMs };
     const again = play([late, ended, away], { task: waiting() });
     expect(again.last).toMatchObject([{ type: "wake" }]);
-    expect(play([late, ended, success], { task: again.task }).task.outcome).toMatchObject({ type: "answer" });
+    expect(play([late, ended, success], { task: again.task }).task.outcome).toMatchObject({
+      type: "answer",
+    });
     let { task } = again;
-    for (let i = 0; i < 10 && task.state === "waiting"; i++) task = play([late, ended, away], { task }).task;
+    for (let i = 0; i < 10 && task.state === "waiting"; i++)
+      task = play([late, ended, away], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "timeout" });
   });
 
@@ -218,16 +240,28 @@ describe("a dead letter", () => {
     const buried = play([woken, announced, woken, { type: "dead_lettered", nowMs }]);
     expect(buried.last).toEqual([{ type: "cancel" }]);
     const ended = failure({ reason: "invalid_state", retryable: false });
-    const refusals = [ambiguous, unavailable, ended].map((event): TaskEvent => ({ ...event, act: "cancel" }));
+    const refusals = [ambiguous, unavailable, ended].map(
+      (event): TaskEvent => ({ ...event, act: "cancel" }),
+    );
     for (const event of [{ type: "canceled", nowMs } as const, ...refusals]) {
       const { task, last } = play([event], { task: buried.task });
-      expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "ambiguous" } });
+      expect(task).toMatchObject({
+        state: "delivering",
+        outcome: { type: "failed", reason: "ambiguous" },
+      });
       expect(last).toEqual([{ type: "wake", delayMs: 0 }]);
     }
   });
 
   it("never replaces an outcome that is being delivered, and the next try looks first", () => {
-    const { task, asked } = play([woken, announced, woken, success, { type: "dead_lettered", nowMs }, woken]);
+    const { task, asked } = play([
+      woken,
+      announced,
+      woken,
+      success,
+      { type: "dead_lettered", nowMs },
+      woken,
+    ]);
     expect(task.outcome).toMatchObject({ type: "answer" });
     expect(asked[4]).toMatchObject([{ type: "wake" }]);
     expect(asked[5]).toEqual([{ type: "deliver", reconcile: true }]);
@@ -236,7 +270,9 @@ describe("a dead letter", () => {
 
 describe("failures of the Execution zone", () => {
   it("are told at once where repeating cannot help", () => {
-    for (const reason of reasons.filter((name) => !new SekishoError(name).retryable && name !== "invalid_response")) {
+    for (const reason of reasons.filter(
+      (name) => !new SekishoError(name).retryable && name !== "invalid_response",
+    )) {
       const { task } = play([woken, announced, woken, failure({ reason, retryable: false })]);
       expect(task.outcome).toEqual({ type: "failed", reason, lost: false });
     }
@@ -247,9 +283,12 @@ describe("failures of the Execution zone", () => {
     const sent = play([woken, announced, woken, broken]);
     expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     expect(play([woken, accepted], { task: sent.task }).task.state).toBe("waiting");
-    const nobody = play([woken, lookedUp(broken), woken, lookedUp(broken), woken, lookedUp(broken)], {
-      task: sent.task,
-    });
+    const nobody = play(
+      [woken, lookedUp(broken), woken, lookedUp(broken), woken, lookedUp(broken)],
+      {
+        task: sent.task,
+      },
+    );
     expect(nobody.task.outcome).toMatchObject({ reason: "invalid_response" });
   });
 
@@ -257,8 +296,12 @@ describe("failures of the Execution zone", () => {
     const unusable = failure({ reason: "invalid_response", retryable: false, endsTask: true });
     const outcome = { type: "failed", reason: "invalid_response", lost: false };
     expect(play([woken, announced, woken, unusable]).task.outcome).toEqual(outcome);
-    expect(play([woken, announced, woken, ambiguous, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
-    expect(play([woken, announced, woken, accepted, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
+    expect(
+      play([woken, announced, woken, ambiguous, woken, lookedUp(unusable)]).task.outcome,
+    ).toEqual(outcome);
+    expect(
+      play([woken, announced, woken, accepted, woken, lookedUp(unusable)]).task.outcome,
+    ).toEqual(outcome);
   });
 
   it("are told for what they are where nothing was sent, as with an agent card that is none", () => {
@@ -272,16 +315,21 @@ describe("failures of the Execution zone", () => {
 
   it("are repeated later, never before the peer's own time, and a bounded number of times", () => {
     const limited = failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 });
-    let { task, last } = play([woken, announced, woken, limited], { policy: samplePolicy({ deadlineMs: 3600_000 }) });
+    let { task, last } = play([woken, announced, woken, limited], {
+      policy: samplePolicy({ deadlineMs: 3600_000 }),
+    });
     expect(last).toEqual([{ type: "wake", delayMs: 42_000 }]);
     let tries = 1;
-    for (; tries < 100 && task.state === "sent"; tries++) task = play([woken, limited], { task }).task;
+    for (; tries < 100 && task.state === "sent"; tries++)
+      task = play([woken, limited], { task }).task;
     expect(task.outcome).toMatchObject({ reason: "rate_limited" });
     expect(tries).toBeLessThan(20);
   });
 
   it("hold up a poll as well, never before the peer's own time", () => {
-    const limited = lookedUp(failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 }));
+    const limited = lookedUp(
+      failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 }),
+    );
     const policy = samplePolicy({ deadlineMs: 3600_000 });
     const { last } = play([woken, announced, woken, accepted, woken, limited], { policy });
     expect(last).toMatchObject([{ type: "wake", delayMs: 42_000 }]);
@@ -289,17 +337,24 @@ describe("failures of the Execution zone", () => {
 
   it("do not end the wait for an accepted task while the host cannot be reached", () => {
     let { task } = play([woken, announced, woken, accepted]);
-    for (let i = 0; i < 30; i++) task = play([woken, i % 2 ? unavailable : ambiguous], { task }).task;
+    for (let i = 0; i < 30; i++)
+      task = play([woken, i % 2 ? unavailable : ambiguous], { task }).task;
     expect(task.state).toBe("waiting");
     expect(play([woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
   });
 
   it("do not end a task that is at work for one answer that says nothing of it, and are borne a bounded number of times", () => {
-    for (const reason of ["unauthenticated", "permission_denied", "internal", "invalid_response"] as const) {
+    for (const reason of [
+      "unauthenticated",
+      "permission_denied",
+      "internal",
+      "invalid_response",
+    ] as const) {
       const puzzling = lookedUp(failure({ reason, retryable: false }));
       let { task } = play([woken, announced, woken, accepted, woken, puzzling]);
       expect(task.state).toBe("waiting");
-      for (let i = 0; i < 20 && task.state === "waiting"; i++) task = play([woken, puzzling], { task }).task;
+      for (let i = 0; i < 20 && task.state === "waiting"; i++)
+        task = play([woken, puzzling], { task }).task;
       expect(task.outcome).toMatchObject({ reason: "ambiguous" });
     }
   });
@@ -308,22 +363,31 @@ describe("failures of the Execution zone", () => {
     let { task } = play([woken, announced, woken, accepted]);
     for (let i = 0; i < 20; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
     const odd = lookedUp(failure({ reason: "unauthenticated", retryable: false }));
-    expect(play([woken, odd, woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
+    expect(play([woken, odd, woken, success], { task }).task.outcome).toMatchObject({
+      type: "answer",
+    });
     let sent = play([woken, announced, woken, ambiguous]).task;
     for (let i = 0; i < 3; i++) sent = play([woken, lookedUp(ambiguous)], { task: sent }).task;
     const broken = lookedUp(failure({ reason: "invalid_response", retryable: false }));
     expect(play([woken, broken, woken, accepted], { task: sent }).task.state).toBe("waiting");
-    for (let i = 0; i < 5 && sent.state === "sent"; i++) sent = play([woken, broken], { task: sent }).task;
+    for (let i = 0; i < 5 && sent.state === "sent"; i++)
+      sent = play([woken, broken], { task: sent }).task;
     expect(sent.outcome).toMatchObject({ reason: "ambiguous" });
   });
 
   it("leave a doubt where a host that refused can no longer be asked to cancel", () => {
     let { task, last } = play([woken, announced]);
-    while (last.every(({ type }) => type !== "cancel")) ({ task, last } = play([woken, unavailable], { task }));
+    while (last.every(({ type }) => type !== "cancel"))
+      ({ task, last } = play([woken, unavailable], { task }));
     expect(task.outcome).toMatchObject({ reason: "unavailable" });
-    for (const event of [{ type: "canceled", nowMs } as const, failure({ reason: "task_not_found", retryable: false })])
+    for (const event of [
+      { type: "canceled", nowMs } as const,
+      failure({ reason: "task_not_found", retryable: false }),
+    ])
       expect(play([event], { task }).task.outcome).toMatchObject({ reason: "unavailable" });
-    expect(play([{ ...unavailable, act: "cancel" }], { task }).task.outcome).toMatchObject({ reason: "ambiguous" });
+    expect(play([{ ...unavailable, act: "cancel" }], { task }).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
     // A host that never got the task runs nothing.
     const { call } = task;
     const never = { ...task, ...(call && { call: { ...call, arrival: "none" as const } }) };
@@ -344,16 +408,23 @@ describe("failures of the Execution zone", () => {
 
 describe("a wish to cancel", () => {
   const asked = { type: "cancel_asked", nowMs, resumed: false } as const;
-  const unknown = { ...lookedUp(failure({ reason: "task_not_found", retryable: false })), act: "cancel" } as const;
+  const unknown = {
+    ...lookedUp(failure({ reason: "task_not_found", retryable: false })),
+    act: "cancel",
+  } as const;
 
   it("asks the host wherever that may have taken the task down, also where it said that it could not", () => {
     expect(play([woken, announced, asked]).last).toEqual([{ type: "wake", delayMs: 0 }]);
-    expect(play([woken, announced, woken, { type: "busy", delayMs: 100 }, asked]).task.outcome).toMatchObject({
+    expect(
+      play([woken, announced, woken, { type: "busy", delayMs: 100 }, asked]).task.outcome,
+    ).toMatchObject({
       reason: "canceled",
     });
     const refused = play([woken, announced, woken, unavailable, asked]);
     expect(refused.last).toEqual([{ type: "cancel" }]);
-    expect(play([unknown], { task: refused.task }).task.outcome).toMatchObject({ reason: "canceled" });
+    expect(play([unknown], { task: refused.task }).task.outcome).toMatchObject({
+      reason: "canceled",
+    });
   });
 
   it("does not wait for a host that never took it, nor beyond the deadline", () => {
@@ -364,13 +435,16 @@ describe("a wish to cancel", () => {
     expect(tries).toBeLessThanOrEqual(3);
     expect(task.outcome).toMatchObject({ reason: "canceled" });
     const late = { ...away, nowMs: nowMs + 60_000 + 15_000 };
-    expect(play([woken, announced, woken, accepted, asked, late]).task.outcome).toMatchObject({ reason: "ambiguous" });
+    expect(play([woken, announced, woken, accepted, asked, late]).task.outcome).toMatchObject({
+      reason: "ambiguous",
+    });
   });
 
   it("asks again for a while where the request may still be on its way", () => {
     let { task, last } = play([woken, announced, woken, ambiguous, asked, unknown]);
     expect(last).toMatchObject([{ type: "wake" }]);
-    for (let i = 0; i < 10 && task.state === "sent"; i++) ({ task, last } = play([woken, unknown], { task }));
+    for (let i = 0; i < 10 && task.state === "sent"; i++)
+      ({ task, last } = play([woken, unknown], { task }));
     expect(task.outcome).toMatchObject({ reason: "canceled" });
   });
 
@@ -378,7 +452,8 @@ describe("a wish to cancel", () => {
     let { task, last } = play([woken, announced, woken, unavailable], {
       policy: samplePolicy({ deadlineMs: 3600_000 }),
     });
-    for (let i = 0; i < 20 && task.state === "sent"; i++) ({ task, last } = play([woken, unavailable], { task }));
+    for (let i = 0; i < 20 && task.state === "sent"; i++)
+      ({ task, last } = play([woken, unavailable], { task }));
     expect(task.outcome).toMatchObject({ reason: "unavailable" });
     expect(last).toEqual([{ type: "cancel" }]);
   });
@@ -389,7 +464,9 @@ describe("failures of Slack", () => {
     ({ type: "slack_failed", nowMs, act, kind }) as const;
 
   it("make the next try look first, so that nothing is posted twice", () => {
-    expect(play([woken, slack("announce", "ambiguous"), woken]).last).toEqual([{ type: "announce", reconcile: true }]);
+    expect(play([woken, slack("announce", "ambiguous"), woken]).last).toEqual([
+      { type: "announce", reconcile: true },
+    ]);
     const { task } = play([woken, announced, woken, success]);
     expect(play([woken, slack("deliver", "rate_limited"), woken], { task }).last).toEqual([
       { type: "deliver", reconcile: true },
@@ -399,7 +476,11 @@ describe("failures of Slack", () => {
 
   it("end the task where nobody can post any more, before anything is executed", () => {
     const { task, last } = play([woken, slack("announce", "gone")]);
-    expect(task).toMatchObject({ state: "done", delivery: { status: "given_up" }, cleanupDone: false });
+    expect(task).toMatchObject({
+      state: "done",
+      delivery: { status: "given_up" },
+      cleanupDone: false,
+    });
     // What an earlier try may have posted is cleaned up.
     expect(last).toMatchObject([{ type: "wake" }]);
   });
@@ -407,9 +488,16 @@ describe("failures of Slack", () => {
   it("let an answer that Slack does not take be told without blocks, and then in words of ours, once", () => {
     const refused = { type: "slack_failed", nowMs, act: "deliver", kind: "refused" } as const;
     const plain = play([woken, announced, woken, success, woken, refused]);
-    expect(plain.task).toMatchObject({ state: "delivering", outcome: { type: "answer" }, mrkdwnFallback: true });
+    expect(plain.task).toMatchObject({
+      state: "delivering",
+      outcome: { type: "answer" },
+      mrkdwnFallback: true,
+    });
     const { task } = play([woken, refused], { task: plain.task });
-    expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
+    expect(task).toMatchObject({
+      state: "delivering",
+      outcome: { type: "failed", reason: "internal" },
+    });
     const last = play([woken, refused], { task }).task;
     expect(last).toMatchObject({ state: "delivering", delivery: { status: "failure_notice" } });
     expect(play([woken, refused], { task: last }).task.state).toBe("done");
@@ -417,16 +505,20 @@ describe("failures of Slack", () => {
 
   it("do not end a delivery, or the look after it, for some hours of tries", () => {
     let { task } = play([woken, announced, woken, success]);
-    for (let i = 0; i < 200; i++) task = play([woken, slack("deliver", "rate_limited")], { task }).task;
+    for (let i = 0; i < 200; i++)
+      task = play([woken, slack("deliver", "rate_limited")], { task }).task;
     expect(task.state).toBe("delivering");
     task = play([woken, { type: "delivered" }], { task }).task;
-    for (let i = 0; i < 200; i++) task = play([woken, slack("clean_up", "rate_limited")], { task }).task;
+    for (let i = 0; i < 200; i++)
+      task = play([woken, slack("clean_up", "rate_limited")], { task }).task;
     expect(task).toMatchObject({ state: "done", cleanupDone: false });
   });
 });
 
 const unread = failure({ reason: "payload_too_large", retryable: false, unread: true });
-const toldAsEnd = lookedUp(failure({ reason: "payload_too_large", retryable: false, unread: false }));
+const toldAsEnd = lookedUp(
+  failure({ reason: "payload_too_large", retryable: false, unread: false }),
+);
 const policy = samplePolicy({ deadlineMs: 3600_000 });
 const poll = lookedUp(unread);
 const underWay = { ...accepted, act: "poll" } as const;
@@ -444,19 +536,29 @@ describe("a response that is too large to be read", () => {
       expect(later).toMatchObject({ state: "waiting" });
       current = later;
     }
-    expect(play([woken, success], { task: current, policy }).task.outcome).toMatchObject({ type: "answer" });
+    expect(play([woken, success], { task: current, policy }).task.outcome).toMatchObject({
+      type: "answer",
+    });
   });
 
   it("ends the task in words within seconds where none is smaller, and at once where its host says that it ended for its size", () => {
     const { task } = play([woken, announced, woken, accepted], { policy });
-    const { task: ended, asked, last } = play([woken, poll, woken, poll, woken, poll, woken, poll], { task, policy });
+    const {
+      task: ended,
+      asked,
+      last,
+    } = play([woken, poll, woken, poll, woken, poll, woken, poll], { task, policy });
     expect(ended).toMatchObject({
       state: "delivering",
       outcome: { type: "failed", reason: "payload_too_large", lost: false },
     });
     expect(last).toEqual([{ type: "cancel" }]);
-    expect(play([woken, toldAsEnd], { task, policy }).task.outcome).toMatchObject({ reason: "payload_too_large" });
-    const delays = asked.flat().flatMap((effect) => (effect.type === "wake" ? [effect.delayMs] : []));
+    expect(play([woken, toldAsEnd], { task, policy }).task.outcome).toMatchObject({
+      reason: "payload_too_large",
+    });
+    const delays = asked
+      .flat()
+      .flatMap((effect) => (effect.type === "wake" ? [effect.delayMs] : []));
     expect(delays).toEqual([1000, 2000, 4000]);
   });
 
@@ -523,8 +625,12 @@ describe("a host that wants to be left alone for a day", () => {
     const sent = play([woken, announced, woken, told(dayMs)]);
     expect(waitOf(sent.last)).toBe(hostMs);
     const shown = { type: "progress_shown", nowMs, shown: {} } as const;
-    expect(waitOf(play([woken, told(dayMs, "poll"), shown], { task: sent.task }).last)).toBe(hostMs);
-    expect(waitOf(play([woken, told(70_000, "poll"), shown], { task: sent.task }).last)).toBe(70_000);
+    expect(waitOf(play([woken, told(dayMs, "poll"), shown], { task: sent.task }).last)).toBe(
+      hostMs,
+    );
+    expect(waitOf(play([woken, told(70_000, "poll"), shown], { task: sent.task }).last)).toBe(
+      70_000,
+    );
   });
 
   it("puts off no look-up beyond the deadline", () => {

@@ -1,5 +1,10 @@
 /** Lets a task live through events; the events that most stories are made of. */
-import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type {
+  CallAct,
+  CallFailure,
+  TaskEffect,
+  TaskEvent,
+} from "../../../lambdas/verification/task/events.ts";
 import { next } from "../../../lambdas/verification/task/machine.ts";
 import type { Policy } from "../../../lambdas/verification/task/routing.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
@@ -30,7 +35,12 @@ export const unavailable = failure({ reason: "unavailable", retryable: true });
 type GivenFailure = Pick<CallFailure, "reason" | "retryable"> & Partial<CallFailure>;
 
 export function failure(error: GivenFailure, atMs = nowMs): Failure {
-  return { type: "call_failed", nowMs: atMs, act: "send", error: { lost: false, undelivered: false, ...error } };
+  return {
+    type: "call_failed",
+    nowMs: atMs,
+    act: "send",
+    error: { lost: false, undelivered: false, ...error },
+  };
 }
 
 /** The same as the answer to a look-up. */
@@ -47,7 +57,13 @@ export function asking(
     { id: "yes", label: "Yes" },
     { id: "no", label: "No" },
   ];
-  const result = { status: "input_required", task_id: "t-1", prompt: "Shall I?", options, ...question } as const;
+  const result = {
+    status: "input_required",
+    task_id: "t-1",
+    prompt: "Shall I?",
+    options,
+    ...question,
+  } as const;
   return { type: "answered", nowMs: atMs, act, result };
 }
 
@@ -56,7 +72,13 @@ const dull: { [E in TaskEffect["type"]]?: (atMs: number) => TaskEvent } = {
   permit: (atMs) => ({ type: "permitted", nowMs: atMs, allowed: true, locale: "en" }),
   give_reply: (atMs) => ({ type: "reply_given", nowMs: atMs, decision: "none" }),
   charge: () => ({ type: "charged", over: undefined }),
-  join_thread: (atMs) => ({ type: "thread_joined", nowMs: atMs, queuePosition: 0, freeAtMs: atMs, routes: [] }),
+  join_thread: (atMs) => ({
+    type: "thread_joined",
+    nowMs: atMs,
+    queuePosition: 0,
+    freeAtMs: atMs,
+    routes: [],
+  }),
   hold_thread: () => ({ type: "thread_held" }),
   leave_thread: () => ({ type: "thread_left" }),
 };
@@ -82,7 +104,9 @@ export function play(
     const atMs = "nowMs" in event ? event.nowMs : nowMs;
     const following = events[index + 1];
     const isTold = (act: TaskEffect["type"]) =>
-      following !== undefined && told.includes(following.type) && typeOf(dull[act]) === typeOf(following);
+      following !== undefined &&
+      told.includes(following.type) &&
+      typeOf(dull[act]) === typeOf(following);
     let step = next({ task: current, event, policy });
     for (;;) {
       const [effect] = step.effects;

@@ -29,14 +29,17 @@ describe("the request id", () => {
     [dns, "python.org", "886313e1-3b8a-5372-9b90-0c9aee199e5d"],
     [dns, "", "4ebd0208-8328-5d69-8c44-ec50939c0967"],
     [url, "関所 🏯", "7f08c770-3ff3-5910-b427-831f184b68e7"],
-  ])("is a UUIDv5 as RFC 9562 and other implementations make it (%s, %j)", (namespace, name, expected) => {
-    expect(uuidV5({ namespace, name })).toBe(expected);
-  });
+  ])(
+    "is a UUIDv5 as RFC 9562 and other implementations make it (%s, %j)",
+    (namespace, name, expected) => {
+      expect(uuidV5({ namespace, name })).toBe(expected);
+    },
+  );
 
   it("never changes for a known post, or every redelivery after an upgrade would run again", () => {
-    expect(requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts: "1762750000.000100" })).toBe(
-      "b712cf0d-e876-58d0-ab39-23ec5761e80e",
-    );
+    expect(
+      requestIdOf({ appId: "A0APP00001", channel: "C0CHAN0001", ts: "1762750000.000100" }),
+    ).toBe("b712cf0d-e876-58d0-ab39-23ec5761e80e");
   });
 
   it("is what the contract takes as an id", () => {
@@ -87,7 +90,10 @@ describe("the request id of a retry", () => {
 type Changes = Parameters<typeof sampleAsk>[0];
 
 /** The session in which a message's task is sent. */
-function sessionOf(message: Changes, { task, policy }: { task?: Partial<Task>; policy?: Partial<Policy> } = {}) {
+function sessionOf(
+  message: Changes,
+  { task, policy }: { task?: Partial<Task>; policy?: Partial<Policy> } = {},
+) {
   const received = { ...receivedTask(sampleAsk(message)), ...task };
   return chooseDestination(received, { ...samplePolicy(), ...policy })?.call?.sessionId ?? "";
 }
@@ -98,12 +104,22 @@ const direct = { direct: true, channel: "D1" };
 const oneConversation = { policy: { oneDirectConversation: true } };
 
 describe("the session id", () => {
-  it.each([{}, direct])("is the same for the message that starts a thread and for the replies to it: %j", (where) => {
-    expect(sessionOf({ ...where, ts: "1.1" })).toBe(sessionOf({ ...where, ts: "2.2", threadTs: "1.1" }));
-  });
+  it.each([{}, direct])(
+    "is the same for the message that starts a thread and for the replies to it: %j",
+    (where) => {
+      expect(sessionOf({ ...where, ts: "1.1" })).toBe(
+        sessionOf({ ...where, ts: "2.2", threadTs: "1.1" }),
+      );
+    },
+  );
 
   it("differs between threads, channels and apps", () => {
-    const ids = [sessionOf({}), sessionOf({ ts: "9.9" }), sessionOf({ channel: "C2" }), sessionOf({ appId: "A2" })];
+    const ids = [
+      sessionOf({}),
+      sessionOf({ ts: "9.9" }),
+      sessionOf({ channel: "C2" }),
+      sessionOf({ appId: "A2" }),
+    ];
     expect(new Set(ids).size).toBe(4);
   });
 
@@ -130,7 +146,11 @@ describe("the session id", () => {
 
   it("stays with a task that was sent, also where its thread would have another one now", () => {
     const call = sampleCall({ sessionId: "s-of-the-whole-direct-message", arrival: "in_doubt" });
-    const task = { ...sampleTask({ call }), message: sampleAsk(direct).message, state: "sent" as const };
+    const task = {
+      ...sampleTask({ call }),
+      message: sampleAsk(direct).message,
+      state: "sent" as const,
+    };
     const { task: sent } = next({
       task,
       event: { type: "woken", nowMs: askedAtMs, resumed: false },
@@ -151,7 +171,9 @@ describe("the session id", () => {
   it("is none without a secret", () => {
     const conversation = { channel: "C1", threadTs: "1.1" };
     for (const zoneSecret of ["", undefined]) {
-      expect(() => sessionIdOf({ appId: "A1", conversation, perTask: undefined, zoneSecret })).toThrow(/secret/);
+      expect(() =>
+        sessionIdOf({ appId: "A1", conversation, perTask: undefined, zoneSecret }),
+      ).toThrow(/secret/);
     }
   });
 
@@ -165,7 +187,9 @@ describe("the session id", () => {
     // The trigger id of a slash command says no time.
     expect(keyOf({ channel: "C1", threadTs: "1762759999.1.abc" })).toBe("former");
     const zoneSecret = { current: "current" };
-    expect(secretOfConversation({ conversation: { channel: "C1", threadTs: "1.1" }, zoneSecret })).toBe("current");
+    expect(
+      secretOfConversation({ conversation: { channel: "C1", threadTs: "1.1" }, zoneSecret }),
+    ).toBe("current");
     const ofThread = sessionOf({ ts: "1762749999.999999" }, secretOf({ current: "new", former }));
     expect(ofThread).toBe(sessionOf({ ts: "1762749999.999999" }, secretOf({ current: "former" })));
   });

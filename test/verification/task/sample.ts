@@ -28,7 +28,10 @@ export function sampleAsk(message: Partial<AskMessage["message"]> = {}): AskMess
 
 /** One of several messages; `n` tells their tasks apart. */
 export function numberedAsk(n: number, message: Partial<AskMessage["message"]> = {}): AskMessage {
-  return { ...sampleAsk(message), requestId: `00000000-0000-5000-8000-${String(n).padStart(12, "0")}` };
+  return {
+    ...sampleAsk(message),
+    requestId: `00000000-0000-5000-8000-${String(n).padStart(12, "0")}`,
+  };
 }
 
 export function sampleTask(changes: Partial<Task> = {}): Task {
@@ -54,7 +57,14 @@ const defaults = {
 /** `text` is that of the message, or undefined if the route does not match it. */
 export function sampleRoute(changes: Partial<UsableRoute>): UsableRoute {
   const { destinations = ["host"] } = changes;
-  return { key: destinations.join(), destinations, hasWord: false, text: undefined, sharesHistory: false, ...changes };
+  return {
+    key: destinations.join(),
+    destinations,
+    hasWord: false,
+    text: undefined,
+    sharesHistory: false,
+    ...changes,
+  };
 }
 
 const sampleZoneSecret = "a secret of this zone, for tests of it alone";
@@ -87,7 +97,8 @@ export function samplePolicy({
     routesOf: ({ text }) => (routed ? [sampleRoute({ text })] : []),
     destinations: new Map([["host", { ...defaults, ...destination }]]),
     needsLookups: () => needsLookups,
-    addNames: (text, names) => text.replace(/@U\d+/g, (id) => (names[id.slice(1)] ? `@${names[id.slice(1)]}` : id)),
+    addNames: (text, names) =>
+      text.replace(/@U\d+/g, (id) => (names[id.slice(1)] ? `@${names[id.slice(1)]}` : id)),
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies,
     helpWord,

@@ -1,7 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Act, SlackErrorKind, TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { maxSlackTries, pollDelay, taskRetryDelayMs, withHistory } from "../../../lambdas/verification/task/step.ts";
+import {
+  maxSlackTries,
+  pollDelay,
+  taskRetryDelayMs,
+  withHistory,
+} from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { turnDelay } from "../../../lambdas/verification/task/unsent.ts";
 import { forAll } from "../../doubles/for-all.ts";
@@ -31,7 +36,9 @@ describe("the delay before a poll", () => {
     forAll(pollsSoFar, ages, advices).hold((polls, ageMs, pollAfterMs) => {
       const { delayMs, jitterMs } = pollDelay({ polls, ageMs, pollAfterMs });
       const askedForMs = Math.min(Math.max(pollAfterMs ?? 500, 100), longestObeyedMs);
-      expect(delayMs + jitterMs).toBeLessThanOrEqual(Math.max(askedForMs, Math.min(ageMs / 5, longestMs)));
+      expect(delayMs + jitterMs).toBeLessThanOrEqual(
+        Math.max(askedForMs, Math.min(ageMs / 5, longestMs)),
+      );
     });
   });
 
@@ -69,7 +76,9 @@ describe("other delays", () => {
   it("obey what the peer asks for, up to a quarter of an hour", () => {
     expect(taskRetryDelayMs(1, 42_000)).toBe(42_000);
     expect(taskRetryDelayMs(1, 3_600_000)).toBe(15 * 60_000);
-    expect([1, 2, 3, 20].map((attempts) => taskRetryDelayMs(attempts, undefined))).toEqual([1000, 2000, 4000, 60_000]);
+    expect([1, 2, 3, 20].map((attempts) => taskRetryDelayMs(attempts, undefined))).toEqual([
+      1000, 2000, 4000, 60_000,
+    ]);
   });
 
   it("leave a dead letter alone for minutes, since what it waits for may be away for hours", () => {
@@ -90,16 +99,24 @@ describe("the history of a task", () => {
   it("tells of changes of the state and of wishes, not of every poll", () => {
     const before = sampleTask({ state: "waiting" });
     const event = { atMs: 7 };
-    expect(withHistory({ ...event, before, after: before, event: woken }).history).toEqual(before.history);
+    expect(withHistory({ ...event, before, after: before, event: woken }).history).toEqual(
+      before.history,
+    );
     const wished = withHistory({ ...event, before, after: before, event: asked });
     expect(wished.history.slice(1)).toEqual([{ atMs: 7, event: "cancel_asked", state: "waiting" }]);
-    const changed = withHistory({ ...event, before, after: { ...before, state: "delivering" }, event: woken });
+    const changed = withHistory({
+      ...event,
+      before,
+      after: { ...before, state: "delivering" },
+      event: woken,
+    });
     expect(changed.history.slice(1)).toEqual([{ atMs: 7, event: "woken", state: "delivering" }]);
   });
 
   it("keeps its beginning and the latest, however often somebody wishes something", () => {
     let task = sampleTask();
-    for (let atMs = 1; atMs <= 100; atMs++) task = withHistory({ before: task, after: task, event: asked, atMs });
+    for (let atMs = 1; atMs <= 100; atMs++)
+      task = withHistory({ before: task, after: task, event: asked, atMs });
     expect(task.history).toHaveLength(40);
     expect(task.history[0]).toEqual(sampleTask().history[0]);
     expect(task.history.at(-1)?.atMs).toBe(100);
@@ -111,7 +128,12 @@ const call = sampleCall({ taskId: "t-1" });
 const base = { call, placeholder: { ts: "1.1", postedAtMs: askedAtMs } };
 const entry = (state: Task["state"], atMs: number) => ({ atMs, event: "answered", state });
 const outcome = { type: "answer", text: "Done." } as const;
-const failedWith = (act: Act["type"], kind: SlackErrorKind): TaskEvent => ({ type: "slack_failed", nowMs, act, kind });
+const failedWith = (act: Act["type"], kind: SlackErrorKind): TaskEvent => ({
+  type: "slack_failed",
+  nowMs,
+  act,
+  kind,
+});
 const givenUpAfter = { attempts: maxSlackTries - 1 };
 
 describe("what Slack does not take for now", () => {
@@ -148,14 +170,27 @@ describe("what Slack does not take for now", () => {
     });
     const said = play([woken, { type: "delivered" }], { task: last.task });
     expect(said.asked[0]).toEqual([{ type: "deliver", reconcile: false }]);
-    expect(said.task).toMatchObject({ state: "done", delivery: { status: "failure_notice" }, outcome });
+    expect(said.task).toMatchObject({
+      state: "done",
+      delivery: { status: "failure_notice" },
+      outcome,
+    });
     const refused = play([woken, failedWith("deliver", "rate_limited")], { task: last.task });
-    expect(refused.task).toMatchObject({ state: "done", delivery: { status: "failure_notice" }, outcome });
+    expect(refused.task).toMatchObject({
+      state: "done",
+      delivery: { status: "failure_notice" },
+      outcome,
+    });
   });
 
   it("is not uploaded any more when the last words are said", () => {
     const made = { ...outcome, artifacts: [{ name: "a.csv", text: "1" }] };
-    const task = sampleTask({ ...base, state: "delivering", outcome: made, delivery: { status: "failure_notice" } });
+    const task = sampleTask({
+      ...base,
+      state: "delivering",
+      outcome: made,
+      delivery: { status: "failure_notice" },
+    });
     expect(play([woken], { task }).last).toEqual([{ type: "deliver", reconcile: false }]);
   });
 
@@ -166,22 +201,31 @@ describe("what Slack does not take for now", () => {
       task: { cleanupDone: false },
       last: [{ type: "wake" }],
     });
-    expect(play([failedWith("clean_up", "rate_limited")], { task: { ...task, ...givenUpAfter } })).toMatchObject({
+    expect(
+      play([failedWith("clean_up", "rate_limited")], { task: { ...task, ...givenUpAfter } }),
+    ).toMatchObject({
       task: { cleanupDone: true },
       last: [],
     });
   });
 
   it("ends a question after a day of tries", () => {
-    const question = { index: 1, prompt: "Shall I?", options: [], askedAtMs: nowMs, expiresAtMs: nowMs + hourMs };
+    const question = {
+      index: 1,
+      prompt: "Shall I?",
+      options: [],
+      askedAtMs: nowMs,
+      expiresAtMs: nowMs + hourMs,
+    };
     const task = sampleTask({ ...base, state: "asking", question });
     expect(play([failedWith("ask_question", "rate_limited")], { task }).task).toMatchObject({
       state: "asking",
       attempts: 1,
     });
-    expect(play([failedWith("ask_question", "rate_limited")], { task: { ...task, ...givenUpAfter } }).last).toEqual([
-      { type: "cancel" },
-    ]);
+    expect(
+      play([failedWith("ask_question", "rate_limited")], { task: { ...task, ...givenUpAfter } })
+        .last,
+    ).toEqual([{ type: "cancel" }]);
   });
 });
 
@@ -195,17 +239,25 @@ describe("what Slack refuses for good", () => {
       last: [{ type: "wake", delayMs: 0 }],
     });
     const last = play([failedWith("deliver", "refused")], { task: plain.task });
-    expect(last.task).toMatchObject({ state: "delivering", delivery: { status: "failure_notice" } });
+    expect(last.task).toMatchObject({
+      state: "delivering",
+      delivery: { status: "failure_notice" },
+    });
   });
 
   it("is said in plain text where it is the announcement, and told as a failure where that is refused as well", () => {
-    const plain = play([failedWith("announce", "refused")], { task: sampleTask({ state: "received" }) });
+    const plain = play([failedWith("announce", "refused")], {
+      task: sampleTask({ state: "received" }),
+    });
     expect(plain).toMatchObject({
       task: { state: "received", mrkdwnFallback: true },
       last: [{ type: "wake", delayMs: 0 }],
     });
     const { task } = play([failedWith("announce", "refused")], { task: plain.task });
-    expect(task).toMatchObject({ state: "delivering", outcome: { type: "failed", reason: "internal" } });
+    expect(task).toMatchObject({
+      state: "delivering",
+      outcome: { type: "failed", reason: "internal" },
+    });
   });
 });
 
@@ -213,15 +265,23 @@ describe("the act that failed", () => {
   it("decides what follows: a retry whose text was never read ends as unreadable only where reading it failed", () => {
     const { message } = sampleTask();
     const task = sampleTask({ retryOf: "older", message: { ...message, text: "" } });
-    expect(play([failedWith("read_message", "refused")], { task }).task.outcome).toEqual({ type: "unreadable" });
-    const unasked = play([failedWith("permit", "unavailable")], { task: { ...task, ...givenUpAfter } });
+    expect(play([failedWith("read_message", "refused")], { task }).task.outcome).toEqual({
+      type: "unreadable",
+    });
+    const unasked = play([failedWith("permit", "unavailable")], {
+      task: { ...task, ...givenUpAfter },
+    });
     expect(unasked.task.outcome).toMatchObject({ type: "failed", reason: "internal" });
   });
 });
 
 describe("a record", () => {
   it("holds whatever a peer tells of its progress", () => {
-    const waiting = sampleTask({ ...base, state: "waiting", call: { ...call, deadlineAtMs: nowMs + hourMs } });
+    const waiting = sampleTask({
+      ...base,
+      state: "waiting",
+      call: { ...call, deadlineAtMs: nowMs + hourMs },
+    });
     const told = { type: "answered", nowMs, act: "poll" } as const;
     const progress = { text: "x".repeat(500_000), percent: 5 };
     const result = { status: "accepted", task_id: "t-1", progress } as const;
@@ -244,7 +304,10 @@ describe("the mark to look at the thread first", () => {
     ["a dead letter ended the task", [woken, announced, deadLettered]],
     ["a dead letter interrupted the delivery", [woken, announced, woken, success, deadLettered]],
     ["somebody canceled what may have been announced", [woken, cancelAsked]],
-    ["Slack refused to share the files", [woken, announced, woken, success, { type: "share_refused" }]],
+    [
+      "Slack refused to share the files",
+      [woken, announced, woken, success, { type: "share_refused" }],
+    ],
   ])("is set, and counts as no failure: %s", (_why, events) => {
     expect(play(events).task).toMatchObject({ reconcile: true, attempts: 0 });
   });

@@ -24,7 +24,13 @@ function policyOf({
     Object.entries(words).map(([word, destinations]) => {
       const isNamed = text.startsWith(`${word}:`);
       const sharesHistory = sharing.includes(word);
-      return sampleRoute({ key: word, destinations, hasWord: true, text: isNamed ? text : undefined, sharesHistory });
+      return sampleRoute({
+        key: word,
+        destinations,
+        hasWord: true,
+        text: isNamed ? text : undefined,
+        sharesHistory,
+      });
     });
   return {
     ...sample,
@@ -50,7 +56,10 @@ function decide(routes: readonly ThreadRoute[], task: Task, policy = policyOf())
 
 /** The routes of the thread after these messages. */
 function routesAfter(...texts: string[]): readonly ThreadRoute[] {
-  return texts.reduce<readonly ThreadRoute[]>((routes, text, n) => decide(routes, taskOf(n, text)).routes, []);
+  return texts.reduce<readonly ThreadRoute[]>(
+    (routes, text, n) => decide(routes, taskOf(n, text)).routes,
+    [],
+  );
 }
 
 describe("the route of a task", () => {
@@ -81,7 +90,9 @@ describe("the route of a task", () => {
   });
 
   it("gets a destination that its route has got since, behind those that it had", () => {
-    const routes = [{ ...decide([], taskOf(0, "a: first")).routes[0], destinations: ["shared"] }] as ThreadRoute[];
+    const routes = [
+      { ...decide([], taskOf(0, "a: first")).routes[0], destinations: ["shared"] },
+    ] as ThreadRoute[];
     expect(decide(routes, taskOf(1, "and?")).route.destinations).toEqual(["shared", "x"]);
   });
 
@@ -111,12 +122,24 @@ describe("an agent", () => {
       false,
     ]);
     const back = decide(routesAfter("a: first", "b: look"), taskOf(2, "a: again"));
-    expect(["x", "y", undefined].map((name) => mayReadAnswer(back.route, name))).toEqual([true, false, true]);
+    expect(["x", "y", undefined].map((name) => mayReadAnswer(back.route, name))).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 
   it("reads the answers of a route that shares its history", () => {
-    const { route } = decide(routesAfter("a: first"), taskOf(1, "b: look"), policyOf({ sharing: ["a"] }));
-    expect(["x", "y", undefined].map((name) => mayReadAnswer(route, name))).toEqual([true, true, true]);
+    const { route } = decide(
+      routesAfter("a: first"),
+      taskOf(1, "b: look"),
+      policyOf({ sharing: ["a"] }),
+    );
+    expect(["x", "y", undefined].map((name) => mayReadAnswer(route, name))).toEqual([
+      true,
+      true,
+      true,
+    ]);
     expect(route.change).toEqual({ reason: "named", isAnew: false });
   });
 
@@ -125,7 +148,8 @@ describe("an agent", () => {
     forAll(fc.array(anyText, { maxLength: 15 }), anyText).hold((texts, text) => {
       const { route } = decide(routesAfter(...texts), taskOf(texts.length, text));
       const own = words[route.key] ?? ["rest"];
-      for (const name of ["x", "y", "z", "shared", "rest"]) expect(mayReadAnswer(route, name)).toBe(own.includes(name));
+      for (const name of ["x", "y", "z", "shared", "rest"])
+        expect(mayReadAnswer(route, name)).toBe(own.includes(name));
       expect(route.destinations).toEqual(own);
     });
   });

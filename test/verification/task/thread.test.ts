@@ -43,9 +43,15 @@ describe("the order of a thread", () => {
   });
 
   it("tells the next one as often as the leaving is repeated, until that has begun", () => {
-    const { thread } = removeFromThread({ thread: enter(enter(empty, 1).thread, 2).thread, id: "task-1", nowMs });
+    const { thread } = removeFromThread({
+      thread: enter(enter(empty, 1).thread, 2).thread,
+      id: "task-1",
+      nowMs,
+    });
     expect(removeFromThread({ thread, id: "task-1", nowMs })).toEqual({ thread, next: "task-2" });
-    expect(removeFromThread({ thread: enter(thread, 2).thread, id: "task-1", nowMs }).next).toBeUndefined();
+    expect(
+      removeFromThread({ thread: enter(thread, 2).thread, id: "task-1", nowMs }).next,
+    ).toBeUndefined();
   });
 
   it("passes one that holds it longer than it may, and says from when on that is", () => {
@@ -65,14 +71,18 @@ describe("the order of a thread", () => {
   it("takes no more tasks than a record can hold, and forgets those whose time is over", () => {
     let thread = empty;
     for (let n = 0; n < 200; n++) thread = enter(thread, n).thread;
-    expect(addToThread({ thread, task: taskOf(200), parallel: false, turnMs, nowMs })).toBeUndefined();
+    expect(
+      addToThread({ thread, task: taskOf(200), parallel: false, turnMs, nowMs }),
+    ).toBeUndefined();
     expect(enter(thread, 199).position.queuePosition).toBe(199);
     expect(Buffer.byteLength(JSON.stringify(threadSchema.parse(thread)))).toBeLessThan(100_000);
     expect(enter(thread, 200, { atMs: nowMs + 25 * 3600_000 }).thread.tasks).toHaveLength(1);
   });
 
   it("has one serial task at work at most, whatever comes, goes and is repeated; and when all have gone, nobody waits", () => {
-    const moves = fc.array(fc.record({ n: fc.nat({ max: 5 }), leaves: fc.boolean() }), { maxLength: 40 });
+    const moves = fc.array(fc.record({ n: fc.nat({ max: 5 }), leaves: fc.boolean() }), {
+      maxLength: 40,
+    });
     forAll(moves).hold((list) => {
       let thread = empty;
       const atWork = new Set<number>();
@@ -90,7 +100,10 @@ describe("the order of a thread", () => {
         }
         expect(atWork.size).toBeLessThanOrEqual(1);
       }
-      const left = thread.tasks.reduce((rest, { id }) => removeFromThread({ thread: rest, id, nowMs }).thread, thread);
+      const left = thread.tasks.reduce(
+        (rest, { id }) => removeFromThread({ thread: rest, id, nowMs }).thread,
+        thread,
+      );
       expect(left.tasks).toEqual([]);
     });
   });
@@ -105,8 +118,12 @@ describe("a task that asks", () => {
 
   it("holds its place until its question has expired, and is known as one whose answer may come", () => {
     expect(enter(asking, 2, { atMs: nowMs + turnMs + 1 }).position.queuePosition).toBe(1);
-    expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(["task-1"]);
-    expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + 3600_000 }).now).toEqual([]);
+    expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + turnMs + 1 }).now).toEqual(
+      ["task-1"],
+    );
+    expect(findAskingTasks({ thread: asking, id: "reply", nowMs: nowMs + 3600_000 }).now).toEqual(
+      [],
+    );
     expect(enter(asking, 2, { atMs: nowMs + 3600_000 }).position.queuePosition).toBe(0);
     expect(threadSchema.parse(JSON.parse(JSON.stringify(asking)))).toEqual(asking);
   });
@@ -114,12 +131,22 @@ describe("a task that asks", () => {
   it("is remembered for a while when it has left, so that a reply can find out that it was its answer", () => {
     const { thread, next } = removeFromThread({ thread: asking, id: "task-1", nowMs });
     expect(next).toBe("task-2");
-    expect(findAskingTasks({ thread, id: "reply", nowMs })).toEqual({ now: [], before: ["task-1"] });
+    expect(findAskingTasks({ thread, id: "reply", nowMs })).toEqual({
+      now: [],
+      before: ["task-1"],
+    });
     // What has a place in the thread is a task, and no answer.
-    expect(findAskingTasks({ thread: asking, id: "task-2", nowMs })).toEqual({ now: [], before: [] });
+    expect(findAskingTasks({ thread: asking, id: "task-2", nowMs })).toEqual({
+      now: [],
+      before: [],
+    });
     let many = thread;
     for (let n = 10; n < 60; n++) {
-      const held = holdThread({ thread: enter(many, n).thread, id: `task-${n}`, untilMs: nowMs + 3600_000 });
+      const held = holdThread({
+        thread: enter(many, n).thread,
+        id: `task-${n}`,
+        untilMs: nowMs + 3600_000,
+      });
       many = removeFromThread({ thread: held, id: `task-${n}`, nowMs }).thread;
     }
     const { before } = findAskingTasks({ thread: many, id: "reply", nowMs });
@@ -129,13 +156,21 @@ describe("a task that asks", () => {
 });
 
 it("knows of a task that asked also when that was passed, whoever took it out", () => {
-  const asking = holdThread({ thread: enter(empty, 1).thread, id: "task-1", untilMs: nowMs + turnMs });
+  const asking = holdThread({
+    thread: enter(empty, 1).thread,
+    id: "task-1",
+    untilMs: nowMs + turnMs,
+  });
   const passed = addToThread({
     ...{ thread: asking, task: taskOf(2), parallel: false, turnMs, nowMs },
     releasedAtMs: new Map([["task-1", nowMs]]),
   });
   expect(passed?.position.queuePosition).toBe(0);
   expect(passed?.thread.asked).toEqual(["task-1"]);
-  const leftByOther = removeFromThread({ thread: enter(asking, 2).thread, id: "task-2", nowMs: nowMs + turnMs });
+  const leftByOther = removeFromThread({
+    thread: enter(asking, 2).thread,
+    id: "task-2",
+    nowMs: nowMs + turnMs,
+  });
   expect(leftByOther.thread.asked).toEqual(["task-1"]);
 });

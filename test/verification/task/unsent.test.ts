@@ -8,8 +8,15 @@ import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
 import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
-const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://files.slack.com/F1" };
-const taskOf = (message: Partial<UserMessage>) => sampleTask({ message: { ...sampleTask().message, ...message } });
+const file = {
+  id: "F1",
+  name: "plan.pdf",
+  mimetype: "application/pdf",
+  size: 10,
+  url: "https://files.slack.com/F1",
+};
+const taskOf = (message: Partial<UserMessage>) =>
+  sampleTask({ message: { ...sampleTask().message, ...message } });
 
 const said = (decision: Extract<TaskEvent, { type: "reply_given" }>["decision"]): TaskEvent => {
   return { type: "reply_given", nowMs, decision };
@@ -40,18 +47,25 @@ describe("a message", () => {
     const { task, last } = play([woken, { type: "charged", over }]);
     expect(task).toMatchObject({ outcome: { type: "limited", ...over } });
     expect(last).toEqual([{ type: "refuse" }]);
-    expect(play([woken, { type: "refusal_shown" }], { task }).task).toMatchObject({ state: "done", cleanupDone: true });
+    expect(play([woken, { type: "refusal_shown" }], { task }).task).toMatchObject({
+      state: "done",
+      cleanupDone: true,
+    });
     expect(task.call?.params).toBeUndefined();
   });
 
   it("is taken with a file alone, and with nothing at all it is not", () => {
-    expect(play([woken], { task: taskOf({ text: "", files: [file] }) }).last).toMatchObject([{ type: "announce" }]);
+    expect(play([woken], { task: taskOf({ text: "", files: [file] }) }).last).toMatchObject([
+      { type: "announce" },
+    ]);
     const empty = { ...taskOf({ text: "" }), wakeSeq: 1 };
     expect(play([woken], { task: empty }).task.outcome).toMatchObject({ reason: "invalid_params" });
   });
 
   it("waits once for its files before it is refused as empty, if Slack may tell of them in another event", () => {
-    expect(play([woken], { task: taskOf({ text: "" }) }).last).toEqual([{ type: "wake", delayMs: 2000 }]);
+    expect(play([woken], { task: taskOf({ text: "" }) }).last).toEqual([
+      { type: "wake", delayMs: 2000 },
+    ]);
     for (const message of [{ direct: true }, { command: true as const }, { editedTs: "9.9" }]) {
       const { task } = play([woken], { task: taskOf({ text: "", ...message }) });
       expect(task.outcome).toMatchObject({ reason: "invalid_params" });
@@ -65,7 +79,10 @@ describe("a message of another bot", () => {
   it("hears nothing where it is over a limit, or cannot be a task", () => {
     const over = { by: "bots", retryAtMs: nowMs + 60_000 } as const;
     const cut = play([woken, { type: "charged", over }], { task: taskOf({ botIds }) });
-    expect(cut).toMatchObject({ task: { ...ignored, outcome: { type: "limited", by: "bots" } }, last: [] });
+    expect(cut).toMatchObject({
+      task: { ...ignored, outcome: { type: "limited", by: "bots" } },
+      last: [],
+    });
     const empty = { ...taskOf({ botIds, text: "" }), wakeSeq: 1 };
     expect(play([woken], { task: empty })).toMatchObject({ task: ignored, last: [] });
   });
@@ -73,7 +90,11 @@ describe("a message of another bot", () => {
   it("is a task in a thread that waits for a reply, and never the reply or the word to cancel", () => {
     const permitted = { type: "permitted", nowMs, allowed: true, locale: "en" } as const;
     for (const text of ["yes", "cancel"]) {
-      const asked = { task: taskOf({ botIds, threadTs, text }), event: permitted, policy: samplePolicy() };
+      const asked = {
+        task: taskOf({ botIds, threadTs, text }),
+        event: permitted,
+        policy: samplePolicy(),
+      };
       expect(next(asked).effects).toMatchObject([{ type: "charge" }]);
     }
   });
@@ -97,8 +118,13 @@ describe("a reply that does not speak to the bot", () => {
 
   it("is answered although the queue gave up on it, and although it is a day old", () => {
     const buried = play([{ type: "dead_lettered", nowMs }], { task: reply });
-    expect(buried).toMatchObject({ task: { state: "received" }, last: [{ type: "wake", delayMs: 300_000 }] });
-    expect(play([woken], { task: buried.task }).last).toEqual([{ type: "announce", reconcile: true }]);
+    expect(buried).toMatchObject({
+      task: { state: "received" },
+      last: [{ type: "wake", delayMs: 300_000 }],
+    });
+    expect(play([woken], { task: buried.task }).last).toEqual([
+      { type: "announce", reconcile: true },
+    ]);
     const lateMs = nowMs + 25 * 3600_000;
     const old = play(
       [
@@ -113,8 +139,14 @@ describe("a reply that does not speak to the bot", () => {
   it("leaves nothing in the thread where it is found to be none after a worker may have announced it", () => {
     const refused: TaskEvent = { type: "permitted", nowMs, allowed: false, locale: "en" };
     const found = play([{ type: "dead_lettered", nowMs }, woken, refused], { task: reply });
-    expect(found).toMatchObject({ task: { state: "done", cleanupDone: false }, last: [{ type: "wake" }] });
-    expect(play([woken, { type: "cleaned_up" }], { task: found.task })).toMatchObject({ task: ignored, last: [] });
+    expect(found).toMatchObject({
+      task: { state: "done", cleanupDone: false },
+      last: [{ type: "wake" }],
+    });
+    expect(play([woken, { type: "cleaned_up" }], { task: found.task })).toMatchObject({
+      task: ignored,
+      last: [],
+    });
   });
 });
 
@@ -122,8 +154,13 @@ describe("a message to the bot in a thread that waits for an answer", () => {
   const mention = taskOf({ threadTs });
 
   it("is that answer and no task; where it cannot be, it is told why", () => {
-    expect(play([woken, said("taken")], { task: mention })).toMatchObject({ task: ignored, last: [] });
-    expect(play([woken, said("not_yours")], { task: mention }).task.outcome).toEqual({ type: "not_yours" });
+    expect(play([woken, said("taken")], { task: mention })).toMatchObject({
+      task: ignored,
+      last: [],
+    });
+    expect(play([woken, said("not_yours")], { task: mention }).task.outcome).toEqual({
+      type: "not_yours",
+    });
     expect(play([woken, said("says_nothing")], { task: mention }).task.outcome).toMatchObject({
       reason: "invalid_params",
     });
@@ -145,12 +182,19 @@ describe("a slash command", () => {
     for (const commandsPrivately of [false, true]) {
       const policy = samplePolicy({ commandsPrivately });
       const { asked, task } = play([woken, openedThread, woken], { task: command, policy });
-      expect(asked[0]).toEqual([{ type: "open_thread", privately: commandsPrivately, reconcile: false }]);
+      expect(asked[0]).toEqual([
+        { type: "open_thread", privately: commandsPrivately, reconcile: false },
+      ]);
       // It is in the record before anything is posted there.
-      expect(asked.slice(1)).toEqual([[{ type: "wake", delayMs: 0 }], [{ type: "announce", reconcile: false }]]);
+      expect(asked.slice(1)).toEqual([
+        [{ type: "wake", delayMs: 0 }],
+        [{ type: "announce", reconcile: false }],
+      ]);
       expect(task).toMatchObject({ threadRef, thread: "DU1/5.5" });
     }
-    expect(play([resumed], { task: command }).last).toMatchObject([{ type: "open_thread", reconcile: true }]);
+    expect(play([resumed], { task: command }).last).toMatchObject([
+      { type: "open_thread", reconcile: true },
+    ]);
   });
 
   it("that is too old is told in a direct message", () => {
@@ -169,7 +213,13 @@ describe("a slash command", () => {
   });
 
   it("is told in its thread where it was announced before the thread was full", () => {
-    const behind = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs, routes: [] } as const;
+    const behind = {
+      type: "thread_joined",
+      nowMs,
+      queuePosition: 1,
+      freeAtMs: nowMs,
+      routes: [],
+    } as const;
     const { task } = play([woken, openedThread, woken, behind, announced], { task: command });
     const full = play([{ type: "thread_full" }], { task });
     expect(full).toMatchObject({ task: { state: "delivering" }, last: [{ type: "wake" }] });
@@ -188,12 +238,20 @@ describe("what goes along with a message", () => {
   const ready = play([woken, announced, woken], { task: inThread });
   const history = [{ role: "user" as const, text: "Earlier." }];
   const attachments = [
-    { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10, url: "https://x.example/1" },
+    {
+      id: "F1",
+      name: "plan.pdf",
+      mimetype: "application/pdf",
+      size: 10,
+      url: "https://x.example/1",
+    },
   ];
 
   it("is gathered before anything is sent, is in the record before it is sent, and stays what it is", () => {
     expect(ready.last).toEqual([{ type: "prepare" }]);
-    const prepared = play([{ type: "prepared", context: { history, attachments } }], { task: ready.task });
+    const prepared = play([{ type: "prepared", context: { history, attachments } }], {
+      task: ready.task,
+    });
     expect(prepared.last).toEqual([{ type: "wake", delayMs: 0 }]);
     expect(prepared.task.call?.params).toMatchObject({ thread_ts: threadTs, history, attachments });
     const sent = play([woken], { task: prepared.task });
@@ -220,19 +278,38 @@ describe("what goes along with a message", () => {
   });
 
   it("names a document of Slack that is missing", () => {
-    const canvas = { ...file, name: "Plan", mimetype: "application/vnd.slack-docs", url: undefined };
+    const canvas = {
+      ...file,
+      name: "Plan",
+      mimetype: "application/vnd.slack-docs",
+      url: undefined,
+    };
     const before = play([woken, announced, woken], { task: taskOf({ files: [canvas] }) });
     const { task } = play([{ type: "prepared", context: {} }], { task: before.task });
-    expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "Plan", detail: "canvas" });
+    expect(task.outcome).toEqual({
+      type: "file_refused",
+      why: "not_to_be_had",
+      name: "Plan",
+      detail: "canvas",
+    });
   });
 
   it("has the names of the ids in its text, and the channel, where Slack is asked for them", () => {
     const policy = samplePolicy({ needsLookups: true });
-    const asked = play([woken, announced, woken], { task: taskOf({ text: "Tell @U1 and @U2" }), policy });
+    const asked = play([woken, announced, woken], {
+      task: taskOf({ text: "Tell @U1 and @U2" }),
+      policy,
+    });
     expect(asked.last).toEqual([{ type: "prepare" }]);
     const found = { names: { U1: "Robin" }, context: { channel_name: "ops" } };
-    const { task } = play([{ type: "prepared", context: found }, woken], { task: asked.task, policy });
-    expect(task.call?.params).toMatchObject({ text: "Tell @Robin and @U2", context: { channel_name: "ops" } });
+    const { task } = play([{ type: "prepared", context: found }, woken], {
+      task: asked.task,
+      policy,
+    });
+    expect(task.call?.params).toMatchObject({
+      text: "Tell @Robin and @U2",
+      context: { channel_name: "ops" },
+    });
     expect(task.message.text).toBe("Tell @U1 and @U2");
   });
 
@@ -254,14 +331,25 @@ describe("what goes along with a message", () => {
   it("is tried some times; then the task goes without the thread, but never without its files", () => {
     const without = (task = ready.task) => {
       let current = play([slack("prepare", "unavailable")], { task }).task;
-      for (let tries = 0; tries < 10 && current.call?.params === undefined && current.outcome === undefined; tries++) {
+      for (
+        let tries = 0;
+        tries < 10 && current.call?.params === undefined && current.outcome === undefined;
+        tries++
+      ) {
         current = play([woken, slack("prepare", "unavailable")], { task: current }).task;
       }
       return current;
     };
-    expect(without().outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name: "plan.pdf" });
+    expect(without().outcome).toEqual({
+      type: "file_refused",
+      why: "not_to_be_had",
+      name: "plan.pdf",
+    });
     const alone = play([woken, announced, woken], { task: taskOf({ threadTs }) }).task;
-    expect(without(alone)).toMatchObject({ state: "announced", call: { params: { thread_ts: threadTs } } });
+    expect(without(alone)).toMatchObject({
+      state: "announced",
+      call: { params: { thread_ts: threadTs } },
+    });
     expect(play([slack("prepare", "gone")], { task: alone }).task.call?.params).toBeDefined();
   });
 
@@ -280,12 +368,22 @@ describe("the files of an answer", () => {
   ];
   const withFiles: TaskEvent = { ...success, result: { ...success.result, artifacts } };
   const answered = play([woken, announced, woken, withFiles]).task;
-  const upload = (index: number, fileId: string | undefined): TaskEvent => ({ type: "uploaded", index, fileId });
+  const upload = (index: number, fileId: string | undefined): TaskEvent => ({
+    type: "uploaded",
+    index,
+    fileId,
+  });
 
   it("are given to Slack one after the other, each in the record before the next, and then the answer is delivered", () => {
     const events = [woken, upload(0, "F1"), woken, upload(1, "F2"), woken];
     const { asked, task } = play(events, { task: answered });
-    expect(asked.map(([effect]) => effect?.type)).toEqual(["upload", "wake", "upload", "wake", "deliver"]);
+    expect(asked.map(([effect]) => effect?.type)).toEqual([
+      "upload",
+      "wake",
+      "upload",
+      "wake",
+      "deliver",
+    ]);
     expect(asked[2]).toEqual([{ type: "upload", index: 1 }]);
     expect(task.outcome).toMatchObject({ uploads: [{ fileId: "F1" }, { fileId: "F2" }] });
   });
@@ -305,11 +403,16 @@ describe("the files of an answer", () => {
   });
 
   it("are uploaded once, whatever becomes of the delivery: in plain words, or redriven", () => {
-    const uploaded = play([woken, upload(0, "F1"), woken, upload(1, "F2"), woken, slack("deliver", "refused")], {
-      task: answered,
-    });
+    const uploaded = play(
+      [woken, upload(0, "F1"), woken, upload(1, "F2"), woken, slack("deliver", "refused")],
+      {
+        task: answered,
+      },
+    );
     expect(uploaded.task).toMatchObject({ mrkdwnFallback: true });
-    expect(play([woken], { task: uploaded.task }).last).toEqual([{ type: "deliver", reconcile: true }]);
+    expect(play([woken], { task: uploaded.task }).last).toEqual([
+      { type: "deliver", reconcile: true },
+    ]);
   });
 });
 
@@ -356,7 +459,11 @@ describe("files that a task can do without", () => {
   });
 
   it("are named in a last line of the text if they could not be attached, and fail nothing", () => {
-    const announced = { ...taskOf({ sharedFiles: [file] }), state: "announced" as const, call: sampleCall() };
+    const announced = {
+      ...taskOf({ sharedFiles: [file] }),
+      state: "announced" as const,
+      call: sampleCall(),
+    };
     const textWith = (leftOut: string[], text = "Look") => {
       const task = { ...announced, message: { ...announced.message, text } };
       return play([{ type: "prepared", context: { leftOut } }], { task }).task.call?.params?.text;

@@ -2,13 +2,27 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { TaskResult } from "../../../contracts/methods.ts";
-import { answerBytesMember, type ProgressShown, type TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import {
+  answerBytesMember,
+  type ProgressShown,
+  type TaskEvent,
+} from "../../../lambdas/verification/task/events.ts";
 import { type Policy, withCall } from "../../../lambdas/verification/task/routing.ts";
 import { waitOf } from "../../../lambdas/verification/task/step.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { tokensOf } from "../../../lambdas/verification/task/token-usage.ts";
 import { forAll } from "../../doubles/for-all.ts";
-import { accepted, announced, asking, nowMs, play, resumed, success, unavailable, woken } from "./play.ts";
+import {
+  accepted,
+  announced,
+  asking,
+  nowMs,
+  play,
+  resumed,
+  success,
+  unavailable,
+  woken,
+} from "./play.ts";
 import { samplePolicy } from "./sample.ts";
 
 const minuteMs = 60_000;
@@ -40,7 +54,16 @@ type Polled = {
   shown?: ProgressShown;
 };
 
-function poll({ task, ageMs, heldMs = 0, progress, pollAfterMs, answerBytes, under = policy, shown = {} }: Polled) {
+function poll({
+  task,
+  ageMs,
+  heldMs = 0,
+  progress,
+  pollAfterMs,
+  answerBytes,
+  under = policy,
+  shown = {},
+}: Polled) {
   const atMs = nowMs + ageMs;
   const result = {
     ...accepted.result,
@@ -55,7 +78,9 @@ function poll({ task, ageMs, heldMs = 0, progress, pollAfterMs, answerBytes, und
   const polled = play(events, { task, policy: under });
   const isShown = polled.last[0]?.type === "show_progress";
   const showing: TaskEvent = { type: "progress_shown", nowMs: atMs, shown };
-  const { task: after, last } = isShown ? play([showing], { task: polled.task, policy: under }) : polled;
+  const { task: after, last } = isShown
+    ? play([showing], { task: polled.task, policy: under })
+    : polled;
   const [wake] = last;
   if (wake?.type !== "wake") throw new Error("it is not polled again");
   const leastMs = wake.delayMs;
@@ -68,9 +93,19 @@ describe("the gap after a large answer", () => {
     [1024 * 1024, 20_971],
   ])("grows with its size, whatever the host advises: %p bytes", (answerBytes, gapMs) => {
     const hostile = { ageMs: minuteMs, pollAfterMs: 100, under: holding };
-    const large = poll({ ...hostile, task: atWork(20_000), progress: { text: "Still at it." }, answerBytes });
+    const large = poll({
+      ...hostile,
+      task: atWork(20_000),
+      progress: { text: "Still at it." },
+      answerBytes,
+    });
     expect(large.leastMs).toBe(gapMs);
-    const small = poll({ ...hostile, task: large.task, ageMs: 2 * minuteMs, progress: { text: "Nearly." } });
+    const small = poll({
+      ...hostile,
+      task: large.task,
+      ageMs: 2 * minuteMs,
+      progress: { text: "Nearly." },
+    });
     expect(small.leastMs).toBe(1000);
   });
 
@@ -99,7 +134,10 @@ describe("the gap between two polls of a task that tells nothing", () => {
     const atMs = nowMs + ageMs;
     const asks = play([asking({}, { atMs })], { task: atWork(20_000), policy }).task;
     const answer = { user: "U1", atMs, option: 0, callId: "c-1" };
-    const replied: Task = { ...asks, question: { ...(asks.question as NonNullable<Task["question"]>), answer } };
+    const replied: Task = {
+      ...asks,
+      question: { ...(asks.question as NonNullable<Task["question"]>), answer },
+    };
     const goesOn = play([{ ...accepted, act: "answer", nowMs: atMs }], { task: replied, policy });
     expect(goesOn.last).toEqual([{ type: "wake", delayMs: 500, jitterMs: 0 }]);
     expect(poll({ task: goesOn.task, ageMs: ageMs + 10_000 }).mostMs).toBe(2000);
@@ -108,31 +146,40 @@ describe("the gap between two polls of a task that tells nothing", () => {
     const waiting: Task = { ...replied, question: { ...open, kind: "auth" } };
     const goesOnUnasked = { ...accepted, act: "poll", nowMs: atMs } as const;
     const shown: TaskEvent = { type: "progress_shown", nowMs: atMs, shown: {} };
-    expect(play([goesOnUnasked], { task: waiting, policy }).last).toEqual([{ type: "show_progress" }]);
+    expect(play([goesOnUnasked], { task: waiting, policy }).last).toEqual([
+      { type: "show_progress" },
+    ]);
     const letIn = play([goesOnUnasked, shown], { task: waiting, policy });
     expect(letIn.last).toEqual([{ type: "wake", delayMs: 1000, jitterMs: 0 }]);
   });
 
   it("is what the host asks for where that is longer, and never shorter than that", () => {
     const task = atWork(20_000);
-    expect(poll({ task, ageMs: minuteMs, pollAfterMs: 45_000 })).toMatchObject({ leastMs: 45_000, mostMs: 45_000 });
+    expect(poll({ task, ageMs: minuteMs, pollAfterMs: 45_000 })).toMatchObject({
+      leastMs: 45_000,
+      mostMs: 45_000,
+    });
     const news = { text: "half" };
-    expect(poll({ task, ageMs: hourMs, pollAfterMs: 120_000, progress: news }).leastMs).toBe(120_000);
+    expect(poll({ task, ageMs: hourMs, pollAfterMs: 120_000, progress: news }).leastMs).toBe(
+      120_000,
+    );
   });
 
   it("is at most the destination's own limit, unless the host asks for more", () => {
-    forAll(fc.nat({ max: 8 * hourMs }), fc.integer({ min: 30_000, max: hourMs }), fc.boolean()).hold(
-      (ageMs, maxPollGapMs, isHolding) => {
-        const under = samplePolicy({
-          deadlineMs: 24 * hourMs,
-          maxPollGapMs,
-          longPollMs: isHolding ? 20_000 : 0,
-        });
-        const task = atWork(20_000);
-        expect(poll({ task, ageMs, under }).mostMs).toBeLessThanOrEqual(maxPollGapMs);
-        expect(poll({ task, ageMs, under, pollAfterMs: 900_000 }).leastMs).toBe(900_000);
-      },
-    );
+    forAll(
+      fc.nat({ max: 8 * hourMs }),
+      fc.integer({ min: 30_000, max: hourMs }),
+      fc.boolean(),
+    ).hold((ageMs, maxPollGapMs, isHolding) => {
+      const under = samplePolicy({
+        deadlineMs: 24 * hourMs,
+        maxPollGapMs,
+        longPollMs: isHolding ? 20_000 : 0,
+      });
+      const task = atWork(20_000);
+      expect(poll({ task, ageMs, under }).mostMs).toBeLessThanOrEqual(maxPollGapMs);
+      expect(poll({ task, ageMs, under, pollAfterMs: 900_000 }).leastMs).toBe(900_000);
+    });
   });
 
   it("is at most the destination's own limit after failed polls too", () => {
@@ -140,7 +187,10 @@ describe("the gap between two polls of a task that tells nothing", () => {
     const fail = (retryAfterMs?: number) => {
       const failed: TaskEvent = { ...unavailable, act: "poll", nowMs: nowMs + hourMs };
       const error = { ...failed.error, ...(retryAfterMs !== undefined && { retryAfterMs }) };
-      const { last } = play([{ ...failed, error }], { task: { ...atWork(20_000), attempts: 8 }, policy: under });
+      const { last } = play([{ ...failed, error }], {
+        task: { ...atWork(20_000), attempts: 8 },
+        policy: under,
+      });
       const [wake] = last;
       return wake?.type === "wake" ? wake.delayMs + (wake.jitterMs ?? 0) : undefined;
     };
@@ -176,11 +226,18 @@ describe("the gap after a poll that brought news", () => {
     const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" } });
     const soon = poll({ task: told.task, ageMs: hourMs + 999, progress: { text: "more" } });
     expect(soon).toMatchObject({ isShown: false, mostMs: 500 });
-    expect(poll({ task: soon.task, ageMs: hourMs + 1499, progress: { text: "more" } }).isShown).toBe(true);
+    expect(
+      poll({ task: soon.task, ageMs: hourMs + 1499, progress: { text: "more" } }).isShown,
+    ).toBe(true);
   });
 
   it("is as long as the thread needs where the destination holds polls for news", () => {
-    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { text: "half" }, under: holding });
+    const told = poll({
+      task: atWork(20_000),
+      ageMs: hourMs,
+      progress: { text: "half" },
+      under: holding,
+    });
     expect(told).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
   });
 
@@ -199,20 +256,31 @@ describe("the gap after a poll that brought news", () => {
   });
 
   it("is the shortest while an answer is written, and as long as the pause where the agent makes one", () => {
-    const told = poll({ task: atWork(20_000), ageMs: hourMs, progress: { partial_text: "A check" } });
+    const told = poll({
+      task: atWork(20_000),
+      ageMs: hourMs,
+      progress: { partial_text: "A check" },
+    });
     // The thread may not be changed before.
     expect(told).toMatchObject({ isShown: true, leastMs: 1000, mostMs: 1000 });
     const pausedFor = (ms: number) =>
       poll({ task: told.task, ageMs: hourMs + ms, progress: { partial_text: "A check" } }).mostMs;
     expect([100, 2000, 40_000, hourMs].map(pausedFor)).toEqual([500, 2000, 40_000, 10 * minuteMs]);
-    const goesOn = poll({ task: told.task, ageMs: hourMs + 40_000, progress: { partial_text: "A checkpoint" } });
+    const goesOn = poll({
+      task: told.task,
+      ageMs: hourMs + 40_000,
+      progress: { partial_text: "A checkpoint" },
+    });
     expect(goesOn).toMatchObject({ isShown: true, mostMs: 1000 });
   });
 });
 
 const waiting = play([woken, announced, woken, accepted]).task;
 
-function told(progress: { text?: string; percent?: number; partial_text?: string }, atMs: number): TaskEvent {
+function told(
+  progress: { text?: string; percent?: number; partial_text?: string },
+  atMs: number,
+): TaskEvent {
   return { ...accepted, act: "poll", nowMs: atMs, result: { ...accepted.result, progress } };
 }
 
@@ -242,44 +310,69 @@ describe("progress", () => {
   });
 
   it("is shown at most once a second, and what was left out then is shown later", () => {
-    const soon = play([wokenAt(nowMs + 999), told({ text: "more" }, nowMs + 999)], { task: showing() });
+    const soon = play([wokenAt(nowMs + 999), told({ text: "more" }, nowMs + 999)], {
+      task: showing(),
+    });
     expect(soon.last).toMatchObject([{ type: "wake" }]);
-    const later = play([wokenAt(nowMs + 1000), told({ text: "more" }, nowMs + 1000)], { task: soon.task });
+    const later = play([wokenAt(nowMs + 1000), told({ text: "more" }, nowMs + 1000)], {
+      task: soon.task,
+    });
     expect(later.last).toEqual([{ type: "show_progress" }]);
   });
 
   it("leaves Slack alone for as long as Slack wants", () => {
     const task = showing({ delayMs: 30_000 });
-    expect(play([wokenAt(nowMs + 29_000), told({ text: "more" }, nowMs + 29_000)], { task }).last).toMatchObject([
-      { type: "wake" },
-    ]);
+    expect(
+      play([wokenAt(nowMs + 29_000), told({ text: "more" }, nowMs + 29_000)], { task }).last,
+    ).toMatchObject([{ type: "wake" }]);
   });
 
   it("is shown as soon as Slack allows an edit that had to wait, because nothing was changed yet", () => {
     const lastAt = (ms: number) =>
-      play([wokenAt(nowMs + ms), told({ text: "more" }, nowMs + ms)], { task: showing({ delayMs: 300 }) }).last;
+      play([wokenAt(nowMs + ms), told({ text: "more" }, nowMs + ms)], {
+        task: showing({ delayMs: 300 }),
+      }).last;
     expect(lastAt(299)).toMatchObject([{ type: "wake" }]);
     expect(lastAt(300)).toEqual([{ type: "show_progress" }]);
   });
 
   it("is not followed by the answer within a second, so that an edit of the placeholder does not come last", () => {
-    const answered = play([wokenAt(nowMs + 300), { ...success, nowMs: nowMs + 300 }], { task: showing() });
+    const answered = play([wokenAt(nowMs + 300), { ...success, nowMs: nowMs + 300 }], {
+      task: showing(),
+    });
     const early = play([wokenAt(nowMs + 300)], { task: answered.task });
     expect(early.last).toEqual([{ type: "wake", delayMs: 700 }]);
-    expect(play([wokenAt(nowMs + 1000)], { task: early.task }).last).toMatchObject([{ type: "deliver" }]);
+    expect(play([wokenAt(nowMs + 1000)], { task: early.task }).last).toMatchObject([
+      { type: "deliver" },
+    ]);
     const slowed = { ...answered.task, progress: { shownAtMs: nowMs + 30_000 } };
-    expect(play([wokenAt(nowMs + 300)], { task: slowed }).last).toEqual([{ type: "wake", delayMs: 1000 }]);
+    expect(play([wokenAt(nowMs + 300)], { task: slowed }).last).toEqual([
+      { type: "wake", delayMs: 1000 },
+    ]);
   });
 
   it("remembers that an edit may still land, however often the next one works", () => {
     const doubt = showing({ inDoubt: true });
-    const later = [wokenAt(nowMs + 5000), told({ text: "more" }, nowMs + 5000), shownAt(nowMs + 5000)];
-    expect(play(later, { task: doubt }).task.progress).toMatchObject({ text: "more", inDoubt: true });
+    const later = [
+      wokenAt(nowMs + 5000),
+      told({ text: "more" }, nowMs + 5000),
+      shownAt(nowMs + 5000),
+    ];
+    expect(play(later, { task: doubt }).task.progress).toMatchObject({
+      text: "more",
+      inDoubt: true,
+    });
   });
 
   it("is forgotten with the task", () => {
-    const events: TaskEvent[] = [wokenAt(nowMs + 5000), { ...success, nowMs: nowMs + 5000 }, wokenAt(nowMs + 9000)];
-    const over = play([...events, { type: "delivered" }, woken, { type: "cleaned_up" }], { task: showing() }).task;
+    const events: TaskEvent[] = [
+      wokenAt(nowMs + 5000),
+      { ...success, nowMs: nowMs + 5000 },
+      wokenAt(nowMs + 9000),
+    ];
+    const over = play([...events, { type: "delivered" }, woken, { type: "cleaned_up" }], {
+      task: showing(),
+    }).task;
     expect(over).toMatchObject({ state: "done", cleanupDone: true });
     expect(JSON.stringify(over)).not.toContain("half");
   });
@@ -288,12 +381,18 @@ describe("progress", () => {
 describe("a stream", () => {
   it("that may have been begun by a worker that died is in doubt", () => {
     const partial = play([woken, told({ partial_text: "A check" }, nowMs)], { task: waiting }).task;
-    expect(play([resumed], { task: partial }).task.stream).toEqual({ messages: [], length: 0, inDoubt: true });
+    expect(play([resumed], { task: partial }).task.stream).toEqual({
+      messages: [],
+      length: 0,
+      inDoubt: true,
+    });
     // What the worker that died had heard from the host is in no record.
     expect(play([resumed], { task: waiting }).task.stream?.inDoubt).toBe(true);
     expect(play([woken], { task: waiting }).task.stream).toBeUndefined();
     const late: TaskEvent = { ...resumed, nowMs: nowMs + 24 * 3600_000 };
-    expect(play([late], { task: withCall(waiting, { deadlineAtMs: nowMs }) }).task.stream?.inDoubt).toBe(true);
+    expect(
+      play([late], { task: withCall(waiting, { deadlineAtMs: nowMs }) }).task.stream?.inDoubt,
+    ).toBe(true);
     const cancel: TaskEvent = { type: "cancel_asked", nowMs, resumed: true };
     expect(play([cancel], { task: waiting }).task.stream?.inDoubt).toBe(true);
     const held = { ...waiting, lease: { owner: "w", untilMs: nowMs - 1 } };
@@ -304,7 +403,13 @@ describe("a stream", () => {
 
 describe("the placeholder of a task that waited", () => {
   it("says so no more when its turn comes", () => {
-    const ahead: TaskEvent = { type: "thread_joined", nowMs, queuePosition: 1, freeAtMs: nowMs + 1000, routes: [] };
+    const ahead: TaskEvent = {
+      type: "thread_joined",
+      nowMs,
+      queuePosition: 1,
+      freeAtMs: nowMs + 1000,
+      routes: [],
+    };
     const queued = play([woken, ahead, announced]).task;
     expect(queued.state).toBe("queued");
     const begun = play([woken, shownAt(nowMs)], { task: queued });
@@ -316,20 +421,32 @@ describe("the placeholder of a task that waited", () => {
 
 describe("what an agent says that it used", () => {
   it.each([
-    ["the contract's names", { input_tokens: 3, output_tokens: 4 }, { input: 3, output: 4, total: 7 }],
+    [
+      "the contract's names",
+      { input_tokens: 3, output_tokens: 4 },
+      { input: 3, output: 4, total: 7 },
+    ],
     [
       "chat completions",
       { prompt_tokens: 3, completion_tokens: 4, total_tokens: 9 },
       { input: 3, output: 4, total: 9 },
     ],
-    ["Bedrock's", { inputTokens: 3, outputTokens: 4, totalTokens: 7 }, { input: 3, output: 4, total: 7 }],
+    [
+      "Bedrock's",
+      { inputTokens: 3, outputTokens: 4, totalTokens: 7 },
+      { input: 3, output: 4, total: 7 },
+    ],
     [
       "Gemini's",
       { promptTokenCount: 3, candidatesTokenCount: 4, totalTokenCount: 7 },
       { input: 3, output: 4, total: 7 },
     ],
     ["one side only", { output_tokens: 0 }, { output: 0, total: 0 }],
-    ["what belongs to it beside what does not", { input_tokens: 1, model: "m", cost: 0.1 }, { input: 1, total: 1 }],
+    [
+      "what belongs to it beside what does not",
+      { input_tokens: 1, model: "m", cost: 0.1 },
+      { input: 1, total: 1 },
+    ],
   ])("is understood by %s", (_, usage, tokens) => {
     expect(tokensOf(usage)).toEqual(tokens);
   });
@@ -344,9 +461,17 @@ describe("what an agent says that it used", () => {
   });
 
   it("never throws, and gives whole numbers that a record can hold, whatever is said", () => {
-    const names = fc.constantFrom("input_tokens", "prompt_tokens", "OutputTokens", "total-tokens", "__proto__", "x");
+    const names = fc.constantFrom(
+      "input_tokens",
+      "prompt_tokens",
+      "OutputTokens",
+      "total-tokens",
+      "__proto__",
+      "x",
+    );
     forAll(fc.dictionary(names, fc.anything())).hold((usage) => {
-      for (const count of Object.values(tokensOf(usage) ?? {})) expect(Number.isSafeInteger(count)).toBe(true);
+      for (const count of Object.values(tokensOf(usage) ?? {}))
+        expect(Number.isSafeInteger(count)).toBe(true);
     });
   });
 });

@@ -13,7 +13,12 @@ import {
   toHttpStatus,
 } from "../../../contracts/dialects.ts";
 import { createErrorResponse, reasonSchema } from "../../../contracts/error-data.ts";
-import { type ErrorDetails, type Reason, reasons, SekishoError } from "../../../contracts/errors.ts";
+import {
+  type ErrorDetails,
+  type Reason,
+  reasons,
+  SekishoError,
+} from "../../../contracts/errors.ts";
 import type { MethodName, ParamsOf } from "../../../contracts/methods.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
@@ -42,7 +47,11 @@ type DialectClient = {
 type CreateDialectClientOptions = { url: string; dialect: Dialect; idempotent?: boolean };
 
 /** Pauses between attempts take no time. */
-function createDialectClient({ url, dialect, idempotent = false }: CreateDialectClientOptions): DialectClient {
+function createDialectClient({
+  url,
+  dialect,
+  idempotent = false,
+}: CreateDialectClientOptions): DialectClient {
   const client = createClient({
     transport: createHttpsTransport({ url, authorizer: noAuthorizer }),
     destination: { name: "peer", dialect, idempotent, callTimeoutMs: 20_000 },
@@ -51,7 +60,13 @@ function createDialectClient({ url, dialect, idempotent = false }: CreateDialect
   });
   return {
     async call({ method, params, id = randomUUID() }) {
-      const common = { id, requestId: id, sessionId: "s".repeat(33), timeoutMs: 20_000, trace: createTrace() };
+      const common = {
+        id,
+        requestId: id,
+        sessionId: "s".repeat(33),
+        timeoutMs: 20_000,
+        trace: createTrace(),
+      };
       try {
         return await client.call({ method: method as MethodName, params, ...common });
       } catch (thrown) {
@@ -70,7 +85,10 @@ function toldBy(outcome: unknown) {
   return { reason, exact, details, message };
 }
 
-type Case = Answer & { name: string; means: { reason: Reason; exact: boolean; details: ErrorDetails } };
+type Case = Answer & {
+  name: string;
+  means: { reason: Reason; exact: boolean; details: ErrorDetails };
+};
 const sources = ["zone", "zone-strict", "a2a-1.0", "a2a-0.3"].map(readSource);
 const components = readComponents();
 const toClose: (() => Promise<void>)[] = [];
@@ -86,7 +104,10 @@ function asker({ answers, dialect }: { answers: readonly Answer[]; dialect: Dial
   return async (index: number) => {
     const { url, calls } = await started;
     const client = createDialectClient({ url: `${url}/${index}`, dialect });
-    const outcome = await client.call({ method: "execute_task", params: { channel: "C1", text: "t" } });
+    const outcome = await client.call({
+      method: "execute_task",
+      params: { channel: "C1", text: "t" },
+    });
     await client.close();
     return { outcome, calls: calls.get(`/${index}`) };
   };
@@ -99,7 +120,10 @@ describe.each([...sources, components])("$source", ({ dialect, answers }) => {
     "$name means $means.reason",
     async ({ means, index }) => {
       const { outcome, calls } = await ask(index);
-      expect(toldBy(outcome)).toEqual({ ...means, message: new SekishoError(means.reason).message });
+      expect(toldBy(outcome)).toEqual({
+        ...means,
+        message: new SekishoError(means.reason).message,
+      });
       expect(JSON.stringify(outcome)).not.toMatch(/Traceback|boom|secret/);
       expect(calls).toBe(means.exact && isRepeatedInCall(means.reason) ? 3 : 1);
     },
@@ -149,7 +173,12 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
       return { status, headers, response: body };
     });
     for (const { reason, outcome, calls } of asked) {
-      expect(toldBy(outcome)).toEqual({ reason, exact: true, details, message: new SekishoError(reason).message });
+      expect(toldBy(outcome)).toEqual({
+        reason,
+        exact: true,
+        details,
+        message: new SekishoError(reason).message,
+      });
       expect({ reason, calls }).toEqual({ reason, calls: isRepeatedInCall(reason) ? 3 : 1 });
     }
   });
@@ -161,12 +190,21 @@ describe.each(dialectSchema.options)("an answer in %s", (dialect) => {
     });
     for (const { reason, outcome, calls } of asked) {
       const sharing = listReasons({ code: toErrorCode({ reason, dialect }), dialect });
-      const [guess, ...others] = sharing.filter((other) => toHttpStatus(other) === toHttpStatus(reason));
+      const [guess, ...others] = sharing.filter(
+        (other) => toHttpStatus(other) === toHttpStatus(reason),
+      );
       const told = toldBy(outcome);
-      expect({ asked: reason, ...told }).toMatchObject({ asked: reason, reason: guess, exact: others.length === 0 });
+      expect({ asked: reason, ...told }).toMatchObject({
+        asked: reason,
+        reason: guess,
+        exact: others.length === 0,
+      });
       expect([guess, ...others]).toContain(reason);
       expect(JSON.stringify(told)).not.toContain("secret");
-      expect({ reason, calls }).toEqual({ reason, calls: isRepeatedInCall(reason) && others.length === 0 ? 3 : 1 });
+      expect({ reason, calls }).toEqual({
+        reason,
+        calls: isRepeatedInCall(reason) && others.length === 0 ? 3 : 1,
+      });
     }
   });
 });
@@ -183,7 +221,9 @@ describe("our own host", () => {
   let url = "";
 
   beforeAll(async () => {
-    const paths = Object.fromEntries(dialects.map((dialect) => [`/in/${dialect}`, dialect] as const));
+    const paths = Object.fromEntries(
+      dialects.map((dialect) => [`/in/${dialect}`, dialect] as const),
+    );
     const { host } = createTestHost({ agent, dialects: paths });
     const server = await startExecutionServer({ host, port: 0 });
     toClose.push(server.close, () => host.stop({ graceMs: 0 }));
@@ -197,7 +237,8 @@ describe("our own host", () => {
   /** What leads to each refusal; all of them end in an error of the host itself. */
   const ways: Readonly<Partial<Record<Reason, (client: DialectClient) => Promise<unknown>>>> = {
     method_not_found: (client) => client.call({ method: "nonexistent/method", params: {} }),
-    invalid_params: (client) => client.call({ method: "execute_task", params: { channel: "C1", text: "" } }),
+    invalid_params: (client) =>
+      client.call({ method: "execute_task", params: { channel: "C1", text: "" } }),
     task_not_found: (client) => client.call({ method: "get_task", params: { task_id: "t-1" } }),
     execution_failed: (client) => execute({ client, text: "throw" }),
     plan_error: (client) => execute({ client, text: "no plan" }),
@@ -213,20 +254,35 @@ describe("our own host", () => {
     },
   };
 
-  function execute({ client, text, ...rest }: { client: DialectClient; text: string; id?: string }): Promise<unknown> {
+  function execute({
+    client,
+    text,
+    ...rest
+  }: {
+    client: DialectClient;
+    text: string;
+    id?: string;
+  }): Promise<unknown> {
     return client.call({ method: "execute_task", params: { channel: "C1", text }, ...rest });
   }
 
   describe.each(dialects)("a path of our host with the dialect %s", (dialect: Dialect) => {
-    it.each(Object.entries(ways))("says %s so that a client of that dialect reads it as it was", async (name, way) => {
-      const reason = name as Reason;
-      const client = createDialectClient({ url: `${url}/in/${dialect}`, dialect });
-      const outcome = await way(client);
-      await client.close();
-      expect(toldBy(outcome)).toMatchObject({ reason, exact: true, message: new SekishoError(reason).message });
-      expect(listErrorCodes({ reason, dialect })).toContain((outcome as SekishoError).code);
-      expect(JSON.stringify(toldBy(outcome))).not.toContain("secret");
-    });
+    it.each(Object.entries(ways))(
+      "says %s so that a client of that dialect reads it as it was",
+      async (name, way) => {
+        const reason = name as Reason;
+        const client = createDialectClient({ url: `${url}/in/${dialect}`, dialect });
+        const outcome = await way(client);
+        await client.close();
+        expect(toldBy(outcome)).toMatchObject({
+          reason,
+          exact: true,
+          message: new SekishoError(reason).message,
+        });
+        expect(listErrorCodes({ reason, dialect })).toContain((outcome as SekishoError).code);
+        expect(JSON.stringify(toldBy(outcome))).not.toContain("secret");
+      },
+    );
 
     it("says when a caller with too many runs may come again, so that the client retries", async () => {
       const gate = createGate();
@@ -256,10 +312,20 @@ describe("our own host", () => {
     });
 
     it("has the status and the id on the wire that the dialect asks for", async () => {
-      const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id: "1",
+        method: "get_task",
+        params: { task_id: "t-1" },
+      });
       const headers = { "content-type": "application/json" };
       const signal = hangSignal();
-      const response = await fetch(`${url}/in/${dialect}`, { method: "POST", headers, body, signal });
+      const response = await fetch(`${url}/in/${dialect}`, {
+        method: "POST",
+        headers,
+        body,
+        signal,
+      });
       const answer = (await response.json()) as { id?: string };
       const isVapora = dialect === "vapora";
       expect(response.status).toBe(isVapora ? toHttpStatus("task_not_found") : 200);
@@ -279,7 +345,8 @@ describe("a server of CleverAgents", () => {
     toClose.push(server.close, client.close);
     return {
       unknownMethod: () => client.call({ method: "nonexistent/method", params: {} }),
-      execute: (text: string) => client.call({ method: "execute_task", params: { channel: "C1", text } }),
+      execute: (text: string) =>
+        client.call({ method: "execute_task", params: { channel: "C1", text } }),
     };
   }
 
@@ -291,7 +358,10 @@ describe("a server of CleverAgents", () => {
   it("that answers with a string for a code breaks the contract, whatever the string is", async () => {
     const { unknownMethod, execute } = await agent({ codes: "names" });
     expect(await unknownMethod()).toMatchObject({ reason: "invalid_response", code: undefined });
-    expect(await execute("NOT_FOUND")).toMatchObject({ reason: "invalid_response", code: undefined });
+    expect(await execute("NOT_FOUND")).toMatchObject({
+      reason: "invalid_response",
+      code: undefined,
+    });
   });
 
   it("answers params that are not valid with -32602, which is invalid_params", async () => {
@@ -316,7 +386,9 @@ describe("a server of CleverAgents", () => {
 
   it("answers a task that it can do as every peer does", async () => {
     const { execute } = await agent();
-    expect(toldBy(await execute("hello"))).toEqual({ result: { status: "success", response_text: "done: hello" } });
+    expect(toldBy(await execute("hello"))).toEqual({
+      result: { status: "success", response_text: "done: hello" },
+    });
   });
 });
 
@@ -330,17 +402,26 @@ async function vapora({ outages = [], idempotent = false }: VaporaOptions = {}) 
   return {
     ...server,
     call: client.call,
-    execute: () => client.call({ method: "execute_task", params: { channel: "C1", text: "t" }, id }),
+    execute: () =>
+      client.call({ method: "execute_task", params: { channel: "C1", text: "t" }, id }),
   };
 }
 
 describe("a task that VAPORA does not know", () => {
   it("is -32000 with HTTP 404 and no id on the wire, and task_not_found to who asked", async () => {
     const { url, call } = await vapora();
-    const body = JSON.stringify({ jsonrpc: "2.0", id: "1", method: "get_task", params: { task_id: "t-1" } });
+    const body = JSON.stringify({
+      jsonrpc: "2.0",
+      id: "1",
+      method: "get_task",
+      params: { task_id: "t-1" },
+    });
     const raw = await fetch(url, { method: "POST", body, signal: hangSignal() });
     expect(raw.status).toBe(404);
-    expect(await raw.json()).toEqual({ jsonrpc: "2.0", error: { code: -32000, message: "Task not found" } });
+    expect(await raw.json()).toEqual({
+      jsonrpc: "2.0",
+      error: { code: -32000, message: "Task not found" },
+    });
     expect(await call({ method: "get_task", params: { task_id: "t-1" } })).toMatchObject({
       reason: "task_not_found",
       code: -32000,
@@ -350,7 +431,11 @@ describe("a task that VAPORA does not know", () => {
   it("has the same number, status and absent id where our own host says so in this dialect", () => {
     const error = new SekishoError("task_not_found", { details: { task_id: "t-1" } });
     const { status, body } = createErrorResponse({ error, id: "1", dialect: "vapora" });
-    expect({ status, ...body }).toMatchObject({ status: 404, jsonrpc: "2.0", error: { code: -32000 } });
+    expect({ status, ...body }).toMatchObject({
+      status: 404,
+      jsonrpc: "2.0",
+      error: { code: -32000 },
+    });
     expect(body).not.toHaveProperty("id");
   });
 });
@@ -361,24 +446,36 @@ describe("a task that VAPORA has taken", () => {
     const accepted = await execute();
     expect(accepted).toMatchObject({ status: "accepted" });
     const params = { task_id: (accepted as { task_id: string }).task_id };
-    expect(await call({ method: "get_task", params })).toMatchObject({ status: "success", response_text: "done" });
-    expect(await call({ method: "cancel_task", params })).toMatchObject({ reason: "invalid_state", code: -32000 });
+    expect(await call({ method: "get_task", params })).toMatchObject({
+      status: "success",
+      response_text: "done",
+    });
+    expect(await call({ method: "cancel_task", params })).toMatchObject({
+      reason: "invalid_state",
+      code: -32000,
+    });
   });
 });
 
 describe("a failure of VAPORA", () => {
-  it.each([500, 502, 504])("by %i without a body is repeated if the peer deduplicates", async (outage) => {
-    const { execute, ids } = await vapora({ outages: [outage], idempotent: true });
-    expect(await execute()).toMatchObject({ status: "accepted" });
-    expect(ids).toHaveLength(2);
-    expect(new Set(ids).size).toBe(1);
-  });
+  it.each([500, 502, 504])(
+    "by %i without a body is repeated if the peer deduplicates",
+    async (outage) => {
+      const { execute, ids } = await vapora({ outages: [outage], idempotent: true });
+      expect(await execute()).toMatchObject({ status: "accepted" });
+      expect(ids).toHaveLength(2);
+      expect(new Set(ids).size).toBe(1);
+    },
+  );
 
-  it.each([500, 502, 504])("by %i without a body stays in doubt where the peer does not", async (outage) => {
-    const { execute, ids } = await vapora({ outages: [outage] });
-    expect(await execute()).toMatchObject({ reason: "ambiguous" });
-    expect(ids).toHaveLength(1);
-  });
+  it.each([500, 502, 504])(
+    "by %i without a body stays in doubt where the peer does not",
+    async (outage) => {
+      const { execute, ids } = await vapora({ outages: [outage] });
+      expect(await execute()).toMatchObject({ reason: "ambiguous" });
+      expect(ids).toHaveLength(1);
+    },
+  );
 
   it.each<Outage>(["Unavailable", 503])(
     "by 503 (%s) is repeated where the peer deduplicates, and stays in doubt where it does not: a proxy may have said it",
@@ -407,9 +504,12 @@ describe("a failure of VAPORA", () => {
     [400, "invalid_response"],
     [404, "invalid_response"],
     [409, "invalid_response"],
-  ])("by 4xx (%s) is %s and not repeated, although the peer deduplicates", async (outage, reason) => {
-    const { execute, ids } = await vapora({ outages: [outage], idempotent: true });
-    expect(await execute()).toMatchObject({ reason });
-    expect(ids).toHaveLength(1);
-  });
+  ])(
+    "by 4xx (%s) is %s and not repeated, although the peer deduplicates",
+    async (outage, reason) => {
+      const { execute, ids } = await vapora({ outages: [outage], idempotent: true });
+      expect(await execute()).toMatchObject({ reason });
+      expect(ids).toHaveLength(1);
+    },
+  );
 });

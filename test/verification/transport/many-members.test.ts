@@ -47,7 +47,11 @@ const field = { id: "f", label: "F", type: "choice", options: [{ id: "a", label:
 describe("an answer with many members or entries", () => {
   it.each<[string, object, object]>([
     ["a result", { ...success, ...many }, success],
-    ["progress", { ...accepted, progress: { text: "Soon.", ...many } }, { ...accepted, progress: { text: "Soon." } }],
+    [
+      "progress",
+      { ...accepted, progress: { text: "Soon.", ...many } },
+      { ...accepted, progress: { text: "Soon." } },
+    ],
     [
       "a step",
       { ...accepted, progress: { steps: [{ ...step, ...many }] } },
@@ -58,7 +62,11 @@ describe("an answer with many members or entries", () => {
       { ...accepted, progress: { text: "Soon.", steps: entries } },
       { ...accepted, progress: { text: "Soon." } },
     ],
-    ["an artifact", { ...success, artifacts: [{ text: "a", ...many }] }, { ...success, artifacts: [{ text: "a" }] }],
+    [
+      "an artifact",
+      { ...success, artifacts: [{ text: "a", ...many }] },
+      { ...success, artifacts: [{ text: "a" }] },
+    ],
     [
       "the data of an artifact",
       { ...success, artifacts: [{ data: many }] },
@@ -83,7 +91,9 @@ describe("an answer with many members or entries", () => {
   });
 
   it("keeps the first hundred members of the usage", () => {
-    const { outcome, visits } = countReading({ result: { ...success, usage: { input_tokens: 7, ...many } } });
+    const { outcome, visits } = countReading({
+      result: { ...success, usage: { input_tokens: 7, ...many } },
+    });
     expect(outcome).toMatchObject({ usage: { input_tokens: 7, m0: 1, m98: 1 } });
     expect(Object.keys((outcome as { usage: object }).usage)).toHaveLength(100);
     expect(visits).toBeLessThan(maxNames + maxVisits);
@@ -122,8 +132,14 @@ describe("an A2A task with many members", () => {
     ["the task", { ...task, ...many }],
     ["its metadata", { ...task, metadata: many }],
     ["a part", { ...task, artifacts: [{ parts: [{ text: "a", ...many }] }] }],
-    ["the metadata of a part", { ...task, artifacts: [{ parts: [{ text: "a", metadata: many }] }] }],
-    ["the metadata of a message", { ...task, history: [{ parts: [{ text: "a" }], metadata: many }] }],
+    [
+      "the metadata of a part",
+      { ...task, artifacts: [{ parts: [{ text: "a", metadata: many }] }] },
+    ],
+    [
+      "the metadata of a message",
+      { ...task, history: [{ parts: [{ text: "a" }], metadata: many }] },
+    ],
   ])("is read without a visit to most of them: %s", (_place, result) => {
     const counted = countVisits(result);
     readResult({ operation: "GetTask", result: counted.value });

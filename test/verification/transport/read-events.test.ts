@@ -15,13 +15,27 @@ function read(stream: string, pieceBytes = 7) {
 }
 
 describe("a stream of events", () => {
-  it.each(["\n", "\r\n", "\r"])("is read up to its first response, whatever ends its lines (%j)", (end) => {
-    const answer = response("süß 🦊");
-    const lines = [": hello", "", "event: ping", "data: {}", "", "data: no", "", `data: ${answer}`, "", ": more"];
-    for (const pieceBytes of [1, 2, 3, 1000]) {
-      expect(read(lines.join(end) + end, pieceBytes)).toEqual({ body: answer, isDone: true });
-    }
-  });
+  it.each(["\n", "\r\n", "\r"])(
+    "is read up to its first response, whatever ends its lines (%j)",
+    (end) => {
+      const answer = response("süß 🦊");
+      const lines = [
+        ": hello",
+        "",
+        "event: ping",
+        "data: {}",
+        "",
+        "data: no",
+        "",
+        `data: ${answer}`,
+        "",
+        ": more",
+      ];
+      for (const pieceBytes of [1, 2, 3, 1000]) {
+        expect(read(lines.join(end) + end, pieceBytes)).toEqual({ body: answer, isDone: true });
+      }
+    },
+  );
 
   it("may have a response of several lines", () => {
     const [first = "", second = ""] = response("a").split(',"id"');
@@ -31,12 +45,19 @@ describe("a stream of events", () => {
 
   it("is read at the end of its first response, also if the stream stays open", () => {
     for (const end of ["\n\n", "\r\n\r\n", "\r\r"]) {
-      expect(read(`data: ${response("a")}${end}`, 5)).toEqual({ body: response("a"), isDone: true });
+      expect(read(`data: ${response("a")}${end}`, 5)).toEqual({
+        body: response("a"),
+        isDone: true,
+      });
     }
   });
 
   it("may begin with notifications", () => {
-    const notification = JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params: {} });
+    const notification = JSON.stringify({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: {},
+    });
     const stream = `data: ${notification}\n\ndata: ${response("a")}\n\n`;
     expect(read(stream)).toEqual({ body: response("a"), isDone: true });
     expect(read(`data: ${notification}\n\n`)).toEqual({ body: "", isDone: false });

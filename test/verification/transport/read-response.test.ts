@@ -22,7 +22,12 @@ function shortened(value: unknown, size = 7): unknown {
 
 describe("JSON without its long strings", () => {
   it("keeps everything else, wherever the pieces end", () => {
-    const value = { id: "t", long: "関".repeat(2000), list: [1, null, { short: 'a"\\' }], "key ]}": true };
+    const value = {
+      id: "t",
+      long: "関".repeat(2000),
+      list: [1, null, { short: 'a"\\' }],
+      "key ]}": true,
+    };
     for (const size of [1, 2, 3, 1000, 100_000]) {
       const { long, ...rest } = shortened(value, size) as typeof value;
       expect(rest).toEqual({ id: "t", list: [1, null, { short: 'a"\\' }], "key ]}": true });
@@ -78,7 +83,9 @@ describe("the body of a response", () => {
     const [first, more] = [Buffer.from(`"${"x".repeat(1999)}`), Buffer.alloc(2000, "x")];
     text.add(first);
     for (let chunks = 0; chunks < 15; chunks++) text.add(more);
-    expect(() => text.add(more)).toThrow(expect.objectContaining({ reason: "payload_too_large", unread: true }));
+    expect(() => text.add(more)).toThrow(
+      expect.objectContaining({ reason: "payload_too_large", unread: true }),
+    );
     const numbers = createResponseCollector({ maxBytes: 2000, shortens: true });
     expect(() => numbers.add(Buffer.from("1,".repeat(1001)))).toThrow("larger");
     const strict = createResponseCollector({ maxBytes: 2000 });

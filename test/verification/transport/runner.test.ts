@@ -2,8 +2,17 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { createTrace, noSpans, noTelemetry, type Spans } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { compose, type RunningCall, type Wrapper } from "../../../lambdas/verification/transport/transport.ts";
+import {
+  createTrace,
+  noSpans,
+  noTelemetry,
+  type Spans,
+} from "../../../lambdas/shared/telemetry/telemetry.ts";
+import {
+  compose,
+  type RunningCall,
+  type Wrapper,
+} from "../../../lambdas/verification/transport/transport.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { recordedMetrics } from "../../shared/telemetry/recorded.ts";
 import { clientOver, done, execute, type Scripted, virtualTime } from "./sample.ts";
@@ -11,7 +20,10 @@ import { clientOver, done, execute, type Scripted, virtualTime } from "./sample.
 function recording() {
   const events: string[] = [];
   const { now, sleep } = virtualTime();
-  const log = createLog({ service: "verification", write: (line) => events.push(JSON.parse(line).message) });
+  const log = createLog({
+    service: "verification",
+    write: (line) => events.push(JSON.parse(line).message),
+  });
   return {
     events,
     options: {
@@ -46,7 +58,15 @@ describe("the order of the wrappers", () => {
       return done(request);
     }, options);
     await execute(client);
-    expect(events).toEqual(["span", "exchange", "call_failed", "sleep", "span", "exchange", "call_answered"]);
+    expect(events).toEqual([
+      "span",
+      "exchange",
+      "call_failed",
+      "sleep",
+      "span",
+      "exchange",
+      "call_answered",
+    ]);
   });
 
   it("has the circuit breaker outside of everything: it counts calls, and when open nothing else happens", async () => {
@@ -94,13 +114,17 @@ describe("the order of the wrappers", () => {
 describe("a client", () => {
   it("offers to stop sessions only where the transport does", () => {
     expect(clientOver(done).stopSession).toBeUndefined();
-    expect(clientOver(done, { transport: { stopSession: async () => {} } }).stopSession).toBeDefined();
+    expect(
+      clientOver(done, { transport: { stopSession: async () => {} } }).stopSession,
+    ).toBeDefined();
   });
 
   it("ends a call that its transport never ends, at the call's own time", async () => {
     const client = clientOver(
       ({ signal }) =>
-        new Promise((_, reject) => signal.addEventListener("abort", () => reject(new SekishoError("ambiguous")))),
+        new Promise((_, reject) =>
+          signal.addEventListener("abort", () => reject(new SekishoError("ambiguous"))),
+        ),
       { now: Date.now },
     );
     await expect(execute(client, { timeoutMs: 30 })).rejects.toMatchObject({ reason: "ambiguous" });
@@ -144,9 +168,16 @@ describe("a client", () => {
     const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
     const common = { requestId, sessionId: "s".repeat(33), timeoutMs: 1000, trace: createTrace() };
     const client = clientOver(done, { log });
-    await client.call({ method: "get_task", params: { task_id: "t-1" }, id: randomUUID(), ...common });
+    await client.call({
+      method: "get_task",
+      params: { task_id: "t-1" },
+      id: randomUUID(),
+      ...common,
+    });
     const cancel = { method: "cancel_task", params: { task_id: "t-1" }, id: randomUUID() } as const;
-    await expect(client.call({ ...cancel, ...common })).rejects.toMatchObject({ reason: "invalid_response" });
+    await expect(client.call({ ...cancel, ...common })).rejects.toMatchObject({
+      reason: "invalid_response",
+    });
     expect(entries()).toMatchObject([
       { message: "call_answered", operation: "get_task", request_id: requestId, task_id: "t-1" },
       {
@@ -169,7 +200,12 @@ describe("a client", () => {
     );
     await expect(execute(client)).rejects.toMatchObject({ reason: "execution_failed" });
     expect(entries()).toMatchObject([
-      { operation: "execute_task", request_id: expect.any(String), task_id: "t-1", reason: "execution_failed" },
+      {
+        operation: "execute_task",
+        request_id: expect.any(String),
+        task_id: "t-1",
+        reason: "execution_failed",
+      },
     ]);
   });
 });
@@ -196,7 +232,11 @@ describe("the deadline of a call", () => {
 
   it.each([
     ["its own time", { timeoutMs: 12_000 }, 12_000],
-    ["the time of a call to the destination, where its own is longer", { timeoutMs: 8 * 3600_000 }, 30_000],
+    [
+      "the time of a call to the destination, where its own is longer",
+      { timeoutMs: 8 * 3600_000 },
+      30_000,
+    ],
   ])("is given up after %s", async (_name, given, afterMs) => {
     const { client, isGivenUp } = silentPeer();
     const call = expect(execute(client, given)).rejects.toThrow();
@@ -222,7 +262,12 @@ describe("the deadline of a call", () => {
 function measured(send: Scripted) {
   const { metrics, counted } = recordedMetrics();
   const { now, sleep } = virtualTime();
-  const client = clientOver(send, { telemetry: { metrics, spans: noSpans }, now, sleep, random: () => 1 });
+  const client = clientOver(send, {
+    telemetry: { metrics, spans: noSpans },
+    now,
+    sleep,
+    random: () => 1,
+  });
   const of = (name: string) =>
     counted.filter(([each]) => each === name).map(([, labels, value]) => ({ ...labels, value }));
   return { client, of };
@@ -235,7 +280,8 @@ describe("a call to a destination", () => {
     let attempts = 0;
     const { client, of } = measured((request) => {
       attempts += 1;
-      if (attempts < 3) throw new SekishoError("unavailable", { details: { retry_after_ms: 1000 } });
+      if (attempts < 3)
+        throw new SekishoError("unavailable", { details: { retry_after_ms: 1000 } });
       return done(request);
     });
     await execute(client);
@@ -267,7 +313,8 @@ describe("a call to a destination", () => {
       return done(request);
     };
     const client = clientOver(send, { telemetry: { metrics, spans: noSpans }, now, sleep });
-    const states = () => counted.filter(([name]) => name === "sekisho_circuit_open").map(([, , value]) => value);
+    const states = () =>
+      counted.filter(([name]) => name === "sekisho_circuit_open").map(([, , value]) => value);
     for (let calls = 0; calls < 6; calls += 1) await expect(execute(client)).rejects.toThrow();
     expect(states()).toEqual([0, 0, 0, 0, 1, 1]);
     expect(counted.filter(([name]) => name === "sekisho_calls_total")).toHaveLength(6);

@@ -2,14 +2,19 @@
 import { randomUUID } from "node:crypto";
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { createClient, type ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
+import {
+  createClient,
+  type ExecutionClient,
+} from "../../../lambdas/verification/transport/runner.ts";
 import type {
   Transport,
   TransportRequest,
   TransportResponse,
 } from "../../../lambdas/verification/transport/transport.ts";
 
-export type Scripted = (request: TransportRequest & { id: string }) => Promise<TransportResponse> | TransportResponse;
+export type Scripted = (
+  request: TransportRequest & { id: string },
+) => Promise<TransportResponse> | TransportResponse;
 
 /** A clock that only `sleep` moves, and every pause that was made. */
 export function virtualTime() {
@@ -35,12 +40,15 @@ export function clientOver(
     idempotent?: boolean;
     log?: Log;
     transport?: Partial<Transport>;
-  } & Partial<Pick<Parameters<typeof createClient>[0], "now" | "sleep" | "random" | "telemetry">> = {},
+  } & Partial<
+    Pick<Parameters<typeof createClient>[0], "now" | "sleep" | "random" | "telemetry">
+  > = {},
 ): ExecutionClient {
   return createClient({
     transport: {
       ...transport,
-      send: async (request) => send({ ...request, id: JSON.parse(Buffer.from(request.body).toString()).id }),
+      send: async (request) =>
+        send({ ...request, id: JSON.parse(Buffer.from(request.body).toString()).id }),
     },
     destination: { name: "peer", dialect: "zone", idempotent, callTimeoutMs: 30_000 },
     log,
@@ -67,6 +75,8 @@ export function execute(
 
 export function done({ id }: { id: string }): TransportResponse {
   return {
-    body: Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } })),
+    body: Buffer.from(
+      JSON.stringify({ jsonrpc: "2.0", id, result: { status: "success", response_text: "done" } }),
+    ),
   };
 }

@@ -18,7 +18,10 @@ const token = "bearer-of-nobody";
 /** A peer that repeats what it got, credentials included, in every unfriendly way. */
 const peers: Record<string, (request: Request) => Response> = {
   "echoes headers as an error page": (request) =>
-    raw(JSON.stringify([...request.headers]), { status: 500, headers: { "content-type": "text/plain" } }),
+    raw(JSON.stringify([...request.headers]), {
+      status: 500,
+      headers: { "content-type": "text/plain" },
+    }),
   "echoes headers as JSON": (request) => raw(JSON.stringify(Object.fromEntries(request.headers))),
   "refuses everyone": () => raw("{}", { status: 401 }),
   "resets the connection": () => {
@@ -28,7 +31,10 @@ const peers: Record<string, (request: Request) => Response> = {
 
 const transports = {
   "https with a bearer token": (url: string) =>
-    createHttpsTransport({ url, authorizer: createBearerAuthorizer({ readToken: async () => token }) }),
+    createHttpsTransport({
+      url,
+      authorizer: createBearerAuthorizer({ readToken: async () => token }),
+    }),
   "https with sigv4": (url: string) =>
     createHttpsTransport({
       url,
@@ -49,7 +55,10 @@ describe.each(Object.keys(transports) as (keyof typeof transports)[])(
       const { url } = await serve(({ request }) => peers[behaviour]?.(request) ?? raw(""));
       const { log, lines } = collectLog({ level: "debug" });
       const entries: TapEntry[] = [];
-      const transport = tapTransport({ transport: transports[name](url), tap: (entry) => entries.push(entry) });
+      const transport = tapTransport({
+        transport: transports[name](url),
+        tap: (entry) => entries.push(entry),
+      });
       const call = execute(clientOver((request) => transport.send(request), { log }));
       const error = await call.catch((thrown: SekishoError) => thrown);
       await transport.close?.();

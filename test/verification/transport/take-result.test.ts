@@ -3,7 +3,10 @@ import fc from "fast-check";
 import { methods } from "../../../contracts/methods.ts";
 import { leftOutCountOf } from "../../../lambdas/verification/task/task.ts";
 import { readResponse } from "../../../lambdas/verification/transport/read-response.ts";
-import { takeErrorData, takeExplanation } from "../../../lambdas/verification/transport/take-result.ts";
+import {
+  takeErrorData,
+  takeExplanation,
+} from "../../../lambdas/verification/transport/take-result.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -28,12 +31,18 @@ describe("the text of a result", () => {
     ["half a surrogate pair", '"All done \\ud83d"', "All done \ufffd"],
     ["control characters", '"a\\u0000b\\u001b\\tc\\n"', "ab\tc\n"],
   ])("is mended: %s", (_what, text, shown) => {
-    expect(read(`{"status":"success","response_text":${text}}`)).toMatchObject({ response_text: shown });
+    expect(read(`{"status":"success","response_text":${text}}`)).toMatchObject({
+      response_text: shown,
+    });
   });
 
   it("is refused with bytes that are no UTF-8, and mended from an A2A agent", () => {
     const [before = "", after = ""] = response("?").split("?");
-    const body = Buffer.concat([Buffer.from(before), Buffer.from([0xff, 0xc3]), Buffer.from(after)]);
+    const body = Buffer.concat([
+      Buffer.from(before),
+      Buffer.from([0xff, 0xc3]),
+      Buffer.from(after),
+    ]);
     expect(() => readBody(body)).toThrow(expect.objectContaining({ reason: "invalid_response" }));
     expect(readBody(body, "a2a")).toMatchObject({ response_text: "\ufffd\ufffd" });
   });
@@ -43,7 +52,9 @@ describe("the text of a result", () => {
     ["a repeated key", response("hello").replace("{", '{"id":"another",')],
     ["a repeated key in the result", response('hello","response_text":"bye')],
   ])("is refused with %s", (_what, body) => {
-    expect(() => readBody(Buffer.from(body))).toThrow(expect.objectContaining({ reason: "invalid_response" }));
+    expect(() => readBody(Buffer.from(body))).toThrow(
+      expect.objectContaining({ reason: "invalid_response" }),
+    );
   });
 
   it.each([
@@ -51,7 +62,9 @@ describe("the text of a result", () => {
     '{"status":"success","response_text":42}',
     '{"status":"success","response_text":null}',
   ])("that is none ends the task: %s", (result) => {
-    expect(() => read(result)).toThrow(expect.objectContaining({ reason: "invalid_response", endsTask: true }));
+    expect(() => read(result)).toThrow(
+      expect.objectContaining({ reason: "invalid_response", endsTask: true }),
+    );
   });
 
   it.each([
@@ -61,7 +74,9 @@ describe("the text of a result", () => {
     ["no task id", '{"status":"accepted"}'],
     ["a deep list", nested(5000)],
   ])("is not known where the result says nothing of the task: %s", (_what, result) => {
-    expect(() => read(result)).toThrow(expect.objectContaining({ reason: "invalid_response", endsTask: false }));
+    expect(() => read(result)).toThrow(
+      expect.objectContaining({ reason: "invalid_response", endsTask: false }),
+    );
   });
 });
 
@@ -72,7 +87,9 @@ describe("the steps of a running task", () => {
       progress: { steps: [JSON.parse(step)] },
     });
     for (const steps of ['"all"', "[7]", `[${step},{"id":"b"}]`, `[${Array(51).fill(step)}]`]) {
-      expect(read(`{${accepted},"progress":{"text":"t","steps":${steps}}}`)).toMatchObject({ progress: { text: "t" } });
+      expect(read(`{${accepted},"progress":{"text":"t","steps":${steps}}}`)).toMatchObject({
+        progress: { text: "t" },
+      });
     }
   });
 });
@@ -80,7 +97,9 @@ describe("the steps of a running task", () => {
 describe("the fields of a question", () => {
   it("are taken as a whole or not at all, so that nothing that is required is missing", () => {
     const field = '{"id":"a","label":"A","type":"text"}';
-    expect(read(`{${asks},"prompt":"Where?","fields":[${field}]}`)).toMatchObject({ fields: [JSON.parse(field)] });
+    expect(read(`{${asks},"prompt":"Where?","fields":[${field}]}`)).toMatchObject({
+      fields: [JSON.parse(field)],
+    });
     for (const fields of [
       '"all"',
       "[]",
@@ -106,16 +125,24 @@ describe("null and the empty text in optional members", () => {
       `{"jsonrpc":"2.0","id":"${id}","result":{"status":"success","response_text":"hello","artifacts":null,"usage":null,"correlation_id":""}}`,
     ],
   ])("count as absent: %s", (_where, body) => {
-    expect(JSON.parse(JSON.stringify(readBody(body)))).toEqual({ status: "success", response_text: "hello" });
+    expect(JSON.parse(JSON.stringify(readBody(body)))).toEqual({
+      status: "success",
+      response_text: "hello",
+    });
   });
 
   it("count as absent beside an error", () => {
     const body = `{"jsonrpc":"2.0","id":"${id}","result":null,"error":{"code":-32061,"message":"?","data":{"retry_after_ms":null,"task_id":""}}}`;
-    expect(() => readBody(body)).toThrow(expect.objectContaining({ reason: "task_not_found", details: {} }));
+    expect(() => readBody(body)).toThrow(
+      expect.objectContaining({ reason: "task_not_found", details: {} }),
+    );
   });
 
   it.each([
-    [accepted, '"poll_after_ms":null,"expires_at":"","progress":{"text":"","percent":null,"partial_text":null}'],
+    [
+      accepted,
+      '"poll_after_ms":null,"expires_at":"","progress":{"text":"","percent":null,"partial_text":null}',
+    ],
     [asks, '"prompt":"which?","options":null,"kind":"","question_id":"","expires_at":null'],
   ])("count as absent: %s", (known, optional) => {
     const taken = JSON.parse(JSON.stringify(read(`{${known},${optional}}`)));
@@ -141,7 +168,10 @@ describe("the artifacts of a result", () => {
     ["nothing that is an artifact", '"x"'],
   ])("are left out and counted where they are %s", (_what, artifact) => {
     const result = readArtifacts(`${artifact},{"name":"a.txt","text":"kept"}`);
-    expect(result).toMatchObject({ response_text: "done", artifacts: [{ name: "a.txt", text: "kept" }] });
+    expect(result).toMatchObject({
+      response_text: "done",
+      artifacts: [{ name: "a.txt", text: "kept" }],
+    });
     expect(leftOutCountOf(result)).toBe(1);
   });
 
@@ -180,14 +210,18 @@ describe("the artifacts of a result", () => {
     const json = `{"name":"${"n".repeat(300)}\\ud800","data":{"\\udc00":"\\ud800","__proto__":{"a":1},"n":1e999}}`;
     const result = readArtifacts(`${json},{"text":"kept","url":"ftp://files.example/a"}`);
     const data = { "\ufffd": "\ufffd", n: Number.POSITIVE_INFINITY };
-    expect(result).toMatchObject({ artifacts: [{ name: "n".repeat(255), data }, { text: "kept" }] });
+    expect(result).toMatchObject({
+      artifacts: [{ name: "n".repeat(255), data }, { text: "kept" }],
+    });
     expect(leftOutCountOf(result)).toBe(0);
     expect(Object.getPrototypeOf({})).toBe(Object.prototype);
     expect(({} as { a?: number }).a).toBeUndefined();
   });
 
   it("are counted by nobody else", () => {
-    expect(leftOutCountOf(read('{"status":"success","response_text":"done","left_out":7}'))).toBe(0);
+    expect(leftOutCountOf(read('{"status":"success","response_text":"done","left_out":7}'))).toBe(
+      0,
+    );
   });
 });
 
@@ -198,8 +232,14 @@ describe("progress", () => {
     ['{"text":"\\ud83d\\u0007"}', { text: "\ufffd" }],
     [`{"text":${nested(5000)},"percent":50}`, { percent: 50 }],
   ])("that cannot be shown is dropped, and the task goes on: %s", (progress, shown) => {
-    const result = read(`{${accepted},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`);
-    expect(result).toEqual({ status: "accepted", task_id: "t1", progress: expect.objectContaining(shown) });
+    const result = read(
+      `{${accepted},"poll_after_ms":-1,"expires_at":"never","progress":${progress}}`,
+    );
+    expect(result).toEqual({
+      status: "accepted",
+      task_id: "t1",
+      progress: expect.objectContaining(shown),
+    });
   });
 
   it.each([
@@ -207,13 +247,17 @@ describe("progress", () => {
     ["null", "null"],
     ["a deep list", nested(5000)],
   ])("is none where it is %s", (_what, progress) => {
-    expect(read(`{${accepted},"progress":${progress}}`)).toEqual({ status: "accepted", task_id: "t1" });
+    expect(read(`{${accepted},"progress":${progress}}`)).toEqual({
+      status: "accepted",
+      task_id: "t1",
+    });
   });
 });
 
 describe("a question", () => {
   it("is one whatever cannot be read of it", () => {
-    const options = '[{"id":"a","label":"\\ud800"},{"id":7,"label":"no"},"x",{"id":"b","label":"B","style":9}]';
+    const options =
+      '[{"id":"a","label":"\\ud800"},{"id":7,"label":"no"},"x",{"id":"b","label":"B","style":9}]';
     const result = read(
       `{${asks},"prompt":42,"options":${options},"kind":"spell","question_id":"","expires_at":"x","deep":${nested(500)}}`,
     );
@@ -230,7 +274,9 @@ describe("a question", () => {
 });
 
 it("whatever JSON a peer answers with is taken, or refused with a reason, and can be written again", () => {
-  const members = [..."status response_text artifacts progress prompt options task_id data __proto__".split(" ")];
+  const members = [
+    ..."status response_text artifacts progress prompt options task_id data __proto__".split(" "),
+  ];
   const value = fc.jsonValue({ maxDepth: 4, stringUnit: "binary" });
   const result = fc.tuple(
     fc.constantFrom("success", "accepted", "input_required", "canceled", "error", "\ud800"),
@@ -248,7 +294,9 @@ it("whatever JSON a peer answers with is taken, or refused with a reason, and ca
 });
 
 describe("long lists", () => {
-  const long = Array.from({ length: 500 }, () => ({ fieldViolations: Array.from({ length: 500 }, () => 0) }));
+  const long = Array.from({ length: 500 }, () => ({
+    fieldViolations: Array.from({ length: 500 }, () => 0),
+  }));
 
   it("of an error's details are read at their beginning alone, since each entry takes time", () => {
     const short = takeErrorData(long) as typeof long;
@@ -259,10 +307,16 @@ describe("long lists", () => {
 
   it("of members too: only those that the contract knows are kept", () => {
     const members = Array.from({ length: 2000 }, (_, index) => `"k${index}":1`);
-    const result = read(`{${members},"status":"success","response_text":"a","usage":{"input_tokens":1}}`);
+    const result = read(
+      `{${members},"status":"success","response_text":"a","usage":{"input_tokens":1}}`,
+    );
     expect(result).toEqual({ status: "success", response_text: "a", usage: { input_tokens: 1 } });
-    const details = Object.fromEntries(Array.from({ length: 2000 }, (_, index) => [`k${index}`, "a"]));
-    expect(Object.keys((takeErrorData({ errors: details }) as { errors: object }).errors)).toHaveLength(1000);
+    const details = Object.fromEntries(
+      Array.from({ length: 2000 }, (_, index) => [`k${index}`, "a"]),
+    );
+    expect(
+      Object.keys((takeErrorData({ errors: details }) as { errors: object }).errors),
+    ).toHaveLength(1000);
   });
 
   it("drops attachments, because nothing reads them", () => {
@@ -276,7 +330,9 @@ describe("long lists", () => {
 describe("an agent's explanation of its failure", () => {
   it("shows no token that the agent was sent", () => {
     const echo = 'The basic plan: "Bearer abc.def-ghi", "Basic dTpw=", bot xoxb-123-abc';
-    expect(takeExplanation(echo)).toBe('The basic plan: "Bearer [redacted]", "Basic [redacted]", bot [redacted]');
+    expect(takeExplanation(echo)).toBe(
+      'The basic plan: "Bearer [redacted]", "Basic [redacted]", bot [redacted]',
+    );
   });
 
   it.each([
@@ -298,7 +354,9 @@ describe("an agent's explanation of its failure", () => {
   });
 
   it("is at most 2000 characters of text", () => {
-    expect(takeExplanation(`\u001b[31m\ud83d${"x".repeat(5000)}`)).toBe(`[31m\ufffd${"x".repeat(1994)}`);
+    expect(takeExplanation(`\u001b[31m\ud83d${"x".repeat(5000)}`)).toBe(
+      `[31m\ufffd${"x".repeat(1994)}`,
+    );
     for (const nothing of [undefined, null, "", " \n", {}, ["no"], true])
       expect(takeExplanation(nothing)).toBeUndefined();
   });

@@ -11,23 +11,43 @@ async function watch({ params, send }: { params: unknown; send: Transport["send"
   const entries: TapEntry[] = [];
   const id = randomUUID();
   const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params }));
-  const transport = tapTransport({ transport: { send }, tap: (entry) => entries.push(entry), now: () => 7 });
+  const transport = tapTransport({
+    transport: { send },
+    tap: (entry) => entries.push(entry),
+    now: () => 7,
+  });
   const { signal } = new AbortController();
   const trace = { traceparent: "" };
-  const outcome = await transport.send({ body, sessionId: "s", signal, trace }).catch((error: SekishoError) => error);
+  const outcome = await transport
+    .send({ body, sessionId: "s", signal, trace })
+    .catch((error: SekishoError) => error);
   return { entries, id, body, outcome };
 }
 
 describe("the tap", () => {
   it("shows request and response as they went over the wire", async () => {
-    const answer = Buffer.from('{"jsonrpc":"2.0","id":"1","result":{"status":"success","response_text":"関所"}}');
+    const answer = Buffer.from(
+      '{"jsonrpc":"2.0","id":"1","result":{"status":"success","response_text":"関所"}}',
+    );
     const { entries, id, body, outcome } = await watch({
       params: { text: "hi" },
       send: async () => ({ body: answer }),
     });
     expect(entries).toEqual([
-      { direction: "request", id, method: "execute_task", body: JSON.parse(body.toString()), atMs: 7 },
-      { direction: "response", id, method: "execute_task", body: JSON.parse(answer.toString()), atMs: 7 },
+      {
+        direction: "request",
+        id,
+        method: "execute_task",
+        body: JSON.parse(body.toString()),
+        atMs: 7,
+      },
+      {
+        direction: "response",
+        id,
+        method: "execute_task",
+        body: JSON.parse(answer.toString()),
+        atMs: 7,
+      },
     ]);
     expect(outcome).toEqual({ body: answer });
   });
@@ -52,31 +72,47 @@ describe("the tap", () => {
   });
 
   it("shows how long an unreadable response was, and why there was none", async () => {
-    const unreadable = await watch({ params: {}, send: async () => ({ body: Buffer.from("<html>") }) });
+    const unreadable = await watch({
+      params: {},
+      send: async () => ({ body: Buffer.from("<html>") }),
+    });
     expect(unreadable.entries[1]?.body).toEqual({ unreadable_bytes: 6 });
     const cause = new Error("the text of a cause");
-    const failed = await watch({ params: {}, send: () => Promise.reject(new SekishoError("ambiguous", { cause })) });
+    const failed = await watch({
+      params: {},
+      send: () => Promise.reject(new SekishoError("ambiguous", { cause })),
+    });
     expect(failed.entries[1]?.body).toEqual({ failed: "ambiguous" });
     expect(failed.outcome).toMatchObject({ reason: "ambiguous", cause });
   });
 });
 
 describe("redaction", () => {
-  it.each(["bot_token", "authorization", "apiKey", "api_key", "client_secret", "Password", "signature"])(
-    "masks %s at any depth",
-    (name) => {
-      expect(redact([{ deep: { [name]: "hidden" } }])).toEqual([{ deep: { [name]: "[redacted]" } }]);
+  it.each([
+    "bot_token",
+    "authorization",
+    "apiKey",
+    "api_key",
+    "client_secret",
+    "Password",
+    "signature",
+  ])("masks %s at any depth", (name) => {
+    expect(redact([{ deep: { [name]: "hidden" } }])).toEqual([{ deep: { [name]: "[redacted]" } }]);
+  });
+
+  it.each(["xoxb-12-ab-Cd", "xoxp-1", "xoxe.xoxp-1-ab", "xapp-1-A1-b"])(
+    "masks the token %s in a text",
+    (token) => {
+      expect(redact({ text: `a ${token} b` })).toEqual({ text: "a [redacted] b" });
     },
   );
-
-  it.each(["xoxb-12-ab-Cd", "xoxp-1", "xoxe.xoxp-1-ab", "xapp-1-A1-b"])("masks the token %s in a text", (token) => {
-    expect(redact({ text: `a ${token} b` })).toEqual({ text: "a [redacted] b" });
-  });
 
   it("leaves JSON without secrets as it is", () => {
     const name = fc
       .string()
-      .filter((text) => !/token|secret|password|authorization|key|signature|^url$|__proto__/i.test(text));
+      .filter(
+        (text) => !/token|secret|password|authorization|key|signature|^url$|__proto__/i.test(text),
+      );
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
         { depthSize: "small", withCrossShrink: true },

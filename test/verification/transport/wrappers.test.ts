@@ -5,16 +5,30 @@ import { type ClientReason, reasons, SekishoError } from "../../../contracts/err
 import type { MethodName } from "../../../contracts/methods.ts";
 import { type LogFields, silentLog } from "../../../lambdas/shared/log.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { circuitBreaker, isRepeatedInCall, retry } from "../../../lambdas/verification/transport/wrappers.ts";
+import {
+  circuitBreaker,
+  isRepeatedInCall,
+  retry,
+} from "../../../lambdas/verification/transport/wrappers.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { virtualTime } from "./sample.ts";
 
-type Failure = { reason: ClientReason; retryAfterMs?: number; exact?: boolean; undelivered?: boolean };
+type Failure = {
+  reason: ClientReason;
+  retryAfterMs?: number;
+  exact?: boolean;
+  undelivered?: boolean;
+};
 
 /** Runs a call whose attempts fail as told and then succeed; tells what came of it. */
 async function run(
   failures: readonly Failure[],
-  { idempotent = true, id = randomUUID() as string, random = (): number => 0.5, timeoutMs = 30_000 } = {},
+  {
+    idempotent = true,
+    id = randomUUID() as string,
+    random = (): number => 0.5,
+    timeoutMs = 30_000,
+  } = {},
 ) {
   const { time, now, sleep } = virtualTime();
   const ids: string[] = [];
@@ -46,57 +60,101 @@ async function run(
     () => "success",
     (error: SekishoError) => error.reason,
   );
-  return { outcome, attempts: ids.length, ids: new Set(ids), pauses: time.pauses, leftMs: endsAtMs - now() };
+  return {
+    outcome,
+    attempts: ids.length,
+    ids: new Set(ids),
+    pauses: time.pauses,
+    leftMs: endsAtMs - now(),
+  };
 }
 
 describe("a doubt", () => {
-  const silent = ["unauthenticated", "permission_denied", "agent_not_found", "internal", "unavailable", "rate_limited"];
-  it.each(silent as ClientReason[])("about a task stays when the repetition comes to %s", async (reason) => {
-    const many = Array.from({ length: 9 }, () => ({ reason }));
-    expect(await run([{ reason: "ambiguous" }, ...many])).toMatchObject({ outcome: "ambiguous" });
-  });
+  const silent = [
+    "unauthenticated",
+    "permission_denied",
+    "agent_not_found",
+    "internal",
+    "unavailable",
+    "rate_limited",
+  ];
+  it.each(silent as ClientReason[])(
+    "about a task stays when the repetition comes to %s",
+    async (reason) => {
+      const many = Array.from({ length: 9 }, () => ({ reason }));
+      expect(await run([{ reason: "ambiguous" }, ...many])).toMatchObject({ outcome: "ambiguous" });
+    },
+  );
 
   it.each(["execution_failed", "already_exists", "invalid_params", "canceled"] as const)(
     "about a task ends with %s, which is said of the task",
     async (reason) => {
-      expect(await run([{ reason: "ambiguous" }, { reason }])).toMatchObject({ outcome: reason, attempts: 2 });
+      expect(await run([{ reason: "ambiguous" }, { reason }])).toMatchObject({
+        outcome: reason,
+        attempts: 2,
+      });
     },
   );
 });
 
 describe("repetition", () => {
-  it.each(reasons.filter((reason) => !isRepeatedInCall(reason)))("never follows %s", async (reason) => {
-    expect(await run([{ reason }])).toMatchObject({ outcome: reason, attempts: 1 });
-  });
+  it.each(reasons.filter((reason) => !isRepeatedInCall(reason)))(
+    "never follows %s",
+    async (reason) => {
+      expect(await run([{ reason }])).toMatchObject({ outcome: reason, attempts: 1 });
+    },
+  );
 
-  it.each(reasons.filter(isRepeatedInCall))("follows %s, with the same id, up to three attempts", async (reason) => {
-    const many = Array.from({ length: 9 }, () => ({ reason, undelivered: true }));
-    const { outcome, attempts, ids } = await run(many, { idempotent: false });
-    expect({ outcome, attempts, ids: ids.size }).toEqual({ outcome: reason, attempts: 3, ids: 1 });
-  });
+  it.each(reasons.filter(isRepeatedInCall))(
+    "follows %s, with the same id, up to three attempts",
+    async (reason) => {
+      const many = Array.from({ length: 9 }, () => ({ reason, undelivered: true }));
+      const { outcome, attempts, ids } = await run(many, { idempotent: false });
+      expect({ outcome, attempts, ids: ids.size }).toEqual({
+        outcome: reason,
+        attempts: 3,
+        ids: 1,
+      });
+    },
+  );
 
   it("does not follow an outage of which nobody says that nothing was taken, where the peer would run the task again", async () => {
     const bare = Array.from({ length: 9 }, () => ({ reason: "unavailable" as const }));
-    expect(await run(bare, { idempotent: false })).toMatchObject({ outcome: "ambiguous", attempts: 1 });
+    expect(await run(bare, { idempotent: false })).toMatchObject({
+      outcome: "ambiguous",
+      attempts: 1,
+    });
     expect(await run(bare)).toMatchObject({ outcome: "unavailable", attempts: 3 });
   });
 
   it("never follows a reason that was guessed from a number", async () => {
-    expect(await run([{ reason: "unavailable", exact: false }])).toMatchObject({ outcome: "unavailable", attempts: 1 });
+    expect(await run([{ reason: "unavailable", exact: false }])).toMatchObject({
+      outcome: "unavailable",
+      attempts: 1,
+    });
   });
 
   it("follows an ambiguous attempt once, and only where the peer deduplicates", async () => {
     const always = Array.from({ length: 9 }, () => ({ reason: "ambiguous" as const }));
     expect(await run(always)).toMatchObject({ outcome: "ambiguous", attempts: 2 });
-    expect(await run(always, { idempotent: false })).toMatchObject({ outcome: "ambiguous", attempts: 1 });
+    expect(await run(always, { idempotent: false })).toMatchObject({
+      outcome: "ambiguous",
+      attempts: 1,
+    });
   });
 
   it("does not follow an ambiguous attempt with an id that no host deduplicates", async () => {
-    expect(await run([{ reason: "ambiguous" }], { id: "request-1" })).toMatchObject({ attempts: 1 });
+    expect(await run([{ reason: "ambiguous" }], { id: "request-1" })).toMatchObject({
+      attempts: 1,
+    });
   });
 
   it("keeps the doubt: what certainly did nothing later does not settle an attempt that may have arrived", async () => {
-    const failures: Failure[] = [{ reason: "ambiguous" }, { reason: "unavailable" }, { reason: "unavailable" }];
+    const failures: Failure[] = [
+      { reason: "ambiguous" },
+      { reason: "unavailable" },
+      { reason: "unavailable" },
+    ];
     expect(await run(failures)).toMatchObject({ outcome: "ambiguous", attempts: 3 });
   });
 
@@ -119,7 +177,10 @@ describe("repetition", () => {
     const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     await forAll(fc.array(failure, { maxLength: 5 }), fraction, fc.boolean()).holdAsync(
       async (failures, share, idempotent) => {
-        const { attempts, ids, pauses, leftMs } = await run(failures, { random: () => share, idempotent });
+        const { attempts, ids, pauses, leftMs } = await run(failures, {
+          random: () => share,
+          idempotent,
+        });
         expect(ids.size).toBe(1);
         expect(attempts).toBe(pauses.length + 1);
         expect(leftMs).toBeGreaterThan(0);
@@ -183,7 +244,11 @@ describe("the circuit breaker", () => {
       fail(reason);
       for (let calls = 0; calls < 3; calls += 1) await call();
       clock.nowMs += 4000;
-      expect(await call()).toMatchObject({ reason: "unavailable", retryable: true, details: { retry_after_ms: 6000 } });
+      expect(await call()).toMatchObject({
+        reason: "unavailable",
+        retryable: true,
+        details: { retry_after_ms: 6000 },
+      });
       expect(peer.calls).toBe(3);
     },
   );
@@ -201,21 +266,24 @@ describe("the circuit breaker", () => {
     ]);
   });
 
-  it.each<ClientReason>(["execution_failed", "permission_denied", "rate_limited", "invalid_response"])(
-    "stays closed at %s: the peer is there and answers",
-    async (reason) => {
-      const { peer, call, fail } = setUp();
-      fail(reason);
-      for (let calls = 0; calls < 9; calls += 1) await call();
-      expect(peer.calls).toBe(9);
-    },
-  );
+  it.each<ClientReason>([
+    "execution_failed",
+    "permission_denied",
+    "rate_limited",
+    "invalid_response",
+  ])("stays closed at %s: the peer is there and answers", async (reason) => {
+    const { peer, call, fail } = setUp();
+    fail(reason);
+    for (let calls = 0; calls < 9; calls += 1) await call();
+    expect(peer.calls).toBe(9);
+  });
 
   it("stays closed whatever a host makes of votes, and lets none through while it is open", async () => {
     const { clock, peer, call, fail, recover, open } = setUp();
     const vote = () => call(undefined, "feedback");
     fail("unavailable");
-    for (let calls = 0; calls < 9; calls += 1) expect(await vote()).toMatchObject({ reason: "unavailable" });
+    for (let calls = 0; calls < 9; calls += 1)
+      expect(await vote()).toMatchObject({ reason: "unavailable" });
     recover();
     expect(await call()).toBe("success");
     await open();

@@ -19,7 +19,11 @@ const settings = { retentionDays: 30, texts: false };
 function historyOf(given: Partial<typeof settings> = {}) {
   let clockMs = nowMs;
   const store = createMemoryTaskStore({ parse: parseHistoryEntry, now: () => clockMs });
-  const { note } = createUsageHistory({ store, settings: { ...settings, ...given }, now: () => clockMs });
+  const { note } = createUsageHistory({
+    store,
+    settings: { ...settings, ...given },
+    now: () => clockMs,
+  });
   return {
     note,
     entryOf: ({ id }: Task) => store.get({ id: createHistoryId(id) }),
@@ -31,10 +35,21 @@ function historyOf(given: Partial<typeof settings> = {}) {
   };
 }
 
-const answer = { type: "answer" as const, text: "A checkpoint.", tokens: { input: 3, output: 4, total: 7 } };
+const answer = {
+  type: "answer" as const,
+  text: "A checkpoint.",
+  tokens: { input: 3, output: 4, total: 7 },
+};
 const wait = { workStartedAtMs: nowMs, polls: 2 };
 const ended = (changes: Partial<Task> = {}) =>
-  sampleTask({ state: "done", outcome: answer, call: sampleCall(), wait, receivedAtMs: nowMs - 5000, ...changes });
+  sampleTask({
+    state: "done",
+    outcome: answer,
+    call: sampleCall(),
+    wait,
+    receivedAtMs: nowMs - 5000,
+    ...changes,
+  });
 
 describe("the usage history", () => {
   it("says who asked when and where, how it ended, and what it took; no text", async () => {
@@ -44,8 +59,22 @@ describe("the usage history", () => {
     const { team, channel, user, text } = task.message;
     const entry = await entryOf(task);
     expect(entry).toMatchObject({
-      ...{ requestId: task.id, team, channel, user, destination: "host", outcome: "answered", polls: 2, questions: 0 },
-      ...{ askedAtMs: nowMs - 5000, listedAtMs: nowMs, expiresAtMs: nowMs + 30 * dayMs, tokens: answer.tokens },
+      ...{
+        requestId: task.id,
+        team,
+        channel,
+        user,
+        destination: "host",
+        outcome: "answered",
+        polls: 2,
+        questions: 0,
+      },
+      ...{
+        askedAtMs: nowMs - 5000,
+        listedAtMs: nowMs,
+        expiresAtMs: nowMs + 30 * dayMs,
+        tokens: answer.tokens,
+      },
     });
     expect(JSON.stringify(entry)).not.toContain(text);
     expect(JSON.stringify(entry)).not.toContain(answer.text);
@@ -55,7 +84,10 @@ describe("the usage history", () => {
     const { note, entryOf } = historyOf({ texts: true });
     const task = ended({ outcome: { ...answer, text: `${"a".repeat(3999)}🏯` } });
     await note({ task });
-    expect((await entryOf(task))?.texts).toEqual({ question: task.message.text, answer: "a".repeat(3999) });
+    expect((await entryOf(task))?.texts).toEqual({
+      question: task.message.text,
+      answer: "a".repeat(3999),
+    });
   });
 
   it("has one entry of a task, however often it is told that it is over, and under the day of the first time", async () => {
@@ -72,15 +104,27 @@ describe("the usage history", () => {
   });
 
   it.each<[string, Partial<Task>, object]>([
-    ["canceled", { outcome: { type: "failed", reason: "canceled", lost: false } }, { outcome: "canceled" }],
+    [
+      "canceled",
+      { outcome: { type: "failed", reason: "canceled", lost: false } },
+      { outcome: "canceled" },
+    ],
     [
       "failed",
       { outcome: { type: "failed", reason: "timeout", lost: false } },
       { outcome: "failed", reason: "timeout" },
     ],
     ["refused", { outcome: { type: "refused" } }, { outcome: "refused" }],
-    ["limited", { outcome: { type: "limited", by: "user" } }, { outcome: "limited", reason: "user" }],
-    ["not theirs to answer", { outcome: { type: "not_yours" } }, { outcome: "refused", reason: "not_yours" }],
+    [
+      "limited",
+      { outcome: { type: "limited", by: "user" } },
+      { outcome: "limited", reason: "user" },
+    ],
+    [
+      "not theirs to answer",
+      { outcome: { type: "not_yours" } },
+      { outcome: "refused", reason: "not_yours" },
+    ],
     ["answered by nobody", { outcome: { type: "unanswered" } }, { outcome: "unanswered" }],
     [
       "answered, and not delivered by Slack",
@@ -133,11 +177,18 @@ describe("the usage history", () => {
     const entry = await entryOf(task);
     if (entry === undefined) throw new Error("there is no entry");
     const votesOf = (first: number, count: number, vote: "up" | "down") =>
-      Array.from({ length: count }, (_, index) => ({ voterId: `person ${first + index}`, vote, atMs: nowMs }));
+      Array.from({ length: count }, (_, index) => ({
+        voterId: `person ${first + index}`,
+        vote,
+        atMs: nowMs,
+      }));
     const nearlyFull = withVotes(entry, votesOf(0, 999, "up")) ?? entry;
     const full = withVotes(nearlyFull, votesOf(999, 3, "up")) ?? entry;
     expect(countVotes(full.votes)).toEqual({ up: 1000, down: 0 });
     expect(withVotes(full, votesOf(1000, 1, "up"))).toBeUndefined();
-    expect(countVotes(withVotes(full, votesOf(999, 2, "down"))?.votes)).toEqual({ up: 999, down: 1 });
+    expect(countVotes(withVotes(full, votesOf(999, 2, "down"))?.votes)).toEqual({
+      up: 999,
+      down: 1,
+    });
   });
 });

@@ -18,7 +18,13 @@ import { createWorld } from "./world.ts";
 const ask = sampleAsk();
 const { requestId } = ask;
 const fields: QuestionField[] = [
-  { id: "region", label: "Region", type: "choice", required: true, options: [{ id: "eu", label: "Europe" }] },
+  {
+    id: "region",
+    label: "Region",
+    type: "choice",
+    required: true,
+    options: [{ id: "eu", label: "Europe" }],
+  },
 ];
 const options = [{ id: "yes", label: "Deploy" }];
 
@@ -62,14 +68,19 @@ function worldOf({ profile, rules = [], message = {} }: Origin, given: WorldOpti
     now: () => askedAtMs,
   });
   const { identify, isStranger, mayAskThere, mayAnswer, mayCancel } = gate;
-  const world = createWorld({ gate: { identify, isStranger, mayAskThere, mayAnswer, mayCancel }, ...given });
+  const world = createWorld({
+    gate: { identify, isStranger, mayAskThere, mayAnswer, mayCancel },
+    ...given,
+  });
   world.deliver({ ...ask, message: { ...ask.message, ...message } });
   return world;
 }
 
 async function askedBy(world: World): Promise<World> {
   const record = () => world.records.get(requestId);
-  await world.run({ until: () => record()?.question?.ts !== undefined && record()?.lease === undefined });
+  await world.run({
+    until: () => record()?.question?.ts !== undefined && record()?.lease === undefined,
+  });
   return world;
 }
 
@@ -81,14 +92,33 @@ async function atWork(world: World): Promise<World> {
 }
 
 const inThread = { channel: "C1", threadTs: ask.message.ts };
-const click = (actor: Actor, button: ButtonClick["button"], changes: Partial<ButtonClick> = {}): ButtonClick => ({
-  ...{ type: "button_click", requestId, ...inThread, ...actor, atMs: askedAtMs + 60_000, button, ...changes },
+const click = (
+  actor: Actor,
+  button: ButtonClick["button"],
+  changes: Partial<ButtonClick> = {},
+): ButtonClick => ({
+  ...{
+    type: "button_click",
+    requestId,
+    ...inThread,
+    ...actor,
+    atMs: askedAtMs + 60_000,
+    button,
+    ...changes,
+  },
 });
 const isCanceled = ({ records }: World) => records.get(requestId)?.cancelReason !== undefined;
 /** In a shared channel, Slack may name no workspace of a message's writer. */
 const written = ({ team, userTeam, ...actor }: Actor, text: string) =>
   numberedAsk(7, {
-    ...{ ...actor, team, text, threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 70}.000100`, unaddressed: true },
+    ...{
+      ...actor,
+      team,
+      text,
+      threadTs: ask.message.ts,
+      ts: `${askedAtMs / 1000 + 70}.000100`,
+      unaddressed: true,
+    },
     ...(userTeam === undefined && { external: "people" }),
     ...(userTeam !== undefined && userTeam !== team && { userTeam }),
   });
@@ -129,8 +159,17 @@ const kinds: Kind[] = [
     options: { questions: [{ prompt: "Where?", fields }] },
     async act(world, actor) {
       const submissionId = "00000000-0000-5000-8000-00000000000a";
-      const form = { requestId, ...actor, atMs: askedAtMs + 65_000, question: 0, values: { 0: "0" }, submissionId };
-      await (await askedBy(world)).interact({ type: "form_submitted", ...form }).run({ maxSteps: 3 });
+      const form = {
+        requestId,
+        ...actor,
+        atMs: askedAtMs + 65_000,
+        question: 0,
+        values: { 0: "0" },
+        submissionId,
+      };
+      await (await askedBy(world))
+        .interact({ type: "form_submitted", ...form })
+        .run({ maxSteps: 3 });
       return world.given.length > 0;
     },
   },
@@ -239,7 +278,11 @@ const origins: Record<string, Origin & { counts: boolean }> = {
     profile: { workspaces: ["T3", "T1"], organization: "E1" },
     counts: true,
   },
-  "somebody of another workspace": { userTeam: "T2", profile: { workspaces: ["T2"] }, counts: false },
+  "somebody of another workspace": {
+    userTeam: "T2",
+    profile: { workspaces: ["T2"] },
+    counts: false,
+  },
   "somebody of another workspace that the payload names": {
     ...{ userTeam: "T2", payloadTeam: "T2" },
     profile: { workspaces: ["T2"] },
@@ -261,13 +304,28 @@ const origins: Record<string, Origin & { counts: boolean }> = {
     counts: false,
   },
   "somebody of another organization, where both have rules": {
-    ...{ userTeam: "T2", message: inOrganization, rules: [ruleOf("E1"), ruleOf("E2"), ruleOf("T2")] },
+    ...{
+      userTeam: "T2",
+      message: inOrganization,
+      rules: [ruleOf("E1"), ruleOf("E2"), ruleOf("T2")],
+    },
     profile: { workspaces: ["T2"], organization: "E2" },
     counts: false,
   },
-  "somebody whose profile is of another workspace": { profile: { workspaces: ["T2"] }, counts: false },
-  "somebody whose profile contradicts the payload": { userTeam: "T2", profile: { workspaces: ["T1"] }, counts: false },
-  "somebody whose profile Slack refuses": { userTeam: "T3", profile: new SlackError("refused"), counts: false },
+  "somebody whose profile is of another workspace": {
+    profile: { workspaces: ["T2"] },
+    counts: false,
+  },
+  "somebody whose profile contradicts the payload": {
+    userTeam: "T2",
+    profile: { workspaces: ["T1"] },
+    counts: false,
+  },
+  "somebody whose profile Slack refuses": {
+    userTeam: "T3",
+    profile: new SlackError("refused"),
+    counts: false,
+  },
   "a colleague whom no rule names": { ...colleague, message: inOrganization, counts: false },
   "a colleague whose workspace a rule names": {
     ...{ ...colleague, message: inOrganization, rules: [ruleOf("T3")] },
@@ -300,12 +358,20 @@ describe.each(kinds)("$name", ({ user, options: given, act }) => {
 
 describe("a rule for other organizations", () => {
   const people: AllowlistRule[] = [{ channel: "C1", external: "people" }];
-  const origin: Origin = { userTeam: "T2", profile: { workspaces: ["T2"] }, rules: people, message: shared };
+  const origin: Origin = {
+    userTeam: "T2",
+    profile: { workspaces: ["T2"] },
+    rules: people,
+    message: shared,
+  };
   const actor = (user: string) => ({ user, team: "T1", userTeam: "T2" });
 
   it("lets them answer and vote, and cancel nothing of others", async () => {
     const counted = await Promise.all(
-      kinds.map(async ({ name, user, options: given, act }) => [name, await act(worldOf(origin, given), actor(user))]),
+      kinds.map(async ({ name, user, options: given, act }) => [
+        name,
+        await act(worldOf(origin, given), actor(user)),
+      ]),
     );
     const allowed = counted.flatMap(([name, counts]) => (counts === true ? [name] : []));
     expect(allowed).toEqual([

@@ -5,12 +5,19 @@ import { createDestinationSlots, createShare } from "../../../lambdas/verificati
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
 import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import { createCallRunner, pollTask, sendTaskCall } from "../../../lambdas/verification/worker/calls.ts";
+import {
+  createCallRunner,
+  pollTask,
+  sendTaskCall,
+} from "../../../lambdas/verification/worker/calls.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
 const task = sampleTask({
-  call: sampleCall({ taskId: "t-1", params: { channel: "C1", text: "hello", correlation_id: sampleTask().id } }),
+  call: sampleCall({
+    taskId: "t-1",
+    params: { channel: "C1", text: "hello", correlation_id: sampleTask().id },
+  }),
 });
 
 const signal = new AbortController().signal;
@@ -21,7 +28,12 @@ function polledTask(changes: Partial<Task> = {}): Task {
 }
 
 function slotsOf(destinations: ReadonlyMap<string, { maxSends: number }>) {
-  return createDestinationSlots({ destinations, slots: 64, transfers: createShare({ max: 3 }), now: () => 1 });
+  return createDestinationSlots({
+    destinations,
+    slots: 64,
+    transfers: createShare({ max: 3 }),
+    now: () => 1,
+  });
 }
 
 /** A client that keeps what it was asked. */
@@ -57,7 +69,13 @@ describe("the calls of a task", () => {
   it("carry the bot token only where the destination asks for it, and never put it into the record", async () => {
     const { calls, client } = recordingClient();
     const before = structuredClone(task);
-    await sendTaskCall({ client, callTimeoutMs: 1000, botToken: async () => "xoxb-1", task, signal });
+    await sendTaskCall({
+      client,
+      callTimeoutMs: 1000,
+      botToken: async () => "xoxb-1",
+      task,
+      signal,
+    });
     expect(calls[0]?.params).toEqual({ ...task.call?.params, bot_token: "xoxb-1" });
     expect(task).toEqual(before);
   });
@@ -66,7 +84,10 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     const never = () => new Promise<string>(() => {});
     const request = { client, callTimeoutMs: 60_000, task, signal };
-    const failing = sendTaskCall({ ...request, botToken: () => Promise.reject(new Error("no such secret")) });
+    const failing = sendTaskCall({
+      ...request,
+      botToken: () => Promise.reject(new Error("no such secret")),
+    });
     await expect(failing).rejects.toMatchObject({ reason: "unavailable" });
     const slow = sendTaskCall({ ...request, botToken: never, callTimeoutMs: 10 });
     await expect(slow).rejects.toMatchObject({ reason: "unavailable" });
@@ -88,11 +109,22 @@ describe("the calls of a task", () => {
       now: () => 1,
     });
     const answer = { user: "U1", atMs: 1, text: "yes", callId: "stored" };
-    const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: 1, expiresAtMs: 2, id: "q1", answer };
+    const question = {
+      index: 0,
+      prompt: "Shall I?",
+      options: [],
+      askedAtMs: 1,
+      expiresAtMs: 2,
+      id: "q1",
+      answer,
+    };
     const request = { act: { type: "answer" }, task: { ...task, question }, signal } as const;
-    for (const _ of [1, 2]) expect(await runner.run(request)).toMatchObject({ type: "answered", act: "answer" });
+    for (const _ of [1, 2])
+      expect(await runner.run(request)).toMatchObject({ type: "answered", act: "answer" });
     const params = { task_id: "t-1", text: "yes", user_id: "U1", question_id: "q1" };
-    expect(calls).toMatchObject([1, 2].map(() => ({ method: "answer_task", id: "stored", params })));
+    expect(calls).toMatchObject(
+      [1, 2].map(() => ({ method: "answer_task", id: "stored", params })),
+    );
   });
 
   it("poll under ids of their own, in the task's session", async () => {
@@ -102,8 +134,20 @@ describe("the calls of a task", () => {
     await pollTask({ ...poll, by: "task_id", waitMs: 0 });
     await pollTask({ ...poll, by: "request_id", waitMs: 0 });
     expect(calls).toMatchObject([
-      { method: "get_task", id: "a", requestId: task.id, sessionId: "s-1", params: { task_id: "t-1" } },
-      { method: "get_task", id: "b", requestId: task.id, sessionId: "s-1", params: { request_id: task.id } },
+      {
+        method: "get_task",
+        id: "a",
+        requestId: task.id,
+        sessionId: "s-1",
+        params: { task_id: "t-1" },
+      },
+      {
+        method: "get_task",
+        id: "b",
+        requestId: task.id,
+        sessionId: "s-1",
+        params: { request_id: task.id },
+      },
     ]);
   });
 
@@ -111,7 +155,12 @@ describe("the calls of a task", () => {
     const { calls, client } = recordingClient();
     const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
     const destinations = new Map([["host", destination]]);
-    const runner = createCallRunner({ destinations, slotsOf: slotsOf(destinations), newId: () => "a", now: () => 1 });
+    const runner = createCallRunner({
+      destinations,
+      slotsOf: slotsOf(destinations),
+      newId: () => "a",
+      now: () => 1,
+    });
     const act = { type: "poll", by: "task_id" } as const;
     const progress = { shownAtMs: 1, text: "half" };
     const tasks = [
@@ -121,7 +170,12 @@ describe("the calls of a task", () => {
       polledTask({ progress }),
     ];
     for (const each of tasks) await runner.run({ act, task: each, signal });
-    expect(calls.map(({ params }) => Object(params).wait_ms)).toEqual([undefined, undefined, undefined, 5000]);
+    expect(calls.map(({ params }) => Object(params).wait_ms)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      5000,
+    ]);
   });
 
   it("end a poll that waits for news when the process stops, so that the next one polls", async () => {
@@ -161,8 +215,15 @@ describe("the calls of a task", () => {
       },
       close: async () => {},
     };
-    const destinations = new Map([["host", { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 }]]);
-    const options = { destinations, slotsOf: slotsOf(destinations), newId: () => "a", now: () => 1 };
+    const destinations = new Map([
+      ["host", { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 }],
+    ]);
+    const options = {
+      destinations,
+      slotsOf: slotsOf(destinations),
+      newId: () => "a",
+      now: () => 1,
+    };
     const runner = createCallRunner({ ...options, stopping: stop.signal });
     const sent = runner.run({ act: { type: "send" }, task, signal });
     await begun.promise;
@@ -197,7 +258,14 @@ describe("the calls of a task", () => {
       readOverview: unused,
       taskOf: unused,
     };
-    const common = { ...zone, indicators: unused, streaming: false, slots: 64, newId: () => "a", now: () => 1 };
+    const common = {
+      ...zone,
+      indicators: unused,
+      streaming: false,
+      slots: 64,
+      newId: () => "a",
+      now: () => 1,
+    };
     const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
     const polled = polledTask();
     const act = { type: "poll", by: "task_id" } as const;
@@ -208,7 +276,11 @@ describe("the calls of a task", () => {
     expect(await runAct({ act, task: polled, signal })).toMatchObject({ type: "busy" });
     for (const event of await Promise.all(queued)) expect(event).toMatchObject({ type: "busy" });
     for (const { resolve } of answers) resolve();
-    expect((await Promise.all(polls)).map(({ type }) => type)).toEqual(["answered", "answered", "answered"]);
+    expect((await Promise.all(polls)).map(({ type }) => type)).toEqual([
+      "answered",
+      "answered",
+      "answered",
+    ]);
     expect(waits).toEqual([5000, undefined, undefined]);
   });
 });

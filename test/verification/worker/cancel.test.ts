@@ -25,7 +25,10 @@ describe("the word to cancel, alone in a thread", () => {
     for (const said of [wish, bare]) world.deliver(said);
     await world.run();
     expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
-    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
     expect(world.answers().sort()).toEqual([
       '{"type":"canceling","count":1}',
       '{"type":"failed","reason":"canceled","lost":false}',
@@ -35,7 +38,9 @@ describe("the word to cancel, alone in a thread", () => {
   it("ends what waits for its turn without asking the host", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     world.deliver(ask);
-    await world.deliver(numberedAsk(3, { threadTs, ts: `${askedAtMs / 1000}.000200` })).run({ maxSteps: 8 });
+    await world
+      .deliver(numberedAsk(3, { threadTs, ts: `${askedAtMs / 1000}.000200` }))
+      .run({ maxSteps: 8 });
     await world.deliver(wish).run();
     expect(world.cancels).toHaveLength(1);
     expect(world.starts).toEqual([ask.requestId]);
@@ -47,7 +52,9 @@ describe("the word to cancel, alone in a thread", () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     await world.deliver(ask).run({ maxSteps: 5 });
     for (let n = 100; n < 140; n++) {
-      world.deliver(numberedAsk(n, { threadTs, ts: `${Number(wish.message.ts) + n / 1000}`, text: "Cancel" }));
+      world.deliver(
+        numberedAsk(n, { threadTs, ts: `${Number(wish.message.ts) + n / 1000}`, text: "Cancel" }),
+      );
     }
     await world.run();
     const acknowledged = world.answers().filter((text) => text.includes("canceling"));
@@ -73,7 +80,8 @@ describe("the word to cancel, alone in a thread", () => {
     await world.deliver(wish).run();
     expect(hasDied).toBe(true);
     expect(record()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
-    const atMs = (state: string) => record()?.history.find((step) => step.state === state)?.atMs ?? 0;
+    const atMs = (state: string) =>
+      record()?.history.find((step) => step.state === state)?.atMs ?? 0;
     expect(atMs("done") - atMs("asking")).toBeLessThan(95_000);
   });
 
@@ -91,7 +99,9 @@ describe("the word to cancel, alone in a thread", () => {
   it("is answered to its writer alone where nothing is under way; but not where it was said to nobody", async () => {
     const world = createWorld();
     await world.deliver(wish).run();
-    expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"canceling","count":0}']);
+    expect(world.ephemeralMessages.map(({ text }) => text)).toEqual([
+      '{"type":"canceling","count":0}',
+    ]);
     expect(world.posts).toEqual([]);
     const quiet = await afterAnAnswer();
     await quiet.deliver(bare).run();
@@ -109,7 +119,9 @@ describe("a message that speaks to nobody", () => {
     old.pass(late);
     await old.run();
     let isAway = false;
-    const buried = await afterAnAnswer({ fate: ({ name }) => (isAway && name === "replace" ? "refused" : "ok") });
+    const buried = await afterAnAnswer({
+      fate: ({ name }) => (isAway && name === "replace" ? "refused" : "ok"),
+    });
     isAway = true;
     await buried.deliver(bare).run({ maxSteps: 1 });
     expect(buried.records.get(bare.requestId)?.state).toBe("received");
@@ -120,7 +132,9 @@ describe("a message that speaks to nobody", () => {
       threadReplies: false,
       inSlack: [{ ts: bare.message.ts, text: "Delete everything" }],
     });
-    await again.deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } }).run();
+    await again
+      .deliver({ ...bare, retryOf: ask.requestId, message: { ...bare.message, text: "" } })
+      .run();
     for (const world of [old, buried, again]) {
       expect([world.posts.length, world.starts]).toEqual([1, [ask.requestId]]);
       expect(world.records.get(bare.requestId)).toMatchObject({ state: "done", cleanupDone: true });
@@ -190,7 +204,9 @@ describe("canceling", () => {
     world.cancel(ask.requestId);
     await world.handleDue();
     await sending;
-    expect(world.cancels).toMatchObject([{ params: { request_id: ask.requestId, reason: "asked" } }]);
+    expect(world.cancels).toMatchObject([
+      { params: { request_id: ask.requestId, reason: "asked" } },
+    ]);
   });
 });
 
@@ -211,7 +227,9 @@ describe("a wish to cancel that comes while a worker holds a task that waits", (
       },
     });
     const record = () => world.records.get(ask.requestId);
-    await world.deliver(ask).run({ until: () => record()?.wait?.polls === 50 && record()?.lease === undefined });
+    await world
+      .deliver(ask)
+      .run({ until: () => record()?.wait?.polls === 50 && record()?.lease === undefined });
     world.pass(5000);
     isLast = true;
     await world.push(JSON.stringify({ request_id: ask.requestId, task_id: "t-1" }));

@@ -7,7 +7,8 @@ import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 
 const ask = sampleAsk();
-const pushOf = (requestId: string, taskId = "t-1") => JSON.stringify({ request_id: requestId, task_id: taskId });
+const pushOf = (requestId: string, taskId = "t-1") =>
+  JSON.stringify({ request_id: requestId, task_id: taskId });
 
 async function waitingWorld(pollsUntilDone: number) {
   const world = await runWorld({ pollsUntilDone }, { maxSteps: 1 });
@@ -31,7 +32,8 @@ describe("a completion push", () => {
   /** Its worker died at that operation of the delivery, and the lease is over by now. */
   async function deadWorld(name: string, options: Parameters<typeof createWorld>[0] = {}) {
     let dies = false;
-    const fate = (operation: { name: string }): Fate => (dies && operation.name === name ? "dies_before" : "ok");
+    const fate = (operation: { name: string }): Fate =>
+      dies && operation.name === name ? "dies_before" : "ok";
     const world = await runWorld({ pollsUntilDone: 1, ...options, fate }, { maxSteps: 1 });
     world.pass(5000);
     world.loseMessages();
@@ -68,7 +70,10 @@ describe("a completion push", () => {
     let writes = Number.NEGATIVE_INFINITY;
     const world = await runWorld(
       // The store can be reached until the delivery is to begin.
-      { pollsUntilDone: 1, fate: ({ name }) => (name === "replace" && writes++ === 1 ? "refused" : "ok") },
+      {
+        pollsUntilDone: 1,
+        fate: ({ name }) => (name === "replace" && writes++ === 1 ? "refused" : "ok"),
+      },
       { maxSteps: 1 },
     );
     world.pass(5000);
@@ -104,7 +109,10 @@ describe("a completion push", () => {
   it("does not press a host that could not be asked, nor a task that is being canceled", async () => {
     let isAway = false;
     const world = await runWorld(
-      { pollsUntilDone: 1000, fate: ({ party }) => (isAway && party === "host" ? "refused" : "ok") },
+      {
+        pollsUntilDone: 1000,
+        fate: ({ party }) => (isAway && party === "host" ? "refused" : "ok"),
+      },
       { maxSteps: 1 },
     );
     isAway = true;
@@ -168,7 +176,8 @@ const hoursMs = 3600_000;
 async function oldWorld() {
   const polls = 50;
   const recordOf = () => world.records.get(ask.requestId);
-  const isAfter = (times: number) => recordOf()?.wait?.polls === times && recordOf()?.lease === undefined;
+  const isAfter = (times: number) =>
+    recordOf()?.wait?.polls === times && recordOf()?.lease === undefined;
   const world = createWorld({ pollsUntilDone: polls + 1, deadlineMs: 8 * hoursMs });
   await world.deliver(ask).run({ until: () => isAfter(polls) });
   expect((recordOf()?.wait?.nextPollAtMs ?? 0) - world.now()).toBeGreaterThan(60_000);
@@ -216,7 +225,8 @@ describe("a completion push that comes before what it tells of can have been see
       pollsUntilDone: polls,
       deadlineMs: 8 * hoursMs,
       async fate({ name }): Promise<Fate> {
-        if (name === "get_task" && ++gets === polls) pushed = await world.push(pushOf(ask.requestId));
+        if (name === "get_task" && ++gets === polls)
+          pushed = await world.push(pushOf(ask.requestId));
         return "ok";
       },
     });
@@ -227,7 +237,9 @@ describe("a completion push that comes before what it tells of can have been see
     expect(world.posts).toHaveLength(1);
     expect(world.doubled()).toBe(0);
     // Both workers have seen the answer, and one of them has taken it.
-    const taken = entries().filter(({ event, state }) => event === "answered" && state === "delivering");
+    const taken = entries().filter(
+      ({ event, state }) => event === "answered" && state === "delivering",
+    );
     expect(taken).toHaveLength(1);
   });
 });
@@ -259,7 +271,8 @@ describe("completion pushes to a task that a worker holds", () => {
     let isAway = true;
     const world = createWorld({
       pollsUntilDone: 1000,
-      fate: ({ party, name }) => (isAway && party === "queue" && name === "send" ? "refused" : "ok"),
+      fate: ({ party, name }) =>
+        isAway && party === "queue" && name === "send" ? "refused" : "ok",
     });
     isAway = false;
     await world.deliver(ask).run({ maxSteps: 1 });

@@ -19,7 +19,10 @@ const tooLateMs = 16 * 60_000;
 
 async function buriedAfter(
   maxSteps: number,
-  { afterMs = tooLateMs, ...options }: Parameters<typeof createWorld>[0] & { afterMs?: number } = {},
+  {
+    afterMs = tooLateMs,
+    ...options
+  }: Parameters<typeof createWorld>[0] & { afterMs?: number } = {},
 ) {
   const world = await runWorld({ pollsUntilDone: 5, ...options }, { maxSteps });
   world.pass(afterMs);
@@ -36,7 +39,11 @@ describe("a dead letter of a task at work", () => {
       await world.run({ maxSteps: 1 });
       expect(world.calls()).toBe(before + 1);
       expect(world.cancels).toEqual([
-        { params: { task_id: "t-1", reason: "undeliverable" }, recordedAs: "delivering", answers: 0 },
+        {
+          params: { task_id: "t-1", reason: "undeliverable" },
+          recordedAs: "delivering",
+          answers: 0,
+        },
       ]);
       await world.run();
       expect(world.answers()).toEqual([failure]);
@@ -46,7 +53,8 @@ describe("a dead letter of a task at work", () => {
 
   it("is canceled by its request id where the host's own id never came", async () => {
     const world = await buriedAfter(accepted, {
-      fate: ({ party, name }): Fate => (party === "host" && name === "execute_task" ? "done_unknown" : "ok"),
+      fate: ({ party, name }): Fate =>
+        party === "host" && name === "execute_task" ? "done_unknown" : "ok",
     });
     await world.run({ maxSteps: 1 });
     expect(world.cancels).toMatchObject([{ params: { request_id: ask.requestId } }]);
@@ -66,7 +74,9 @@ describe("a dead letter of a task at work", () => {
 
   it("is told although the host cannot be reached, or lets nobody cancel", async () => {
     for (const fate of ["refused", "lost", "done_unknown"] as const) {
-      const world = await buriedAfter(polled, { fate: ({ name }) => (name === "cancel_task" ? fate : "ok") });
+      const world = await buriedAfter(polled, {
+        fate: ({ name }) => (name === "cancel_task" ? fate : "ok"),
+      });
       await world.run();
       expect(world.answers()).toEqual([failure]);
     }
@@ -76,7 +86,10 @@ describe("a dead letter of a task at work", () => {
     for (const fate of deaths) {
       for (let nth = 0; nth < 6; nth++) {
         let isOn = false;
-        const world = await runWorld({ pollsUntilDone: 5, fate: nthFate(nth, fate, () => isOn) }, { maxSteps: polled });
+        const world = await runWorld(
+          { pollsUntilDone: 5, fate: nthFate(nth, fate, () => isOn) },
+          { maxSteps: polled },
+        );
         world.pass(tooLateMs);
         isOn = true;
         await world.buryAll();
@@ -91,9 +104,9 @@ describe("a dead letter of a task at work", () => {
   it("is kept before anything is changed: what cannot be kept at once comes again as it was", async () => {
     const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: polled });
     const before = structuredClone(world.records.get(ask.requestId));
-    await expect(world.buryOne({ keep: () => Promise.reject(new Error("the archive is away")) })).rejects.toThrow(
-      "away",
-    );
+    await expect(
+      world.buryOne({ keep: () => Promise.reject(new Error("the archive is away")) }),
+    ).rejects.toThrow("away");
     expect(world.records.get(ask.requestId)).toEqual(before);
   });
 
@@ -118,7 +131,13 @@ describe("a dead letter of a task at work", () => {
 describe("a dead letter of a task that asks", () => {
   const questions = [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }];
   const { channel, user, team } = ask.message;
-  const buttonClick = { type: "button_click", requestId: ask.requestId, team, channel, user } as const;
+  const buttonClick = {
+    type: "button_click",
+    requestId: ask.requestId,
+    team,
+    channel,
+    user,
+  } as const;
   const button = { type: "answer", question: 0, option: 0 } as const;
 
   it("costs no answer: a question that was not asked yet is asked later", async () => {
@@ -161,7 +180,9 @@ describe("a dead letter of a task that asks", () => {
 describe("a dead letter", () => {
   it("of a task that was never sent asks nobody to cancel", async () => {
     let isAway = true;
-    const world = await buriedAfter(1, { fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok") });
+    const world = await buriedAfter(1, {
+      fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok"),
+    });
     isAway = false;
     await world.run();
     expect(world.starts).toEqual([]);
@@ -170,7 +191,10 @@ describe("a dead letter", () => {
   });
 
   it("of a wish to cancel is kept, and stays a wish: somebody was told that the task is being canceled", async () => {
-    const world = await runWorld({ pollsUntilDone: 10_000, cancelable: true }, { maxSteps: accepted });
+    const world = await runWorld(
+      { pollsUntilDone: 10_000, cancelable: true },
+      { maxSteps: accepted },
+    );
     world.cancel(ask.requestId);
     await world.buryAll();
     expect(world.cancels).toEqual([]);
@@ -184,7 +208,8 @@ describe("a dead letter", () => {
     const world = createWorld({
       cancelable: true,
       questions: [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }],
-      fate: ({ name }) => (dies && world.cancels.length > 0 && name === "update" ? "dies_before" : "ok"),
+      fate: ({ name }) =>
+        dies && world.cancels.length > 0 && name === "update" ? "dies_before" : "ok",
     });
     const record = () => world.records.get(ask.requestId);
     await world
@@ -454,7 +479,10 @@ describe("a record that is restored as it was earlier, after its answer", () => 
       await world.run();
       world.records.set(ask.requestId, record);
       await world.redrive(ask.requestId).run();
-      expect({ steps, answers: [...world.answers()].sort() }).toEqual({ steps, answers: ["one", "two"] });
+      expect({ steps, answers: [...world.answers()].sort() }).toEqual({
+        steps,
+        answers: ["one", "two"],
+      });
       expect(world.starts).toHaveLength(1);
     }
   });

@@ -21,7 +21,10 @@ import { createWorldSlack, type Post } from "./world-slack.ts";
 
 const task = sampleTask({
   state: "delivering",
-  placeholder: { ts: `${Number(sampleTask().message.ts) + 1}`, postedAtMs: sampleTask().receivedAtMs },
+  placeholder: {
+    ts: `${Number(sampleTask().message.ts) + 1}`,
+    postedAtMs: sampleTask().receivedAtMs,
+  },
   outcome: { type: "answer", text: "A checkpoint." },
 });
 
@@ -49,7 +52,13 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
   });
   let count = 1;
   const newTs = () => `${Number(threadTs) + ++count}`;
-  const { posts, marks, api } = createWorldSlack({ operate, now: () => 0, newTs, inSlack: [], refuses: () => false });
+  const { posts, marks, api } = createWorldSlack({
+    operate,
+    now: () => 0,
+    newTs,
+    inSlack: [],
+    refuses: () => false,
+  });
   const first: Post = {
     ts: task.placeholder?.ts ?? "",
     channel,
@@ -62,8 +71,15 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
     hasBlocks: true,
   };
   posts.push(first);
-  const add = (post: Partial<Post>) => void posts.push({ ...first, ts: newTs(), key: undefined, ...post });
-  return { slack: api({ yes: true }), texts: () => posts.map(({ text }) => text), posts, marks, add };
+  const add = (post: Partial<Post>) =>
+    void posts.push({ ...first, ts: newTs(), key: undefined, ...post });
+  return {
+    slack: api({ yes: true }),
+    texts: () => posts.map(({ text }) => text),
+    posts,
+    marks,
+    add,
+  };
 }
 
 describe("a delivery", () => {
@@ -86,7 +102,12 @@ describe("a delivery", () => {
 
   it("goes by the record only after Slack limited six tries to look into the thread", async () => {
     const { slack, texts } = slackThread({ replies: "rate_limited" });
-    const tried = (attempts: number) => ({ ...request, task: { ...task, attempts }, slack, reconcile: true });
+    const tried = (attempts: number) => ({
+      ...request,
+      task: { ...task, attempts },
+      slack,
+      reconcile: true,
+    });
     await expect(deliver(tried(5))).rejects.toMatchObject({ kind: "rate_limited" });
     expect(texts()).toEqual(["Working on it"]);
     await deliver(tried(6));
@@ -95,7 +116,11 @@ describe("a delivery", () => {
 
   it.each<[string, Partial<Task>, string[]]>([
     ["an answer", {}, ["check"]],
-    ["a failure", { outcome: { type: "failed", reason: "execution_failed", lost: false } }, ["cross"]],
+    [
+      "a failure",
+      { outcome: { type: "failed", reason: "execution_failed", lost: false } },
+      ["cross"],
+    ],
     ["a cancel", { outcome: { type: "failed", reason: "canceled", lost: false } }, []],
     [
       "a cancel that nobody could confirm",
@@ -143,14 +168,25 @@ describe("a delivery", () => {
   it.each<[string, Partial<AgentQuestion>, string]>([
     ["answered", { answer: { user: "U1", atMs: 0, option: 0, callId: "c" } }, "Shall I? U1: 0"],
     ["not answered", {}, "Shall I? It is too late."],
-    ["posted by a worker that died before it wrote that down", { ts: undefined }, "Shall I? It is too late."],
+    [
+      "posted by a worker that died before it wrote that down",
+      { ts: undefined },
+      "Shall I? It is too late.",
+    ],
   ])("leaves no buttons at a question that was %s", async (_name, changes, text) => {
     const { slack, posts, add } = slackThread();
     add({ text: "Shall I?", key: { requestId: task.id, part: questionPart } });
     const ts = posts[1]?.ts ?? "";
     const options = [{ id: "yes", label: "Yes" }];
     const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs + 3600_000 };
-    const question: AgentQuestion = { index: 0, prompt: "Shall I?", options, ...times, ts, ...changes };
+    const question: AgentQuestion = {
+      index: 0,
+      prompt: "Shall I?",
+      options,
+      ...times,
+      ts,
+      ...changes,
+    };
     await deliver({ ...request, task: { ...task, question }, slack, reconcile: false });
     expect(posts.find((post) => post.ts === ts)).toMatchObject({ text, hasBlocks: false });
     expect(posts.map((post) => post.text)).toContain("A checkpoint.");
@@ -174,8 +210,18 @@ describe("a delivery", () => {
     lost.add({ text: "said by a person", from: "person" });
     lost.add({ text: "said by another bot", from: "other_bot" });
     const doubt: Task["stream"] = { messages: [], length: 0, inDoubt: true };
-    await deliver({ ...request, task: { ...task, stream: doubt }, slack: lost.slack, reconcile: false });
-    expect(lost.texts()).toEqual(["A checkpoint.", "a file", "said by a person", "said by another bot"]);
+    await deliver({
+      ...request,
+      task: { ...task, stream: doubt },
+      slack: lost.slack,
+      reconcile: false,
+    });
+    expect(lost.texts()).toEqual([
+      "A checkpoint.",
+      "a file",
+      "said by a person",
+      "said by another bot",
+    ]);
   });
 });
 
@@ -183,7 +229,11 @@ describe("the last words", () => {
   const undelivered = { ...task, delivery: { status: "failure_notice" } } as const;
 
   it("are one post, without an edit, also where the thread cannot be looked at", async () => {
-    const { slack, posts } = slackThread({ replies: "rate_limited", update: "rate_limited", remove: "rate_limited" });
+    const { slack, posts } = slackThread({
+      replies: "rate_limited",
+      update: "rate_limited",
+      remove: "rate_limited",
+    });
     await deliver({ ...request, task: undelivered, slack, reconcile: false });
     expect(posts.map(({ key }) => key?.part)).toEqual([0, insteadPart]);
   });
@@ -240,14 +290,21 @@ describe("the sweep", () => {
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
 
-  it.each([undefined, { channel, threadTs: "7.7" }])("leaves a command one opening: %j", async (threadRef) => {
-    const { slack, posts, add } = slackThread({}, 1);
-    posts.length = 0;
-    for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key(openingPart) });
-    const command = { ...task, message: { ...task.message, command: true as const, ts: "7.6" }, threadRef };
-    await cleanUpThread({ ...request, task: command, slack });
-    expect(posts.map(({ ts }) => ts)).toEqual(threadRef === undefined ? [] : ["7.7"]);
-  });
+  it.each([undefined, { channel, threadTs: "7.7" }])(
+    "leaves a command one opening: %j",
+    async (threadRef) => {
+      const { slack, posts, add } = slackThread({}, 1);
+      posts.length = 0;
+      for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key(openingPart) });
+      const command = {
+        ...task,
+        message: { ...task.message, command: true as const, ts: "7.6" },
+        threadRef,
+      };
+      await cleanUpThread({ ...request, task: command, slack });
+      expect(posts.map(({ ts }) => ts)).toEqual(threadRef === undefined ? [] : ["7.7"]);
+    },
+  );
 
   it("leaves the openings of other commands in the channel, and its own posts that are no openings", async () => {
     const { slack, posts, add } = slackThread({}, 1);
@@ -256,7 +313,11 @@ describe("the sweep", () => {
     add({ ts: "7.8", threadTs: undefined, key: { requestId: "another", part: openingPart } });
     add({ ts: "7.9", threadTs: undefined, key: key(questionPart) });
     const message = { ...task.message, command: true as const, ts: "7.6" };
-    await cleanUpThread({ ...request, task: { ...task, message, threadRef: { channel, threadTs: "7.7" } }, slack });
+    await cleanUpThread({
+      ...request,
+      task: { ...task, message, threadRef: { channel, threadTs: "7.7" } },
+      slack,
+    });
     expect(posts.map(({ ts }) => ts)).toEqual(["7.7", "7.8", "7.9"]);
   });
 
@@ -277,7 +338,12 @@ describe("the sweep", () => {
 it("an announcement is made although Slack does not let us look for an earlier one", async () => {
   const { slack, texts } = slackThread({ replies: "refused" });
   const { placeholder: _none, ...received } = task;
-  await announceTask({ ...request, task: { ...received, state: "received" }, slack, reconcile: true });
+  await announceTask({
+    ...request,
+    task: { ...received, state: "received" },
+    slack,
+    reconcile: true,
+  });
   expect(texts()).toHaveLength(2);
 });
 
@@ -309,7 +375,10 @@ describe("the files of an answer", () => {
 
   it("are shared once whatever becomes of the call that shares them: they are found again by their ids, and a doubled share is swept", async () => {
     for (const fate of troubles) {
-      const world = createWorld({ story, fate: nthFate(0, fate, ({ name }) => name === "shareUploads") });
+      const world = createWorld({
+        story,
+        fate: nthFate(0, fate, ({ name }) => name === "shareUploads"),
+      });
       await world.deliver(ask).run();
       expect({ fate, shown: shown(world) }).toEqual({ fate, shown: allIsWell });
       expect(world.uploads).toHaveLength(2);
@@ -319,7 +388,10 @@ describe("the files of an answer", () => {
   it("are uploaded once, except where a worker died before it could say so", async () => {
     for (const fate of ["refused", "lost", "dies_before", "dies_after"] as const) {
       for (let nth = 0; nth < 2; nth++) {
-        const world = createWorld({ story, fate: nthFate(nth, fate, ({ name }) => name === "upload") });
+        const world = createWorld({
+          story,
+          fate: nthFate(nth, fate, ({ name }) => name === "upload"),
+        });
         await world.deliver(ask).run();
         expect(world.uploads.length).toBe(fate === "dies_after" ? 3 : 2);
         expect(world.posts.filter(({ fileIds }) => fileIds.length > 0)).toHaveLength(1);
@@ -329,10 +401,16 @@ describe("the files of an answer", () => {
   });
 
   it("that Slack cannot have are told as missing, at once or after some tries; the others come", async () => {
-    for (const error of [new FileRefused({ why: "too_large", name: "a.csv" }), new SlackError("unavailable")]) {
+    for (const error of [
+      new FileRefused({ why: "too_large", name: "a.csv" }),
+      new SlackError("unavailable"),
+    ]) {
       const world = createWorld({
         story,
-        files: { upload: ({ index }) => (index === 0 ? Promise.reject(error) : Promise.resolve({ fileId: "F9" })) },
+        files: {
+          upload: ({ index }) =>
+            index === 0 ? Promise.reject(error) : Promise.resolve({ fileId: "F9" }),
+        },
       });
       await world.deliver(ask).run();
       expect(shown(world)).toEqual([
@@ -400,12 +478,22 @@ describe("the files of an answer", () => {
   });
 
   it("and the answer are there once through faults of every kind at random points", async () => {
-    const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "late", "dies_before", "dies_after");
-    await forAll(fc.array(fc.tuple(fc.nat({ max: 70 }), fates), { maxLength: 5 })).holdAsync(async (faults) => {
-      const world = createWorld({ story, pollsUntilDone: 1, fate: plannedFates(faults) });
-      await world.deliver(ask).run();
-      expect(world.posts.map(({ text }) => text)).toEqual(["Here they are.", "a.csv,b.csv"]);
-    }, 200);
+    const fates = fc.constantFrom<Fate>(
+      "refused",
+      "lost",
+      "done_unknown",
+      "late",
+      "dies_before",
+      "dies_after",
+    );
+    await forAll(fc.array(fc.tuple(fc.nat({ max: 70 }), fates), { maxLength: 5 })).holdAsync(
+      async (faults) => {
+        const world = createWorld({ story, pollsUntilDone: 1, fate: plannedFates(faults) });
+        await world.deliver(ask).run();
+        expect(world.posts.map(({ text }) => text)).toEqual(["Here they are.", "a.csv,b.csv"]);
+      },
+      200,
+    );
   });
 });
 
@@ -440,31 +528,42 @@ it("a task that was passed neither edits nor removes the stream of the next one"
   world.deliver(first);
   await world.deliver(second).run({ until: () => stateOf(first) === "done" });
   expect(stateOf(second)).toBe("waiting");
-  expect(world.posts.filter(({ streamingSinceMs }) => streamingSinceMs !== undefined)).toHaveLength(1);
+  expect(world.posts.filter(({ streamingSinceMs }) => streamingSinceMs !== undefined)).toHaveLength(
+    1,
+  );
   await world.run();
   expect(world.posts.map(({ text }) => text).sort()).toEqual([`${full} 1`, `${full} 2`]);
 });
 
-it.each(["And then?", "cancel"])("a record that cannot be read ends no other task of its thread (%s)", async (text) => {
-  const [first, second] = [askOf(1), askOf(2)];
-  let isUnreadable = false;
-  const world = createWorld({ pollsUntilDone: 3, unreadable: ({ id }) => isUnreadable && id === first.requestId });
-  await world.deliver(first).run({ until: () => world.records.get(first.requestId)?.state === "waiting" });
-  isUnreadable = true;
-  await world.deliver({ ...second, message: { ...second.message, text } }).run({ maxSteps: 6 });
-  isUnreadable = false;
-  await world.run();
-  const answers = [...world.answers(), ...world.ephemeralMessages.map((notice) => notice.text)];
-  expect(answers).toHaveLength(2);
-  expect(answers.filter((answer) => answer.includes("failed"))).toEqual([]);
-});
+it.each(["And then?", "cancel"])(
+  "a record that cannot be read ends no other task of its thread (%s)",
+  async (text) => {
+    const [first, second] = [askOf(1), askOf(2)];
+    let isUnreadable = false;
+    const world = createWorld({
+      pollsUntilDone: 3,
+      unreadable: ({ id }) => isUnreadable && id === first.requestId,
+    });
+    await world
+      .deliver(first)
+      .run({ until: () => world.records.get(first.requestId)?.state === "waiting" });
+    isUnreadable = true;
+    await world.deliver({ ...second, message: { ...second.message, text } }).run({ maxSteps: 6 });
+    isUnreadable = false;
+    await world.run();
+    const answers = [...world.answers(), ...world.ephemeralMessages.map((notice) => notice.text)];
+    expect(answers).toHaveLength(2);
+    expect(answers.filter((answer) => answer.includes("failed"))).toEqual([]);
+  },
+);
 
 it("an answer that is in the thread stays there, however long what is beside it cannot be removed", async () => {
   const ask = askOf(1);
   const dayMs = 24 * 3600_000;
   const world: ReturnType<typeof createWorld> = createWorld({
     pollsUntilDone: 20,
-    fate: ({ name }): Fate => (name === "remove" && world.now() < askedAtMs + dayMs + 2 * 3600_000 ? "lost" : "ok"),
+    fate: ({ name }): Fate =>
+      name === "remove" && world.now() < askedAtMs + dayMs + 2 * 3600_000 ? "lost" : "ok",
   });
   await world.deliver(ask).run({ maxSteps: 6000 });
   expect(world.posts.map(({ key }) => key?.part)).toEqual([1]);

@@ -6,9 +6,16 @@ import { createWorld } from "./world.ts";
 const direct = { direct: true, channel: "D1" };
 
 /** Sends the person's messages at those minutes, one after the other. Returns the history that the agent gets with each. */
-async function historiesOf(minutes: readonly number[], options: Parameters<typeof createWorld>[0] = {}) {
+async function historiesOf(
+  minutes: readonly number[],
+  options: Parameters<typeof createWorld>[0] = {},
+) {
   const asks = minutes.map((minute, n) =>
-    numberedAsk(n, { ...direct, ts: `${askedAtMs / 1000 + minute * 60}.000100`, text: `Message at ${minute}` }),
+    numberedAsk(n, {
+      ...direct,
+      ts: `${askedAtMs / 1000 + minute * 60}.000100`,
+      text: `Message at ${minute}`,
+    }),
   );
   const inSlack = asks.map(({ message: { ts, text, channel } }) => ({ ts, text, channel }));
   let reads = 0;
@@ -25,7 +32,10 @@ async function historiesOf(minutes: readonly number[], options: Parameters<typeo
     readsBefore.push(reads - before);
     await world.run();
   }
-  return { readsBefore, texts: world.sent.map(({ history = [] }) => history.map(({ text }) => text)) };
+  return {
+    readsBefore,
+    texts: world.sent.map(({ history = [] }) => history.map(({ text }) => text)),
+  };
 }
 
 describe("a message outside of a thread in a direct message", () => {
@@ -39,14 +49,17 @@ describe("a message outside of a thread in a direct message", () => {
   });
 
   it("has at most the five latest messages in its history", async () => {
-    const { texts, readsBefore } = await historiesOf([0, 5, 10, 15, 20, 25, 30], { oneDirectConversation: true });
+    const { texts, readsBefore } = await historiesOf([0, 5, 10, 15, 20, 25, 30], {
+      oneDirectConversation: true,
+    });
     expect(texts.at(-1)?.[0]).toBe("Message at 5");
     expect(texts.at(-1)).toHaveLength(10);
     expect(readsBefore.at(-1)).toBe(6);
   });
 
   it("is sent without history if Slack lets the bot not read the direct message", async () => {
-    const fate = ({ name }: { name: string }) => (name === "posts" ? ("refused" as const) : ("ok" as const));
+    const fate = ({ name }: { name: string }) =>
+      name === "posts" ? ("refused" as const) : ("ok" as const);
     const { texts } = await historiesOf([0], { oneDirectConversation: true, fate });
     expect(texts).toEqual([[]]);
   });

@@ -23,7 +23,10 @@ const fields: QuestionField[] = [
 ];
 type World = ReturnType<typeof createWorld>;
 
-function click(changes: Partial<ButtonClick> = {}, triggerId: string | undefined = "1.1.a"): ButtonClick {
+function click(
+  changes: Partial<ButtonClick> = {},
+  triggerId: string | undefined = "1.1.a",
+): ButtonClick {
   return {
     type: "button_click",
     requestId: ask.requestId,
@@ -36,7 +39,10 @@ function click(changes: Partial<ButtonClick> = {}, triggerId: string | undefined
   };
 }
 
-const submissions = ["00000000-0000-5000-8000-00000000000a", "00000000-0000-5000-8000-00000000000b"] as const;
+const submissions = [
+  "00000000-0000-5000-8000-00000000000a",
+  "00000000-0000-5000-8000-00000000000b",
+] as const;
 
 function submit(changes: Partial<FormSubmitted> = {}): FormSubmitted {
   return {
@@ -56,7 +62,9 @@ async function askingWorld(options: Parameters<typeof createWorld>[0] = {}): Pro
   const world = createWorld({ questions: [{ prompt: "Where?", fields }], ...options });
   world.deliver(ask);
   const record = () => world.records.get(ask.requestId);
-  await world.run({ until: () => record()?.question?.ts !== undefined && record()?.lease === undefined });
+  await world.run({
+    until: () => record()?.question?.ts !== undefined && record()?.lease === undefined,
+  });
   return world;
 }
 
@@ -71,9 +79,18 @@ describe("the button of a question with fields", () => {
     expect(view?.blocks).toMatchObject([
       { type: "section", text: { text: "Where?" } },
       { type: "input", block_id: "0", optional: false, element: { type: "static_select" } },
-      { type: "input", block_id: "1", optional: true, element: { type: "number_input", min_value: "1" } },
+      {
+        type: "input",
+        block_id: "1",
+        optional: true,
+        element: { type: "number_input", min_value: "1" },
+      },
     ]);
-    expect(JSON.parse(view?.private_metadata ?? "")).toEqual({ requestId: ask.requestId, question: 0, locale: "en" });
+    expect(JSON.parse(view?.private_metadata ?? "")).toEqual({
+      requestId: ask.requestId,
+      question: 0,
+      locale: "en",
+    });
     expect(world.ephemeralMessages).toEqual([]);
     expect(world.given).toEqual([]);
   });
@@ -81,8 +98,16 @@ describe("the button of a question with fields", () => {
   it.each<[string, ButtonClick, string]>([
     ["for somebody else", click({ user: "U2" }), "not_yours"],
     ["after three seconds", click({}, "late"), "form_too_late"],
-    ["without a trigger", { ...click(), button: { type: "open_form", question: 0 } }, "form_not_opened"],
-    ["of an earlier question", { ...click(), button: { type: "open_form", question: 7, triggerId: "1.1.a" } }, "past"],
+    [
+      "without a trigger",
+      { ...click(), button: { type: "open_form", question: 0 } },
+      "form_not_opened",
+    ],
+    [
+      "of an earlier question",
+      { ...click(), button: { type: "open_form", question: 7, triggerId: "1.1.a" } },
+      "past",
+    ],
   ])("says so where it cannot open: %s", async (_what, clicked, refusal) => {
     const world = await askingWorld();
     await world.clickButton(clicked).run({ maxSteps: 1 });
@@ -93,7 +118,9 @@ describe("the button of a question with fields", () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
     await world.interact(submit()).run();
     await world.clickButton(click({ user: "U2" })).run();
-    expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: expect.stringContaining('"by":"U1"') }]);
+    expect(world.ephemeralMessages).toMatchObject([
+      { user: "U2", text: expect.stringContaining('"by":"U1"') },
+    ]);
     expect(world.modals).toEqual([]);
   });
 });
@@ -104,10 +131,20 @@ describe("a submitted form", () => {
     const world = await askingWorld({ text: { question: text.question } });
     await world.interact(submit()).run();
     expect(world.given).toMatchObject([
-      { params: { task_id: "t-1", fields: { region: "ap", copies: 2 }, user_id: "U1", question_id: "q-0" } },
+      {
+        params: {
+          task_id: "t-1",
+          fields: { region: "ap", copies: 2 },
+          user_id: "U1",
+          question_id: "q-0",
+        },
+      },
     ]);
-    for (const absent of ["text", "option_id"]) expect(world.given[0]?.params).not.toHaveProperty(absent);
-    expect(world.questions()[0]).toMatch(/^Where\?\n\n✔ Answered — <@U1>.*\n> Region: Asia\n> Copies: 2$/);
+    for (const absent of ["text", "option_id"])
+      expect(world.given[0]?.params).not.toHaveProperty(absent);
+    expect(world.questions()[0]).toMatch(
+      /^Where\?\n\n✔ Answered — <@U1>.*\n> Region: Asia\n> Copies: 2$/,
+    );
     expect(world.answers()).toEqual(["A checkpoint."]);
     const stored = JSON.stringify(world.records.get(ask.requestId)?.question);
     expect(stored).not.toMatch(/Asia|region|"ap"/);
@@ -115,7 +152,8 @@ describe("a submitted form", () => {
 
   it("that comes again is the same answer, and nobody is told anything", async () => {
     const world = await askingWorld();
-    for (let time = 0; time < 3; time++) world.interact(submit({ atMs: askedAtMs + 65_000 + time }));
+    for (let time = 0; time < 3; time++)
+      world.interact(submit({ atMs: askedAtMs + 65_000 + time }));
     await world.run();
     expect(world.given).toHaveLength(1);
     expect(world.ephemeralMessages).toEqual([]);
@@ -124,9 +162,13 @@ describe("a submitted form", () => {
   it("is too late after another one, and its sender reads by whom it was answered", async () => {
     const world = await askingWorld({ pollsUntilDone: 2, gate: { mayAnswer: async () => true } });
     world.interact(submit());
-    await world.interact(submit({ user: "U2", values: { 0: "0" }, submissionId: submissions[1] })).run();
+    await world
+      .interact(submit({ user: "U2", values: { 0: "0" }, submissionId: submissions[1] }))
+      .run();
     expect(world.given).toMatchObject([{ params: { fields: { region: "ap" }, user_id: "U1" } }]);
-    expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: expect.stringContaining('"answered"') }]);
+    expect(world.ephemeralMessages).toMatchObject([
+      { user: "U2", text: expect.stringContaining('"answered"') },
+    ]);
   });
 
   it("of somebody who may not answer, and one that does not fit, change nothing", async () => {
@@ -143,7 +185,10 @@ describe("a submitted form", () => {
     const world = await askingWorld();
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("There is no record.");
-    world.records.set(ask.requestId, { ...record, lease: { owner: "another", untilMs: world.now() + 20_000 } });
+    world.records.set(ask.requestId, {
+      ...record,
+      lease: { owner: "another", untilMs: world.now() + 20_000 },
+    });
     await world.interact(submit()).run();
     expect(world.given).toMatchObject([{ params: { fields: { region: "ap", copies: 2 } } }]);
     expect(world.ephemeralMessages).toEqual([]);

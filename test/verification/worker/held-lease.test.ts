@@ -12,10 +12,14 @@ const leaseMs = 400;
 type Store = ReturnType<typeof createMemoryTaskStore<Task>>;
 
 /** A store with one task, whose lease has just been claimed. `around` wraps the store for the worker. */
-async function heldTask(around: (store: Store) => Partial<Pick<Store, "get" | "replace">> = () => ({})) {
+async function heldTask(
+  around: (store: Store) => Partial<Pick<Store, "get" | "replace">> = () => ({}),
+) {
   const store = createMemoryTaskStore({ parse: (json) => taskSchema.parse(json) });
   const lease = { owner: "me", untilMs: Date.now() + leaseMs };
-  const stored = await store.create({ item: { ...sampleTask(), lease, expiresAtMs: Date.now() + 3_600_000 } });
+  const stored = await store.create({
+    item: { ...sampleTask(), lease, expiresAtMs: Date.now() + 3_600_000 },
+  });
   if (stored === undefined) throw new Error("not created");
   const hold: HeldLease = { lease, stored };
   return {
@@ -24,7 +28,8 @@ async function heldTask(around: (store: Store) => Partial<Pick<Store, "get" | "r
     read: () => store.get({ id: stored.id }),
     takeOver: async () => {
       const task = await store.get({ id: stored.id });
-      if (task !== undefined) await store.replace({ item: { ...task, lease: { owner: "you", untilMs: 0 } } });
+      if (task !== undefined)
+        await store.replace({ item: { ...task, lease: { owner: "you", untilMs: 0 } } });
     },
     save: (task: Task) => store.replace({ item: withStoredRevision(hold, task) }),
     keep: <T>(work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal) =>
@@ -54,12 +59,17 @@ const aborted = (signal: AbortSignal) =>
 describe("the lease of a call that takes several leases", () => {
   it("is renewed until the call has ended, and the record can be saved then", async () => {
     const { hold, stored, read, keep, save } = await heldTask();
-    expect(await settle(keep((signal) => delay(5 * leaseMs).then(() => signal.aborted)))).toBe(false);
+    expect(await settle(keep((signal) => delay(5 * leaseMs).then(() => signal.aborted)))).toBe(
+      false,
+    );
     const { lease, revision = 0 } = (await read()) ?? {};
     expect(lease?.owner).toBe("me");
     expect(lease?.untilMs).toBeGreaterThan((stored.lease?.untilMs ?? 0) + 2 * leaseMs);
     expect(hold.lease).toEqual(lease);
-    expect(await save({ ...stored, state: "waiting" })).toMatchObject({ state: "waiting", revision: revision + 1 });
+    expect(await save({ ...stored, state: "waiting" })).toMatchObject({
+      state: "waiting",
+      revision: revision + 1,
+    });
     await settle(delay(2 * leaseMs));
     expect((await read())?.revision).toBe(revision + 1);
   });
@@ -75,7 +85,9 @@ describe("the lease of a call that takes several leases", () => {
         return replaced;
       },
     }));
-    expect(await settle(keep((signal) => delay(4 * leaseMs).then(() => signal.aborted)))).toBe(false);
+    expect(await settle(keep((signal) => delay(4 * leaseMs).then(() => signal.aborted)))).toBe(
+      false,
+    );
     expect((await read())?.lease?.owner).toBe("me");
     expect(await save(stored)).toBeDefined();
   });

@@ -4,7 +4,17 @@ import { next } from "../../../lambdas/verification/task/machine.ts";
 import { askedAtMs, sampleAsk, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
-const texts = ["help", "Help", "HELP!", "*help*", " help. ", "ｈｅｌｐ", "ヘルプ", "使い方", "使い方？"];
+const texts = [
+  "help",
+  "Help",
+  "HELP!",
+  "*help*",
+  " help. ",
+  "ｈｅｌｐ",
+  "ヘルプ",
+  "使い方",
+  "使い方？",
+];
 
 function helpIn(world: ReturnType<typeof createWorld>): string[] {
   return world.answers().flatMap((text) => {
@@ -13,7 +23,10 @@ function helpIn(world: ReturnType<typeof createWorld>): string[] {
   });
 }
 
-async function said(message: Parameters<typeof sampleAsk>[0], options: Parameters<typeof createWorld>[0] = {}) {
+async function said(
+  message: Parameters<typeof sampleAsk>[0],
+  options: Parameters<typeof createWorld>[0] = {},
+) {
   const charged: string[] = [];
   const gate = { charge: async ({ task }: { task: { id: string } }) => void charged.push(task.id) };
   const world = createWorld({ ...options, gate: { ...gate, ...options.gate } });
@@ -66,16 +79,26 @@ describe("the word for help in a thread", () => {
   it("may be the answer to a question, so that is looked up first", () => {
     const task = sampleTask({ message: sampleAsk({ text: "help", threadTs: "1.000001" }).message });
     const event = { type: "permitted", allowed: true, locale: "en", nowMs: askedAtMs } as const;
-    expect(next({ task, event, policy: samplePolicy() }).effects).toEqual([{ type: "give_reply", reconcile: false }]);
+    expect(next({ task, event, policy: samplePolicy() }).effects).toEqual([
+      { type: "give_reply", reconcile: false },
+    ]);
     const none = { type: "reply_given", decision: "none", nowMs: askedAtMs } as const;
-    expect(next({ task, event: none, policy: samplePolicy() }).effects).toEqual([{ type: "write_help" }]);
+    expect(next({ task, event: none, policy: samplePolicy() }).effects).toEqual([
+      { type: "write_help" },
+    ]);
     const taken = { ...none, decision: "taken" } as const;
     expect(next({ task, event: taken, policy: samplePolicy() }).task.state).toBe("done");
   });
 });
 
 describe("any other message is a task", () => {
-  const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 1, url: "https://files.example/F1" };
+  const file = {
+    id: "F1",
+    name: "a.txt",
+    mimetype: "text/plain",
+    size: 1,
+    url: "https://files.example/F1",
+  };
   it.each<[string, Parameters<typeof sampleAsk>[0]]>([
     ["more words", { text: "help me with this" }],
     ["a word that begins so", { text: "helper" }],

@@ -28,7 +28,9 @@ const refuseHome = ({ name }: Operation) => (name === "publishHome" ? "refused" 
 /** The agent never ends by itself. */
 async function atWork(options: Parameters<typeof createWorld>[0] = {}) {
   const world = createWorld({ pollsUntilDone: 1000, cancelable: true, ...options });
-  await world.deliver(own).run({ until: () => world.records.get(own.requestId)?.state === "waiting" });
+  await world
+    .deliver(own)
+    .run({ until: () => world.records.get(own.requestId)?.state === "waiting" });
   return world;
 }
 
@@ -56,13 +58,18 @@ describe("the App Home", () => {
     ];
     for (const ask of others) world.deliver(ask);
     await world.run({
-      until: () => others.every(({ requestId }) => world.records.get(requestId)?.state === "waiting"),
+      until: () =>
+        others.every(({ requestId }) => world.records.get(requestId)?.state === "waiting"),
     });
     await handle(world, opened);
     await handle(world, { ...opened, user: "U2" });
     await handle(world, { ...opened, user: "U3" });
     expect(world.homes.map(({ user }) => user)).toEqual(["U1", "U2", "U3"]);
-    expect([0, 1, 2].map((index) => cancelable(world, index))).toEqual([[own.requestId], [others[0]?.requestId], []]);
+    expect([0, 1, 2].map((index) => cancelable(world, index))).toEqual([
+      [own.requestId],
+      [others[0]?.requestId],
+      [],
+    ]);
   });
 
   it("shows no task that is over", async () => {
@@ -76,9 +83,13 @@ describe("the App Home", () => {
 
   it("shows ten tasks at most, and says that there are more", async () => {
     const world = createWorld({ pollsUntilDone: 1000 });
-    const asks = Array.from({ length: 12 }, (_, n) => numberedAsk(n, { ts: `${askedAtMs / 1000}.00${100 + n}` }));
+    const asks = Array.from({ length: 12 }, (_, n) =>
+      numberedAsk(n, { ts: `${askedAtMs / 1000}.00${100 + n}` }),
+    );
     for (const ask of asks) world.deliver(ask);
-    await world.run({ until: () => asks.every(({ requestId }) => world.records.get(requestId)?.state === "waiting") });
+    await world.run({
+      until: () => asks.every(({ requestId }) => world.records.get(requestId)?.state === "waiting"),
+    });
     await handle(world, opened);
     expect(cancelable(world)).toHaveLength(10);
     expect(JSON.stringify(world.homes)).toContain("There are more.");
@@ -102,7 +113,10 @@ describe("the button to cancel of the App Home", () => {
     expect(cancelable(world)).toEqual([]);
     expect(JSON.stringify(world.homes.at(-1))).toContain("Canceling");
     await world.run();
-    expect(world.records.get(own.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.records.get(own.requestId)?.outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
     expect(world.ephemeralMessages).toEqual([]);
   });
 
@@ -131,13 +145,18 @@ describe("the button to cancel of the App Home", () => {
   it("works for whoever is in another workspace of the organization in which the app is installed", async () => {
     const ask = numberedAsk(1, { enterprise: "E1" });
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
-    await world.deliver(ask).run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
+    await world
+      .deliver(ask)
+      .run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
     await handle(world, press({ team: "T2", enterprise: "E2" }));
     expect(world.homes).toEqual([]);
     await handle(world, press({ team: "T2", enterprise: "E1" }));
     expect(JSON.stringify(world.homes.at(-1))).toContain("Canceling");
     await world.run();
-    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
   });
 
   it("asks the same gate as the button in the thread", async () => {
@@ -152,6 +171,9 @@ describe("the button to cancel of the App Home", () => {
     const world = await atWork({ fate: refuseHome });
     await handle(world, press());
     await world.run();
-    expect(world.records.get(own.requestId)?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.records.get(own.requestId)?.outcome).toMatchObject({
+      type: "failed",
+      reason: "canceled",
+    });
   });
 });

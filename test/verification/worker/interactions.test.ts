@@ -5,7 +5,11 @@ import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/tas
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createGate } from "../../../lambdas/verification/gate/gate.ts";
 import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
-import { maxNoticesPerUser, parseRefusalRecord, refusalWindowMs } from "../../../lambdas/verification/gate/refusals.ts";
+import {
+  maxNoticesPerUser,
+  parseRefusalRecord,
+  refusalWindowMs,
+} from "../../../lambdas/verification/gate/refusals.ts";
 import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
 import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
@@ -25,7 +29,11 @@ function setUp({ fate = () => "ok", limits = {} }: { fate?: Fates; limits?: obje
   let clock = () => askedAtMs;
   const now = () => clock();
   const gate = createGate({
-    config: configFields.parse({ slack: { locale: "en" }, allowlist: [{ user: "U1" }, { user: "U2" }], limits }),
+    config: configFields.parse({
+      slack: { locale: "en" },
+      allowlist: [{ user: "U1" }, { user: "U2" }],
+      limits,
+    }),
     ruleStore: createMemoryTaskStore({ parse: parseStoredRules, now }),
     usageStore: createMemoryTaskStore({ parse: parseUsage, now }),
     refusalStore: createMemoryTaskStore({ parse: parseRefusalRecord, now }),
@@ -59,12 +67,14 @@ describe("forty mentions by a person who may not ask", () => {
     const { world } = setUp();
     for (let n = 1; n <= 40; n++) world.deliver(say(n));
     await world.run();
-    expect(world.ephemeralMessages).toEqual([{ user: "USTRANGER", channel: "C1", threadTs: undefined, text: refused }]);
+    expect(world.ephemeralMessages).toEqual([
+      { user: "USTRANGER", channel: "C1", threadTs: undefined, text: refused },
+    ]);
     expect([world.posts, world.starts]).toEqual([[], []]);
     // What was told has its record, so that an operator can find its reference.
-    expect([...world.records.values()].map(({ state, outcome }) => [state, outcome?.type])).toEqual([
-      ["done", "refused"],
-    ]);
+    expect([...world.records.values()].map(({ state, outcome }) => [state, outcome?.type])).toEqual(
+      [["done", "refused"]],
+    );
   });
 
   it("cost one read each, and no second message of the queue, before and after an allowed person's", async () => {
@@ -96,7 +106,12 @@ describe("a refusal", () => {
       for (let nth = 0; nth < 12; nth++) {
         const { world } = setUp({ fate: nthFate(nth, fate) });
         await world.deliver(say(1)).run();
-        expect({ fate, nth, told: world.ephemeralMessages.length <= 1, posts: world.posts.length }).toEqual({
+        expect({
+          fate,
+          nth,
+          told: world.ephemeralMessages.length <= 1,
+          posts: world.posts.length,
+        }).toEqual({
           fate,
           nth,
           told: true,
@@ -112,7 +127,9 @@ describe("a refusal", () => {
     const { world } = setUp();
     for (const n of [1, 2, 3]) world.deliver(say(n, { direct: true, channel: "D1" }));
     await world.run();
-    expect(world.posts).toMatchObject([{ channel: "D1", threadTs: say(1).message.ts, text: refused }]);
+    expect(world.posts).toMatchObject([
+      { channel: "D1", threadTs: say(1).message.ts, text: refused },
+    ]);
     expect(world.ephemeralMessages).toEqual([]);
   });
 
@@ -146,25 +163,34 @@ describe("messages of a person who may ask, which become no task", () => {
     ["over a quota", {}, "limited"],
     ["over a quota, as commands", { command: true }, "limited"],
     ["over a quota, in one thread", { threadTs: say(1).message.ts }, "limited"],
-    ["over a quota, not to the bot in its thread", { threadTs: say(1).message.ts, unaddressed: true }, "limited"],
+    [
+      "over a quota, not to the bot in its thread",
+      { threadTs: say(1).message.ts, unaddressed: true },
+      "limited",
+    ],
     ["without words", { text: "" }, "invalid_params"],
     ["too long", { text: "a".repeat(40_001) }, "payload_too_large"],
     ["that cancel nothing", { text: "cancel" }, "canceling"],
   ];
 
-  it.each(kinds)("are told once to that person alone, and again after 15 minutes: %s", async (_, message, type) => {
-    const { world } = setUp({ limits });
-    await world.deliver(say(1, { user: "U1" })).run();
-    const posts = [...world.posts];
-    for (let n = 1000; n < 1040; n++) world.deliver(say(n, { user: "U1", ...message }));
-    await world.run();
-    expect(world.ephemeralMessages.map(({ user, text }) => [user, text.includes(type)])).toEqual([["U1", true]]);
-    world.pass(refusalWindowMs);
-    await world.deliver(say(100_000, { user: "U1", ...message })).run();
-    expect(world.ephemeralMessages).toHaveLength(2);
-    expect(world.posts).toEqual(posts);
-    expect(world.starts).toHaveLength(1);
-  });
+  it.each(kinds)(
+    "are told once to that person alone, and again after 15 minutes: %s",
+    async (_, message, type) => {
+      const { world } = setUp({ limits });
+      await world.deliver(say(1, { user: "U1" })).run();
+      const posts = [...world.posts];
+      for (let n = 1000; n < 1040; n++) world.deliver(say(n, { user: "U1", ...message }));
+      await world.run();
+      expect(world.ephemeralMessages.map(({ user, text }) => [user, text.includes(type)])).toEqual([
+        ["U1", true],
+      ]);
+      world.pass(refusalWindowMs);
+      await world.deliver(say(100_000, { user: "U1", ...message })).run();
+      expect(world.ephemeralMessages).toHaveLength(2);
+      expect(world.posts).toEqual(posts);
+      expect(world.starts).toHaveLength(1);
+    },
+  );
 
   it("are told ten times in many threads, and a stranger's refusal is told besides", async () => {
     const { world } = setUp({ limits });
@@ -191,7 +217,11 @@ describe("buttons", () => {
     const { world } = setUp({});
     const { requestId } = say(1);
     await world.deliver(say(1, { user: "U1" })).run();
-    const buttonClicks: ButtonClick[] = Array.from({ length: 10 }, () => ({ ...buttonClick, requestId, user }));
+    const buttonClicks: ButtonClick[] = Array.from({ length: 10 }, () => ({
+      ...buttonClick,
+      requestId,
+      user,
+    }));
     for (const each of buttonClicks) world.clickButton(each);
     await world.run();
     return world.ephemeralMessages.map(({ text }) => text);
@@ -228,7 +258,13 @@ async function refusedWhere(kind: SlackErrorKind): Promise<unknown[]> {
     rules: {},
   });
   const task = sampleTask({ outcome: { type: "refused" } });
-  await postRefusalOnce({ slack: slack as SlackApi, notify: createNotify({ gate }), task, text: worldText, signal });
+  await postRefusalOnce({
+    slack: slack as SlackApi,
+    notify: createNotify({ gate }),
+    task,
+    text: worldText,
+    signal,
+  });
   return told;
 }
 
@@ -237,9 +273,12 @@ describe("a refusal that the channel does not show", () => {
     expect(await refusedWhere(kind)).toEqual([["DU1", undefined, '{"type":"refused"}']]);
   });
 
-  it.each(["rate_limited", "unavailable", "ambiguous"] as const)("is not repeated: %s", async (kind) => {
-    expect(await refusedWhere(kind)).toEqual([]);
-  });
+  it.each(["rate_limited", "unavailable", "ambiguous"] as const)(
+    "is not repeated: %s",
+    async (kind) => {
+      expect(await refusedWhere(kind)).toEqual([]);
+    },
+  );
 });
 
 describe("notices on their way to Slack", () => {
@@ -257,7 +296,11 @@ describe("notices on their way to Slack", () => {
       },
     });
     const tell = (notice: typeof allowed, stop = signal) =>
-      notify({ ...notice, signal: stop, post: () => new Promise<void>((resolve) => posts.push(resolve)) });
+      notify({
+        ...notice,
+        signal: stop,
+        post: () => new Promise<void>((resolve) => posts.push(resolve)),
+      });
     return { tell, claims, posts };
   }
 

@@ -5,23 +5,39 @@ import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { deaths, type Fate, type Operation } from "./world-fates.ts";
 
-const file = { id: "F1", name: "plan.csv", mimetype: "text/csv", size: 4, url: "https://files.slack.com/F1" };
+const file = {
+  id: "F1",
+  name: "plan.csv",
+  mimetype: "text/csv",
+  size: 4,
+  url: "https://files.slack.com/F1",
+};
 const mention = numberedAsk(1);
 const post = withFiles(mention);
 
 function withFiles(ask: AskMessage, more: Partial<AskMessage["message"]> = {}): AskMessage {
-  return { ...ask, receivedAtMs: askedAtMs + 300, message: { ...ask.message, files: [file], ...more } };
+  return {
+    ...ask,
+    receivedAtMs: askedAtMs + 300,
+    message: { ...ask.message, files: [file], ...more },
+  };
 }
 
 type World = ReturnType<typeof createWorld>;
-const filesSent = ({ sent }: World) => sent.map(({ attachments = [] }) => attachments.map(({ name }) => name));
+const filesSent = ({ sent }: World) =>
+  sent.map(({ attachments = [] }) => attachments.map(({ name }) => name));
 const stateOf = (world: World, { requestId } = mention) => world.records.get(requestId)?.state;
-const late = ({ posts }: World) => posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
+const late = ({ posts }: World) =>
+  posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
 const isNotedAsLate = (world: World) =>
   world.records.get(mention.requestId)?.history.some(({ event }) => event === "files_too_late");
 
 /** Another worker handles the post while the first one does `name` for the first time. */
-function worldWithPostDuring(name: string, options: Parameters<typeof createWorld>[0] = {}, ask = post) {
+function worldWithPostDuring(
+  name: string,
+  options: Parameters<typeof createWorld>[0] = {},
+  ask = post,
+) {
   let isTold = false;
   const fate = async (operation: Operation): Promise<Fate> => {
     if (operation.name !== name || isTold) return "ok";
@@ -59,7 +75,8 @@ describe("the files of a mention that come with a later event", () => {
     const second = numberedAsk(1, { threadTs, ts: `${askedAtMs / 1000}.000900` });
     const world = createWorld({ pollsUntilDone: 3 });
     world.deliver(first);
-    const isQueued = () => stateOf(world) === "queued" && !world.records.get(second.requestId)?.lease;
+    const isQueued = () =>
+      stateOf(world) === "queued" && !world.records.get(second.requestId)?.lease;
     await world.deliver(second).run({ until: isQueued });
     await world.deliver(withFiles(second)).run();
     expect(filesSent(world)).toEqual([[], ["plan.csv"]]);
@@ -71,7 +88,11 @@ describe("the files of a mention that come with a later event", () => {
     await world.deliver(post).run({ maxSteps: 1 });
     for (const ask of [mention, post, mention]) world.deliver(ask);
     await world.run();
-    expect([filesSent(world), world.answers(), late(world)]).toEqual([[["plan.csv"]], ["A checkpoint."], []]);
+    expect([filesSent(world), world.answers(), late(world)]).toEqual([
+      [["plan.csv"]],
+      ["A checkpoint."],
+      [],
+    ]);
   });
 
   it("complete a mention without any text instead of a refusal", async () => {
@@ -93,7 +114,11 @@ describe("the files of a mention that come with a later event", () => {
     world.deliver(numberedAsk(2, { threadTs }));
     await world.deliver(second).run({ until: () => stateOf(world) === "queued" });
     const { retryOf: _none, ...asked } = second;
-    const message = { ...second.message, text: "Until when?", editedTs: `${askedAtMs / 1000 + 5}.000100` };
+    const message = {
+      ...second.message,
+      text: "Until when?",
+      editedTs: `${askedAtMs / 1000 + 5}.000100`,
+    };
     await world.deliver({ ...asked, type: "message_change", message }).run({ maxSteps: 2 });
     await world.deliver(withFiles(second)).run();
     expect(world.sent.map(({ text }) => text)).toEqual(["What is a sekisho?", "Until when?"]);
@@ -103,7 +128,8 @@ describe("the files of a mention that come with a later event", () => {
   it("are told as too late once, after the task was sent", async () => {
     for (const during of ["send", undefined]) {
       const options = { pollsUntilDone: 5 };
-      const world = during === undefined ? createWorld(options) : worldWithPostDuring("execute_task", options);
+      const world =
+        during === undefined ? createWorld(options) : worldWithPostDuring("execute_task", options);
       await world.deliver(mention).run({ until: () => stateOf(world) === "waiting" });
       for (const ask of [post, mention, post]) world.deliver(ask);
       await world.run();
@@ -145,7 +171,9 @@ describe("the files of a mention that come with a later event", () => {
         expect(world.starts).toEqual([mention.requestId]);
         expect(world.answers()).toEqual(["A checkpoint."]);
         const [files = []] = filesSent(world);
-        expect([files.length, isNotedAsLate(world)]).toEqual(files.length === 1 ? [1, false] : [0, true]);
+        expect([files.length, isNotedAsLate(world)]).toEqual(
+          files.length === 1 ? [1, false] : [0, true],
+        );
         outcomes.add(files.join());
       }
     }

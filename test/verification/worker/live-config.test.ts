@@ -74,10 +74,16 @@ describe("the live settings", () => {
   });
 
   it("that were pushed for another peer are named in the log", async () => {
-    const { lines, teamsAt } = setUp(JSON.stringify({ destinations: { local: { fingerprint: "another" } } }));
+    const { lines, teamsAt } = setUp(
+      JSON.stringify({ destinations: { local: { fingerprint: "another" } } }),
+    );
     await teamsAt(1000);
     expect(lines.map((line) => JSON.parse(line))).toContainEqual(
-      expect.objectContaining({ level: "warn", message: "live_settings_outdated", destination: "local" }),
+      expect.objectContaining({
+        level: "warn",
+        message: "live_settings_outdated",
+        destination: "local",
+      }),
     );
   });
 

@@ -1,6 +1,10 @@
 /** One person who does much at once, while Slack is slow: the process stays free for others, and no click is lost. */
 import { describe, expect, it } from "@jest/globals";
-import type { ButtonClick, HomeOpened, ShortcutUsed } from "../../../lambdas/verification/task/messages.ts";
+import type {
+  ButtonClick,
+  HomeOpened,
+  ShortcutUsed,
+} from "../../../lambdas/verification/task/messages.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import type { Fate, Operation } from "./world-fates.ts";
@@ -19,7 +23,12 @@ function used(n: number, user = "U1"): ShortcutUsed {
 }
 function voted(n: number, user = "U1"): ButtonClick {
   const where = { requestId: ask.requestId, team: "T1", channel: "C1", user };
-  return { type: "button_click", ...where, atMs: askedAtMs + 60_000 + n, button: { type: "feedback", vote: "up" } };
+  return {
+    type: "button_click",
+    ...where,
+    atMs: askedAtMs + 60_000 + n,
+    button: { type: "feedback", vote: "up" },
+  };
 }
 
 /** The operation hangs until it is released. `seen` counts how often it began. */
@@ -47,21 +56,24 @@ describe("one person who does much at once while Slack hangs", () => {
   it.each([
     ["opens the App Home", "publishHome", opened],
     ["uses the shortcut", "channelInfo", used],
-  ] as const)("and %s takes four slots at most, and what is beyond that is dropped", async (_what, name, message) => {
-    const { world, handle, seen, release } = await hangingWorld(name);
-    const handled = Array.from({ length: times }, (_, n) => handle(message(n)));
-    await settle();
-    expect(seen()).toBe(4);
-    const ofAnother = handle(message(times, "U2"));
-    await settle();
-    expect(seen()).toBe(5);
-    // Those beyond the limit are over already.
-    await Promise.all(handled.slice(4));
-    release();
-    await Promise.all([...handled, ofAnother]);
-    await handle(message(times + 1));
-    expect([seen(), world.records.size]).toEqual([6, 1]);
-  });
+  ] as const)(
+    "and %s takes four slots at most, and what is beyond that is dropped",
+    async (_what, name, message) => {
+      const { world, handle, seen, release } = await hangingWorld(name);
+      const handled = Array.from({ length: times }, (_, n) => handle(message(n)));
+      await settle();
+      expect(seen()).toBe(4);
+      const ofAnother = handle(message(times, "U2"));
+      await settle();
+      expect(seen()).toBe(5);
+      // Those beyond the limit are over already.
+      await Promise.all(handled.slice(4));
+      release();
+      await Promise.all([...handled, ofAnother]);
+      await handle(message(times + 1));
+      expect([seen(), world.records.size]).toEqual([6, 1]);
+    },
+  );
 
   it("and clicks does the rest later, and every click counts", async () => {
     const { world, handle, seen, release } = await hangingWorld("mayAskThere");
@@ -73,6 +85,8 @@ describe("one person who does much at once while Slack hangs", () => {
     await Promise.all(handled);
     await world.run();
     expect(seen()).toBeGreaterThanOrEqual(times);
-    expect(world.records.get(ask.requestId)?.votes).toMatchObject([{ vote: "up", atMs: voted(times - 1).atMs }]);
+    expect(world.records.get(ask.requestId)?.votes).toMatchObject([
+      { vote: "up", atMs: voted(times - 1).atMs },
+    ]);
   });
 });

@@ -26,7 +26,8 @@ const edited = (of = ask, text = "Until when?", editedTs?: string) =>
 const deleted = (of = ask) => changeOf(of, { text: "" }, true);
 
 type World = ReturnType<typeof createWorld>;
-const late = ({ posts }: World) => posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
+const late = ({ posts }: World) =>
+  posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
 const textsSent = ({ sent }: World) => sent.map(({ text }) => text);
 const stateOf = (world: World, { requestId } = ask) => world.records.get(requestId)?.state;
 const untilQueued = (world: World) => ({
@@ -34,15 +35,18 @@ const untilQueued = (world: World) => ({
 });
 
 describe("a change of a message that was not handled yet", () => {
-  it.each(["before", "behind"])("takes its place, in the queue %s it: the new text is sent, once", async (where) => {
-    const world = createWorld();
-    world.queueRaw(JSON.stringify(where === "before" ? edited(first) : first));
-    await world.run({ maxSteps: where === "before" ? 1 : 0 });
-    world.queueRaw(JSON.stringify(where === "before" ? first : edited(first)));
-    await world.run();
-    expect(textsSent(world)).toEqual([where === "before" ? "Until when?" : first.message.text]);
-    expect(world.answers()).toHaveLength(1);
-  });
+  it.each(["before", "behind"])(
+    "takes its place, in the queue %s it: the new text is sent, once",
+    async (where) => {
+      const world = createWorld();
+      world.queueRaw(JSON.stringify(where === "before" ? edited(first) : first));
+      await world.run({ maxSteps: where === "before" ? 1 : 0 });
+      world.queueRaw(JSON.stringify(where === "before" ? first : edited(first)));
+      await world.run();
+      expect(textsSent(world)).toEqual([where === "before" ? "Until when?" : first.message.text]);
+      expect(world.answers()).toHaveLength(1);
+    },
+  );
 
   it("leaves nothing of a deleted one, and the message that comes after it is not handled", async () => {
     const world = createWorld();
@@ -50,7 +54,10 @@ describe("a change of a message that was not handled yet", () => {
     await world.deliver(first).run();
     expect(world.sent).toEqual([]);
     expect(world.posts).toEqual([]);
-    expect(world.records.get(first.requestId)).toMatchObject({ state: "done", message: { text: "" } });
+    expect(world.records.get(first.requestId)).toMatchObject({
+      state: "done",
+      message: { text: "" },
+    });
   });
 
   it("leaves nothing of a deleted one wherever the worker dies", async () => {
@@ -86,7 +93,10 @@ describe("a change of a message that was not handled yet", () => {
 
   it("of an old message whose record has expired does nothing", async () => {
     const world = createWorld();
-    const old = { ...first, message: { ...first.message, ts: `${askedAtMs / 1000 - 25 * 3600}.000100` } };
+    const old = {
+      ...first,
+      message: { ...first.message, ts: `${askedAtMs / 1000 - 25 * 3600}.000100` },
+    };
     world.queueRaw(JSON.stringify(edited(old)));
     await world.run();
     expect([world.records.size, world.posts.length]).toEqual([0, 0]);
@@ -94,7 +104,9 @@ describe("a change of a message that was not handled yet", () => {
 
   it("by deletion leaves no record of somebody who may not ask, not even of the first one, which is told why", async () => {
     // As the gate does for a stranger: only what did not speak to the bot is dropped at once.
-    const world = createWorld({ gate: { isIgnored: async ({ message }) => message.unaddressed === true } });
+    const world = createWorld({
+      gate: { isIgnored: async ({ message }) => message.unaddressed === true },
+    });
     await world.deliver(deleted()).run();
     expect(world.records.size).toBe(0);
     await world.deliver(edited()).run();
@@ -123,11 +135,16 @@ describe("a change of a message whose task waits for its turn", () => {
     const world = await whileQueued(edited());
     expect(textsSent(world)).toEqual([first.message.text, "Until when?"]);
     expect([world.answers().length, late(world)]).toEqual([2, []]);
-    expect(world.records.get(ask.requestId)?.history.map(({ event }) => event)).toContain("message_edited");
+    expect(world.records.get(ask.requestId)?.history.map(({ event }) => event)).toContain(
+      "message_edited",
+    );
   });
 
   it("counts in the order of the edits, whatever the order of the queue, and once", async () => {
-    const [older, newer] = [edited(ask, "Older?", "1760000006.1"), edited(ask, "Newer?", "1760000007.1")];
+    const [older, newer] = [
+      edited(ask, "Older?", "1760000006.1"),
+      edited(ask, "Newer?", "1760000007.1"),
+    ];
     for (const changes of [
       [older, newer],
       [newer, older, newer],
@@ -165,7 +182,9 @@ describe("a change of a message whose task waits for its turn", () => {
       expect(world.starts.filter((id) => id === ask.requestId)).toHaveLength(1);
       const isLate = texts[0] === "Who kept it?";
       expect(world.records.get(ask.requestId)?.lateChange).toBe(isLate ? "edited" : undefined);
-      expect(late(world).filter((text) => text.includes("edited")).length).toBeLessThanOrEqual(isLate ? 1 : 0);
+      expect(late(world).filter((text) => text.includes("edited")).length).toBeLessThanOrEqual(
+        isLate ? 1 : 0,
+      );
       lates.add(isLate);
     }
     // Both have happened.
@@ -256,7 +275,9 @@ describe("a change that the queue gave up on", () => {
     expect(others).toBeGreaterThan(0);
     world.queueRaw(JSON.stringify(edited()));
     await world.buryAll();
-    expect(world.archive.map((body) => JSON.parse(body))).toMatchObject([{ type: "message_change" }]);
+    expect(world.archive.map((body) => JSON.parse(body))).toMatchObject([
+      { type: "message_change" },
+    ]);
     await world.run({ maxSteps: 1 });
     expect(world.records.get(ask.requestId)?.message.text).toBe("Until when?");
   });

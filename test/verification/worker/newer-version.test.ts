@@ -26,11 +26,17 @@ describe.each([
   ["a wake-up of a record that cannot be read", { type: "wake", requestId, seq: 1 }],
 ])("%s", (_what, message) => {
   it("is sent again", async () => {
-    expect(await bury(message, 5)).toEqual({ sent: [{ ...message, leftSinceMs: 5 }], isKept: false });
+    expect(await bury(message, 5)).toEqual({
+      sent: [{ ...message, leftSinceMs: 5 }],
+      isKept: false,
+    });
   });
 
   it("is stored for an operator after a week", async () => {
-    expect(await bury({ ...message, leftSinceMs: 0 }, weekMs + 1)).toEqual({ sent: [], isKept: true });
+    expect(await bury({ ...message, leftSinceMs: 0 }, weekMs + 1)).toEqual({
+      sent: [],
+      isKept: true,
+    });
   });
 });
 

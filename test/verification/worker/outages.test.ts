@@ -7,7 +7,13 @@ import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
-const file = { id: "F1", name: "a.png", mimetype: "image/png", size: 3, url: "https://files.slack.com/F1" };
+const file = {
+  id: "F1",
+  name: "a.png",
+  mimetype: "image/png",
+  size: 3,
+  url: "https://files.slack.com/F1",
+};
 
 /** The message of that number in one thread. */
 function say(n: number, message: Partial<UserMessage> = {}) {
@@ -27,29 +33,32 @@ describe("a task whose worker died when it had its place and was counted", () =>
     "of old age": async (world: ReturnType<typeof createWorld>) => world.pass(25 * 3600_000),
   };
 
-  it.each(Object.entries(ends))("gives both back where it ends %s: the next one begins at once", async (_, end) => {
-    let isDying = true;
-    const world = createWorld({
-      // Where it stands in the thread counts for as long as its day and its deadline together.
-      deadlineMs: 8 * 3600_000,
-      fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
-    });
-    await world.deliver(first).run({ maxSteps: 1 });
-    expect([...world.underWay]).toEqual([first.requestId]);
-    expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toHaveLength(1);
-    await end(world);
-    isDying = false;
-    await world.run();
-    expect(world.records.get(first.requestId)?.state).toBe("done");
-    expect([...world.underWay]).toEqual([]);
-    expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
-    const next = say(2, { ts: (world.now() / 1000).toFixed(6) });
-    const beganMs = world.now();
-    await world
-      .deliver({ ...next, receivedAtMs: beganMs })
-      .run({ until: () => world.records.get(next.requestId)?.state === "done" });
-    expect(world.now() - beganMs).toBeLessThan(60_000);
-  });
+  it.each(Object.entries(ends))(
+    "gives both back where it ends %s: the next one begins at once",
+    async (_, end) => {
+      let isDying = true;
+      const world = createWorld({
+        // Where it stands in the thread counts for as long as its day and its deadline together.
+        deadlineMs: 8 * 3600_000,
+        fate: ({ name }): Fate => (isDying && name === "post" ? "dies_before" : "ok"),
+      });
+      await world.deliver(first).run({ maxSteps: 1 });
+      expect([...world.underWay]).toEqual([first.requestId]);
+      expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toHaveLength(1);
+      await end(world);
+      isDying = false;
+      await world.run();
+      expect(world.records.get(first.requestId)?.state).toBe("done");
+      expect([...world.underWay]).toEqual([]);
+      expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
+      const next = say(2, { ts: (world.now() / 1000).toFixed(6) });
+      const beganMs = world.now();
+      await world
+        .deliver({ ...next, receivedAtMs: beganMs })
+        .run({ until: () => world.records.get(next.requestId)?.state === "done" });
+      expect(world.now() - beganMs).toBeLessThan(60_000);
+    },
+  );
 
   it("gives both back where it is refused at the next try", async () => {
     let isDying = true;
@@ -79,13 +88,18 @@ describe("a message with files in a thread that cannot be read", () => {
   it("is refused in words where a file cannot be had", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "bringIn" ? "lost" : "ok") });
     await world.deliver(say(1, { files: [file] })).run();
-    expect(world.answers()).toEqual(['{"type":"file_refused","why":"not_to_be_had","name":"a.png"}']);
+    expect(world.answers()).toEqual([
+      '{"type":"file_refused","why":"not_to_be_had","name":"a.png"}',
+    ]);
     expect(world.starts).toEqual([]);
   });
 });
 
 describe("an operator's retry of a message that had files", () => {
-  const retry = { ...say(1, { text: "", hadFiles: true }), retryOf: "00000000-0000-5000-8000-00000000000f" };
+  const retry = {
+    ...say(1, { text: "", hadFiles: true }),
+    retryOf: "00000000-0000-5000-8000-00000000000f",
+  };
 
   it("has the files that the message has in Slack now", async () => {
     const inSlack = [{ ts: first.message.ts, text: "Read this", fileIds: ["F1"], files: [file] }];
@@ -113,7 +127,9 @@ describe("what people say to each other while the table is away", () => {
   it("is kept for no operator; what was said to the bot is", async () => {
     for (const unaddressed of [true, undefined]) {
       let isAway = true;
-      const world = createWorld({ fate: ({ name }): Fate => (isAway && name === "create" ? "refused" : "ok") });
+      const world = createWorld({
+        fate: ({ name }): Fate => (isAway && name === "create" ? "refused" : "ok"),
+      });
       world.deliver(first);
       isAway = false;
       await world.run();
@@ -143,7 +159,10 @@ describe("a thread with more, or larger, messages than can be read", () => {
       });
       await world.deliver(first).run();
       expect({ dying, answers: world.answers() }).toEqual({ dying, answers: ["A checkpoint."] });
-      expect(world.records.get(first.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+      expect(world.records.get(first.requestId)).toMatchObject({
+        state: "done",
+        cleanupDone: true,
+      });
       expect(world.sent).toHaveLength(1);
     }
   });
@@ -151,12 +170,19 @@ describe("a thread with more, or larger, messages than can be read", () => {
 
 const requestId = "00000000-0000-5000-8000-000000000009";
 const original = sampleAsk();
-const retry = { ...original, requestId, retryOf: original.requestId, message: { ...original.message, text: "" } };
+const retry = {
+  ...original,
+  requestId,
+  retryOf: original.requestId,
+  message: { ...original.message, text: "" },
+};
 
 describe("a retry", () => {
   it("is a task of its own, with the text that Slack has, however old the message is", async () => {
     const later = { ...retry, receivedAtMs: askedAtMs + 20 * 24 * 3600_000 };
-    const world = createWorld({ inSlack: [{ ts: original.message.ts, text: "<@U0BOT> What is it?" }] });
+    const world = createWorld({
+      inSlack: [{ ts: original.message.ts, text: "<@U0BOT> What is it?" }],
+    });
     world.deliver({ ...later, message: { ...later.message, botUsers: ["U0BOT"] } });
     world.pass(20 * 24 * 3600_000);
     await world.run();

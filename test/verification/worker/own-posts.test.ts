@@ -8,7 +8,10 @@ import {
   streamPart,
 } from "../../../lambdas/verification/slack/messages/blocks.ts";
 import type { OwnPost } from "../../../lambdas/verification/worker/own-posts.ts";
-import { type DeliveryAction, planDelivery } from "../../../lambdas/verification/worker/own-posts.ts";
+import {
+  type DeliveryAction,
+  planDelivery,
+} from "../../../lambdas/verification/worker/own-posts.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 const post = (ts: number, part: number): OwnPost => ({ ts: `${ts}.0`, part });
@@ -31,7 +34,9 @@ function perform(found: OwnPost[], actions: DeliveryAction[]): OwnPost[] {
   for (const action of actions) {
     if (action.type === "remove") thread = thread.filter(({ ts }) => ts !== action.ts);
     if (action.type === "update")
-      thread = thread.map((known) => (known.ts === action.ts ? { ...known, part: action.part } : known));
+      thread = thread.map((known) =>
+        known.ts === action.ts ? { ...known, part: action.part } : known,
+      );
     if (action.type === "post") thread.push(post(clock++, action.part));
     if (action.type === "share") thread.push(post(clock++, filesPart));
   }
@@ -77,16 +82,33 @@ describe("the plan of a delivery", () => {
   });
 
   it("shares the files after the words, once, and what was asked and where the thread began stay", () => {
-    const found = [post(1, openingPart), post(2, questionPart), post(3, questionPart + 1), post(4, placeholderPart)];
+    const found = [
+      post(1, openingPart),
+      post(2, questionPart),
+      post(3, questionPart + 1),
+      post(4, placeholderPart),
+    ];
     const actions = plan({ parts: said("a"), found, asNew: true, hasFiles: true });
     expect(actions.map(({ type }) => type)).toEqual(["post", "share", "remove"]);
     const thread = perform(found, actions);
     expect(plan({ parts: said("a"), found: thread, asNew: true, hasFiles: true })).toEqual([]);
-    expect(thread.map(({ part }) => part)).toEqual([openingPart, questionPart, questionPart + 1, 1, filesPart]);
+    expect(thread.map(({ part }) => part)).toEqual([
+      openingPart,
+      questionPart,
+      questionPart + 1,
+      1,
+      filesPart,
+    ]);
   });
 
   it("removes what is there twice of files and questions", () => {
-    const found = [post(1, 1), post(2, questionPart), post(3, questionPart), post(4, filesPart), post(5, filesPart)];
+    const found = [
+      post(1, 1),
+      post(2, questionPart),
+      post(3, questionPart),
+      post(4, filesPart),
+      post(5, filesPart),
+    ];
     expect(plan({ parts: said("a"), found, asNew: true, hasFiles: true })).toEqual([
       { type: "remove", ts: "3.0" },
       { type: "remove", ts: "5.0" },
@@ -102,7 +124,10 @@ describe("the plan of a delivery", () => {
   });
 
   it("leaves every part exactly once whatever an earlier try left behind, and doing it again changes nothing", () => {
-    const parts = fc.oneof(fc.integer({ min: 0, max: 6 }), fc.constantFrom(501, 502, 1001, streamPart, filesPart));
+    const parts = fc.oneof(
+      fc.integer({ min: 0, max: 6 }),
+      fc.constantFrom(501, 502, 1001, streamPart, filesPart),
+    );
     forAll(
       fc.array(parts, { maxLength: 12 }),
       fc.integer({ min: 1, max: 4 }),
@@ -112,11 +137,16 @@ describe("the plan of a delivery", () => {
     ).hold((left, count, asNew, withFiles, firstPart) => {
       // Files are found by their ids, which only an answer has that comes with some.
       const hasFiles = withFiles && firstPart !== 1001;
-      const found = left.filter((part) => hasFiles || part !== filesPart).map((part, index) => post(index + 1, part));
+      const found = left
+        .filter((part) => hasFiles || part !== filesPart)
+        .map((part, index) => post(index + 1, part));
       const wanted = Array.from({ length: count }, (_, index) => `part ${index}`);
       const request = { parts: said(...wanted), asNew, firstPart, hasFiles };
       const thread = perform(found, plan({ ...request, found }));
-      const expected = [...wanted.map((_, index) => firstPart + index), ...(hasFiles ? [filesPart] : [])];
+      const expected = [
+        ...wanted.map((_, index) => firstPart + index),
+        ...(hasFiles ? [filesPart] : []),
+      ];
       expect(thread.map(({ part }) => part).sort((a, b) => a - b)).toEqual(expected);
       expect(plan({ ...request, found: thread })).toEqual([]);
     });

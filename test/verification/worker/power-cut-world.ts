@@ -7,7 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import {
   createVerificationWorker,
@@ -119,12 +122,24 @@ export async function runWithPowerCut({
     const nextDue = database.prepare("SELECT MIN(visible_at_ms) AS at_ms FROM messages");
     const stored = storeDatabase(database);
     const worker = createVerificationWorker({
-      engine: { ...openWorkerStores((parse) => createSqliteTaskStore({ database: stored, parse, now })), queue },
+      engine: {
+        ...openWorkerStores((parse) => createSqliteTaskStore({ database: stored, parse, now })),
+        queue,
+      },
       policy: samplePolicy({ idempotent: isIdempotent, deadlineMs: 15 * 60_000 }),
       slack: slack.api(alive),
       files: worldFiles({ operate, alive, uploads: [], given: {} }),
       destinations: new Map([
-        ["host", { client: host.client(alive), callTimeoutMs: 30_000, maxSends: 10, longPollMs: 0, takesVotes: true }],
+        [
+          "host",
+          {
+            client: host.client(alive),
+            callTimeoutMs: 30_000,
+            maxSends: 10,
+            longPollMs: 0,
+            takesVotes: true,
+          },
+        ],
       ]),
       config,
       log: silentLog,

@@ -4,7 +4,9 @@ import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts
 import { type PowerCutOptions, type PowerCutRun, runWithPowerCut } from "./power-cut-world.ts";
 
 /** Cuts the power at each moment of a task, with each state of the disk that may follow. */
-async function* cutAnywhere(options: PowerCutOptions): AsyncGenerator<PowerCutRun & { cutAt: number }> {
+async function* cutAnywhere(
+  options: PowerCutOptions,
+): AsyncGenerator<PowerCutRun & { cutAt: number }> {
   const { moments } = await runWithPowerCut(options);
   for (let cutAt = 1; cutAt <= moments; cutAt += 1) {
     for (let survivors = 0, unsynced = 0; survivors <= unsynced; survivors += 1) {
@@ -15,7 +17,10 @@ async function* cutAnywhere(options: PowerCutOptions): AsyncGenerator<PowerCutRu
   }
 }
 
-async function hasRun(options: PowerCutOptions, isWanted: (run: PowerCutRun) => boolean): Promise<boolean> {
+async function hasRun(
+  options: PowerCutOptions,
+  isWanted: (run: PowerCutRun) => boolean,
+): Promise<boolean> {
   for await (const run of cutAnywhere(options)) if (isWanted(run)) return true;
   return false;
 }
@@ -30,14 +35,19 @@ const once = { starts: 1, answers: 1 };
 it.each([
   ["answered at once", 0],
   ["polled", 2],
-])("starts the agent once and shows one answer of a task that is %s, whenever the power is cut", async (_, polls) => {
-  let lossy = 0;
-  for await (const { cutAt, unsynced, starts, answers } of cutAnywhere({ pollsUntilDone: polls })) {
-    expect({ cutAt, starts, answers }).toEqual({ cutAt, ...once });
-    if (unsynced > 0) lossy += 1;
-  }
-  expect(lossy).toBeGreaterThan(5);
-});
+])(
+  "starts the agent once and shows one answer of a task that is %s, whenever the power is cut",
+  async (_, polls) => {
+    let lossy = 0;
+    for await (const { cutAt, unsynced, starts, answers } of cutAnywhere({
+      pollsUntilDone: polls,
+    })) {
+      expect({ cutAt, starts, answers }).toEqual({ cutAt, ...once });
+      if (unsynced > 0) lossy += 1;
+    }
+    expect(lossy).toBeGreaterThan(5);
+  },
+);
 
 it("starts an agent of a host that does not deduplicate at most once, whenever the power is cut", async () => {
   for await (const { cutAt, starts, answers } of cutAnywhere({ isIdempotent: false })) {

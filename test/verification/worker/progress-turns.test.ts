@@ -10,7 +10,10 @@ const signal = new AbortController().signal;
 const placeholder = { ts: "1.0", postedAtMs: 1 };
 
 /** Shows the progress of a task. Each paced call has to wait for as long as `delays` says. */
-async function show(progress: Partial<NonNullable<Task["progress"]>>, delays: Partial<Record<PacedCall, number>> = {}) {
+async function show(
+  progress: Partial<NonNullable<Task["progress"]>>,
+  delays: Partial<Record<PacedCall, number>> = {},
+) {
   const called: string[] = [];
   const slack = new Proxy({} as SlackApi, {
     get: (_target, method) => async () => {
@@ -38,7 +41,10 @@ describe("progress", () => {
   });
 
   it("of a working agent edits no placeholder before its turn", async () => {
-    expect(await show({ text: "half" }, { edit: 300 })).toEqual({ called: [], shown: { delayMs: 300 } });
+    expect(await show({ text: "half" }, { edit: 300 })).toEqual({
+      called: [],
+      shown: { delayMs: 300 },
+    });
     expect((await show({ text: "half" })).called).toEqual(["update"]);
   });
 
@@ -49,7 +55,10 @@ describe("progress", () => {
   it("of text and steps goes on with the text where the placeholder has to wait", async () => {
     const steps = [{ id: "a", title: "Read", status: "in_progress" as const }];
     const both = await show({ partialText: "A checkpoint.", steps }, { edit: 300 });
-    expect(both).toMatchObject({ called: ["startStream"], shown: { stream: { messages: [{ ts: "2.0" }] } } });
+    expect(both).toMatchObject({
+      called: ["startStream"],
+      shown: { stream: { messages: [{ ts: "2.0" }] } },
+    });
     expect(both.shown.delayMs).toBeUndefined();
   });
 });

@@ -4,7 +4,10 @@ import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { placeholderPart, questionPart } from "../../../lambdas/verification/slack/messages/blocks.ts";
+import {
+  placeholderPart,
+  questionPart,
+} from "../../../lambdas/verification/slack/messages/blocks.ts";
 import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
 import type { AskMessage, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { forAll } from "../../doubles/for-all.ts";
@@ -56,7 +59,10 @@ describe("a question", () => {
     const world = await askingWorld();
     await world.clickButton(buttonClick()).run();
     expect(world.given).toMatchObject([
-      { question: 0, params: { task_id: "t-1", option_id: "yes", user_id: "U1", question_id: "q-0" } },
+      {
+        question: 0,
+        params: { task_id: "t-1", option_id: "yes", user_id: "U1", question_id: "q-0" },
+      },
     ]);
     expect(world.given[0]?.params).not.toHaveProperty("text");
     expect(world.posts.map(({ text }) => text)).toEqual(["Shall I? U1: 0", "A checkpoint."]);
@@ -108,7 +114,9 @@ describe("a question", () => {
       const shown = () => world.posts.filter(({ key }) => key?.part !== questionPart);
       await world.clickButton(buttonClick({ button: { type: "cancel" } })).run();
       const asked = world.posts.find(({ key }) => key?.part === questionPart);
-      expect(shown().map((post) => post.text)).toEqual([expect.stringContaining("Written so far.")]);
+      expect(shown().map((post) => post.text)).toEqual([
+        expect.stringContaining("Written so far."),
+      ]);
       // Below the question, where the person is reading.
       expect(Number(shown()[0]?.ts)).toBeGreaterThan(Number(asked?.ts));
       expect([...world.marks]).toEqual([]);
@@ -118,12 +126,18 @@ describe("a question", () => {
   it("for credentials leaves the placeholder when the agent goes on", async () => {
     const { placeholder } = createTaskText({ locale: "en" });
     const asks = { prompt: "Sign in.", kind: "auth" as const, solvedAfterPolls: 2 };
-    const world = await askingWorld({ text: { placeholder }, questions: [asks], pollsUntilDone: 3 });
+    const world = await askingWorld({
+      text: { placeholder },
+      questions: [asks],
+      pollsUntilDone: 3,
+    });
     const shown = () => world.posts.find(({ key }) => key?.part === placeholderPart)?.text;
     const asked = sampleTask({ state: "asking" });
     expect(shown()).toBe(placeholder(asked).text);
     const record = () => world.records.get(ask.requestId);
-    await world.run({ until: () => record()?.state === "waiting" && record()?.lease === undefined });
+    await world.run({
+      until: () => record()?.state === "waiting" && record()?.lease === undefined,
+    });
     expect(shown()).toBe(placeholder({ ...asked, state: "waiting" }).text);
   });
 
@@ -135,7 +149,10 @@ describe("a question", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.starts).toEqual([ask.requestId]);
     expect([...world.marks]).toContain(`${reply(1, { text: "" }).message.ts} check`);
-    expect(world.records.get(reply(1, { text: "" }).requestId)).toMatchObject({ state: "done", message: { text: "" } });
+    expect(world.records.get(reply(1, { text: "" }).requestId)).toMatchObject({
+      state: "done",
+      message: { text: "" },
+    });
   });
 
   it("is answered by a reply with a mention too, and in a direct message by what is said in the thread", async () => {
@@ -159,7 +176,9 @@ describe("a question", () => {
     await world.clickButton(buttonClick({ user: "U3", atMs: askedAtMs + 61_000 }, 1)).run();
     expect(world.given).toMatchObject([{ params: { option_id: "yes", user_id: "U2" } }]);
     const words = JSON.stringify({ type: "answered", by: "U2", atMs: askedAtMs + 60_000 });
-    expect(world.ephemeralMessages).toEqual([{ user: "U3", channel: "C1", threadTs: ask.message.ts, text: words }]);
+    expect(world.ephemeralMessages).toEqual([
+      { user: "U3", channel: "C1", threadTs: ask.message.ts, text: words },
+    ]);
   });
 
   it("passes to the gate whether somebody of another organization answers", async () => {
@@ -172,7 +191,8 @@ describe("a question", () => {
       const world = createWorld({ questions: [question], gate: { mayAnswer } });
       world.deliver({ ...ask, message: { ...ask.message, ...shared } });
       await untilAsked(world);
-      for (const userTeam of ["T1", "T2"]) await world.clickButton(buttonClick({ userTeam })).run({ maxSteps: 1 });
+      for (const userTeam of ["T1", "T2"])
+        await world.clickButton(buttonClick({ userTeam })).run({ maxSteps: 1 });
       await world.deliver(reply(1, { text: "Yes", external: "channels" })).run({ maxSteps: 1 });
     }
     expect(seen).toEqual([undefined, "people", undefined, "channels", "people", "channels"]);
@@ -214,7 +234,8 @@ describe("a question", () => {
     const world = await askingWorld();
     world.deliver(reply(1, { text: "", unaddressed: undefined }));
     world.deliver(reply(2, { text: "" }));
-    const isOver = (n: number) => world.records.get(reply(n, { text: "" }).requestId)?.state === "done";
+    const isOver = (n: number) =>
+      world.records.get(reply(n, { text: "" }).requestId)?.state === "done";
     await world.run({ until: () => isOver(1) && isOver(2) });
     expect(world.given).toEqual([]);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual([
@@ -241,16 +262,24 @@ describe("a question", () => {
     world.clickButton(buttonClick({ atMs: askedAtMs + 900_000 }, 1));
     world.clickButton(buttonClick({}, 0, 7));
     await world.clickButton(buttonClick({}, 9)).run();
-    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["answered", "past", "answered"]);
+    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual([
+      "answered",
+      "past",
+      "answered",
+    ]);
     expect(world.given).toHaveLength(1);
   });
 
   it("is followed by another one, which a reply that answered is never taken for", async () => {
-    const world = await askingWorld({ questions: [question, { prompt: "Are you sure?", options }] });
+    const world = await askingWorld({
+      questions: [question, { prompt: "Are you sure?", options }],
+    });
     world.deliver(reply(1, { text: "Yes" }));
     await untilAsked(world, 1);
     world.deliver(reply(1, { text: "Yes" }));
-    await world.clickButton(buttonClick({}, 0, 0)).run({ until: () => world.ephemeralMessages.length > 0 });
+    await world
+      .clickButton(buttonClick({}, 0, 0))
+      .run({ until: () => world.ephemeralMessages.length > 0 });
     expect(world.given).toHaveLength(1);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual(['{"type":"past"}']);
     await world.clickButton(buttonClick({}, 1, 1)).run();
@@ -258,11 +287,19 @@ describe("a question", () => {
       { question: 0, params: { text: "Yes", question_id: "q-0" } },
       { question: 1, params: { option_id: "no", question_id: "q-1" } },
     ]);
-    expect(world.posts.map(({ text }) => text)).toEqual(["Shall I? U1: Yes", "Are you sure? U1: 1", "A checkpoint."]);
+    expect(world.posts.map(({ text }) => text)).toEqual([
+      "Shall I? U1: Yes",
+      "Are you sure? U1: 1",
+      "A checkpoint.",
+    ]);
   });
 
   it("may stay open far longer than the task may run: the time of the person is not the task's", async () => {
-    const world = await askingWorld({ questionMs: 5 * 3600_000, deadlineMs: 60_000, pollsUntilDone: 3 });
+    const world = await askingWorld({
+      questionMs: 5 * 3600_000,
+      deadlineMs: 60_000,
+      pollsUntilDone: 3,
+    });
     world.pass(4 * 3600_000);
     await world.clickButton(buttonClick()).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
@@ -297,13 +334,17 @@ describe("a question", () => {
   });
 
   it("for credentials is over as soon as they are there, without anybody's answer", async () => {
-    const world = await runWorld({ questions: [{ prompt: "Please sign in.", kind: "auth", solvedAfterPolls: 3 }] });
+    const world = await runWorld({
+      questions: [{ prompt: "Please sign in.", kind: "auth", solvedAfterPolls: 3 }],
+    });
     expect(world.given).toEqual([]);
     expect(world.answers()).toEqual(["A checkpoint."]);
   });
 
   it("is asked without blocks where Slack takes none", async () => {
-    const world = await askingWorld({ refuses: ({ text, blocks }) => text === "Shall I?" && blocks !== undefined });
+    const world = await askingWorld({
+      refuses: ({ text, blocks }) => text === "Shall I?" && blocks !== undefined,
+    });
     expect(world.posts.find(({ text }) => text === "Shall I?")).toMatchObject({ hasBlocks: false });
   });
 
@@ -313,7 +354,10 @@ describe("a question", () => {
     await untilAsked(world);
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("no record");
-    world.records.set(ask.requestId, { ...record, lease: { owner: "w", untilMs: world.now() + 5000 } });
+    world.records.set(ask.requestId, {
+      ...record,
+      lease: { owner: "w", untilMs: world.now() + 5000 },
+    });
     await world.clickButton(buttonClick()).run({ maxSteps: 2 });
     expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
     await world.run();
@@ -324,7 +368,13 @@ describe("a question", () => {
 
 const staging = { prompt: "Deploy to staging?", options };
 const production = { prompt: "Deploy to production?", options };
-const file = { id: "F1", name: "a.png", mimetype: "image/png", size: 3, url: "https://files.slack.com/F1" };
+const file = {
+  id: "F1",
+  name: "a.png",
+  mimetype: "image/png",
+  size: 3,
+  url: "https://files.slack.com/F1",
+};
 
 /** So many seconds after Slack showed the first message. */
 const tsAfter = (seconds: number) => (askedAtMs / 1000 + seconds).toFixed(6);
@@ -352,12 +402,15 @@ describe("a reply that was written before the question was shown", () => {
     const world: World = createWorld({
       questions: [production],
       fate({ name }) {
-        if (!isBusy || name !== "post" || world.records.get(ask.requestId)?.state !== "asking") return "ok";
+        if (!isBusy || name !== "post" || world.records.get(ask.requestId)?.state !== "asking")
+          return "ok";
         isBusy = false;
         throw new SlackError("rate_limited", { retryAfterMs: 30_000 });
       },
     });
-    await world.deliver(ask).run({ until: () => !isBusy && world.records.get(ask.requestId)?.lease === undefined });
+    await world
+      .deliver(ask)
+      .run({ until: () => !isBusy && world.records.get(ask.requestId)?.lease === undefined });
     const question = world.records.get(ask.requestId)?.question;
     expect(question?.ts).toBeUndefined();
     // In the world the question will have a later one.
@@ -383,9 +436,15 @@ describe("a reply that was written before the question was shown", () => {
         await world.clickButton(buttonClick({ atMs: world.now() })).run();
         const [ofQuestion, ...others] = world.given.map(({ params }) => params.option_id);
         expect({ nth, ofQuestion, others }).toEqual({ nth, ofQuestion: "yes", others: [] });
-        expect({ nth, starts: world.starts }).toEqual({ nth, starts: [ask.requestId, early.requestId] });
+        expect({ nth, starts: world.starts }).toEqual({
+          nth,
+          starts: [ask.requestId, early.requestId],
+        });
         // The agent asks whoever it works for; that second question nobody answers.
-        expect({ nth, answers: world.answers() }).toEqual({ nth, answers: ["A checkpoint.", '{"type":"unanswered"}'] });
+        expect({ nth, answers: world.answers() }).toEqual({
+          nth,
+          answers: ["A checkpoint.", '{"type":"unanswered"}'],
+        });
       }
     },
   );
@@ -399,7 +458,10 @@ describe("a reply that was written before the question was shown", () => {
       .deliver(reply(2, { ts: (Number(shown?.ts) - 0.0005).toFixed(6), text: "ok go" }))
       .run({ until: () => world.records.get(reply(2, {}).requestId)?.state === "queued" });
     expect(world.given).toMatchObject([{ question: 0, params: { text: "yes" } }]);
-    expect(world.records.get(ask.requestId)?.question).toMatchObject({ index: 1, prompt: production.prompt });
+    expect(world.records.get(ask.requestId)?.question).toMatchObject({
+      index: 1,
+      prompt: production.prompt,
+    });
   });
 });
 
@@ -411,7 +473,10 @@ describe("a click", () => {
     await untilAsked(world, 1);
     for (let times = 0; times < 2; times++) world.clickButton(click);
     await world.run({ maxSteps: 2 });
-    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual(["past", "past"]);
+    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual([
+      "past",
+      "past",
+    ]);
     expect(world.given).toHaveLength(1);
     expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
   });
@@ -465,7 +530,9 @@ describe("a yes to a peer that does not know the repetition of a call", () => {
         });
         world.deliver(ask);
         await answer(world);
-        await world.run({ until: () => world.questions().length === 2 || world.answers().length > 0 });
+        await world.run({
+          until: () => world.questions().length === 2 || world.answers().length > 0,
+        });
         expect(world.given.map(({ question }) => question)).toEqual([0]);
         expect(world.questions()).toEqual(["Delete staging? U1: 0", "Delete production?"]);
         await answer(world, 1);
@@ -503,20 +570,28 @@ describe("an approval", () => {
         deadlineMs: 8 * hourMs,
         questions: [question],
         fate({ party }): Fate {
-          return party === "host" && world.now() > fromMs && world.now() < fromMs + minutes * 60_000 ? "refused" : "ok";
+          return party === "host" && world.now() > fromMs && world.now() < fromMs + minutes * 60_000
+            ? "refused"
+            : "ok";
         },
       });
       world.deliver(ask);
       await answer(world);
       fromMs = world.now();
       await world.run();
-      expect({ minutes, answers: world.answers() }).toEqual({ minutes, answers: ["A checkpoint."] });
+      expect({ minutes, answers: world.answers() }).toEqual({
+        minutes,
+        answers: ["A checkpoint."],
+      });
       expect(world.given).toHaveLength(1);
     }
     let refusals = 3;
     const shut = createWorld({
       questions: [question],
-      fate: failing(new SekishoError("unauthenticated"), ({ name }) => name === "answer_task" && refusals-- > 0),
+      fate: failing(
+        new SekishoError("unauthenticated"),
+        ({ name }) => name === "answer_task" && refusals-- > 0,
+      ),
     });
     shut.deliver(ask);
     await answer(shut);
@@ -534,13 +609,17 @@ describe("an approval", () => {
     world.deliver(ask);
     await answer(world);
     await world.run();
-    expect(world.answers()).toEqual(['{"type":"failed","reason":"permission_denied","lost":false}']);
+    expect(world.answers()).toEqual([
+      '{"type":"failed","reason":"permission_denied","lost":false}',
+    ]);
     expect(world.cancels).toMatchObject([{ params: { task_id: "t-1" } }]);
   });
 
   it("by a button whose option has no id that can be sent is told by what the button says", async () => {
     for (const id of ["", "x".repeat(129)]) {
-      const world = createWorld({ questions: [{ prompt: "Shall I?", options: [{ id, label: "Yes, do" }] }] });
+      const world = createWorld({
+        questions: [{ prompt: "Shall I?", options: [{ id, label: "Yes, do" }] }],
+      });
       world.deliver(ask);
       await answer(world);
       await world.run();
@@ -562,7 +641,11 @@ async function play(world: World, { times = 1, inText = false } = {}): Promise<v
     await world.run({
       until() {
         const question = current();
-        return question?.ts !== undefined && question.answer === undefined && !answered.has(question.index);
+        return (
+          question?.ts !== undefined &&
+          question.answer === undefined &&
+          !answered.has(question.index)
+        );
       },
     });
     const question = current();
@@ -582,7 +665,9 @@ function shown(world: World) {
   return {
     answers: world.answers(),
     posts: world.posts.length,
-    questions: world.posts.filter(({ key }) => (key?.part ?? 0) > 2000).map(({ text }) => text.split("?")[0]),
+    questions: world.posts
+      .filter(({ key }) => (key?.part ?? 0) > 2000)
+      .map(({ text }) => text.split("?")[0]),
     given: world.given.map(({ question }) => question),
     starts: world.starts.length,
     underWay: world.underWay.size,
@@ -611,17 +696,23 @@ describe("a task that asks twice", () => {
     }
   });
 
-  it.each(deaths)("goes on after a crash while a reply is taken for the answer (%s)", async (fate) => {
-    for (let nth = 0; nth < 110; nth += 1) {
-      const world = createWorld({ questions, fate: nthFate(nth, fate) });
-      await play(world, { inText: true });
-      expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
-    }
-  });
+  it.each(deaths)(
+    "goes on after a crash while a reply is taken for the answer (%s)",
+    async (fate) => {
+      for (let nth = 0; nth < 110; nth += 1) {
+        const world = createWorld({ questions, fate: nthFate(nth, fate) });
+        await play(world, { inText: true });
+        expect({ nth, ...shown(world) }).toEqual({ nth, ...allIsWell });
+      }
+    },
+  );
 
   it("brings an answer under one id, however often it must be brought", async () => {
     for (const fate of ["refused", "lost", "done_unknown", ...deaths] as const) {
-      const world = createWorld({ questions, fate: nthFate(0, fate, ({ name }) => name === "answer_task") });
+      const world = createWorld({
+        questions,
+        fate: nthFate(0, fate, ({ name }) => name === "answer_task"),
+      });
       await play(world);
       expect({ fate, ...shown(world) }).toEqual({ fate, ...allIsWell });
     }
@@ -629,14 +720,24 @@ describe("a task that asks twice", () => {
 
   it("finds the question again whose post was not answered, and removes one that came late", async () => {
     for (const fate of ["lost", "done_unknown", "late"] as const) {
-      const world = createWorld({ questions, fate: nthFate(1, fate, ({ name }) => name === "post") });
+      const world = createWorld({
+        questions,
+        fate: nthFate(1, fate, ({ name }) => name === "post"),
+      });
       await play(world);
       expect({ fate, ...shown(world) }).toEqual({ fate, ...allIsWell });
     }
   });
 
   it("keeps its promise through faults of every kind at random points, and repeated clicks and replies", async () => {
-    const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "late", "dies_before", "dies_after");
+    const fates = fc.constantFrom<Fate>(
+      "refused",
+      "lost",
+      "done_unknown",
+      "late",
+      "dies_before",
+      "dies_after",
+    );
     await forAll(
       fc.array(fc.tuple(fc.nat({ max: 120 }), fates), { maxLength: 6 }),
       fc.integer({ min: 1, max: 3 }),
@@ -651,21 +752,24 @@ describe("a task that asks twice", () => {
 });
 
 describe("at a peer that does not deduplicate", () => {
-  it.each([true, false])("an answer is given once to one question (questions have ids: %s)", async (questionIds) => {
-    for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
-      for (let nth = 0; nth < 2; nth++) {
-        const world = createWorld({
-          questions,
-          questionIds,
-          idempotent: false,
-          fate: nthFate(nth, fate, ({ name }) => name === "answer_task"),
-        });
-        await play(world);
-        expect({ fate, nth, answers: world.answers().length }).toEqual({ fate, nth, answers: 1 });
-        expect(world.starts).toHaveLength(1);
-        const given = world.given.map(({ question }) => question);
-        expect(given).toEqual([...new Set(given)]);
+  it.each([true, false])(
+    "an answer is given once to one question (questions have ids: %s)",
+    async (questionIds) => {
+      for (const fate of ["refused", "lost", "done_unknown", "late", ...deaths] as const) {
+        for (let nth = 0; nth < 2; nth++) {
+          const world = createWorld({
+            questions,
+            questionIds,
+            idempotent: false,
+            fate: nthFate(nth, fate, ({ name }) => name === "answer_task"),
+          });
+          await play(world);
+          expect({ fate, nth, answers: world.answers().length }).toEqual({ fate, nth, answers: 1 });
+          expect(world.starts).toHaveLength(1);
+          const given = world.given.map(({ question }) => question);
+          expect(given).toEqual([...new Set(given)]);
+        }
       }
-    }
-  });
+    },
+  );
 });

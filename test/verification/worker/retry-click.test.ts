@@ -8,7 +8,13 @@ import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { deaths, nthFate, type Operation } from "./world-fates.ts";
 
-const file = { id: "F1", name: "a.png", mimetype: "image/png", size: 3, url: "https://files.slack.com/F1" };
+const file = {
+  id: "F1",
+  name: "a.png",
+  mimetype: "image/png",
+  size: 3,
+  url: "https://files.slack.com/F1",
+};
 const ask = sampleAsk({ text: "What is a sekisho?" });
 const retryId = buttonRetryIdOf({ id: ask.requestId });
 const { parts, withoutRetry } = createTaskText({ locale: "en", contact: "<@U9>" });
@@ -69,7 +75,10 @@ describe("the button to try again", () => {
     await world.run();
     await world.clickButton(click()).run();
     expect(world.starts).toEqual([ask.requestId, retryId]);
-    expect(world.sent.map(({ text }) => text)).toEqual(["What is a sekisho?", "What is a sekisho?"]);
+    expect(world.sent.map(({ text }) => text)).toEqual([
+      "What is a sekisho?",
+      "What is a sekisho?",
+    ]);
     expect(answersOf(world, retryId)).toEqual([expect.stringContaining("A checkpoint.")]);
     expect(world.posts.every(({ threadTs }) => threadTs === ask.message.ts)).toBe(true);
     const [failure, ...others] = answersOf(world, ask.requestId);
@@ -115,7 +124,11 @@ describe("the button to try again", () => {
     await world.clickButton(click()).run();
     await world.clickButton(click({ requestId: retryId, atMs: askedAtMs + 9_000_000 })).run();
     const last = world.records.get(buttonRetryIdOf({ id: retryId }));
-    expect(last).toMatchObject({ retryOf: ask.requestId, state: "done", outcome: { type: "failed" } });
+    expect(last).toMatchObject({
+      retryOf: ask.requestId,
+      state: "done",
+      outcome: { type: "failed" },
+    });
   });
 
   it("is for whoever asked", async () => {
@@ -159,17 +172,28 @@ describe("the button to try again", () => {
         threadTs: ask.message.ts,
         text: "Another one",
       });
-      await world.deliver(other).run({ until: () => world.records.get(other.requestId)?.state === "waiting" });
-      await world.clickButton(click()).run({ until: () => world.records.get(retryId)?.state === "queued" });
+      await world
+        .deliver(other)
+        .run({ until: () => world.records.get(other.requestId)?.state === "waiting" });
+      await world
+        .clickButton(click())
+        .run({ until: () => world.records.get(retryId)?.state === "queued" });
       said[0] = { ts: ask.message.ts, ...newest };
       await world.run();
-      expect(world.sent.map(({ text }) => text)).toEqual([ask.message.text, "Another one", ...texts]);
+      expect(world.sent.map(({ text }) => text)).toEqual([
+        ask.message.text,
+        "Another one",
+        ...texts,
+      ]);
       expect(answersOf(world, retryId)).toEqual([expect.stringContaining(answer)]);
     },
   );
 
   it("stays where there is no room for another task, and works when there is", async () => {
-    let over: { by: "user"; retryAtMs: number } | undefined = { by: "user", retryAtMs: askedAtMs + 4_200_000 };
+    let over: { by: "user"; retryAtMs: number } | undefined = {
+      by: "user",
+      retryAtMs: askedAtMs + 4_200_000,
+    };
     const { buttonClickRefused } = createTaskText({ locale: "en" });
     const world = failedWorld({
       gate: { findOver: async () => over },
@@ -177,7 +201,9 @@ describe("the button to try again", () => {
     });
     await world.run();
     await world.clickButton(click()).run();
-    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: expect.stringContaining("in 60 minutes (") }]);
+    expect(world.ephemeralMessages).toMatchObject([
+      { user: "U1", text: expect.stringContaining("in 60 minutes (") },
+    ]);
     expect([world.starts, buttonsOf(world)]).toEqual([[ask.requestId], 1]);
     over = undefined;
     await world.clickButton(click({ atMs: askedAtMs + 4_300_000 })).run();
@@ -200,7 +226,10 @@ describe("a message with files", () => {
     const world = failedWorld({ asked, inSlack });
     await world.run();
     await world.clickButton(click()).run();
-    expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }, { attachments: [{ id: "F1" }] }]);
+    expect(world.sent).toMatchObject([
+      { attachments: [{ id: "F1" }] },
+      { attachments: [{ id: "F1" }] },
+    ]);
     expect(answersOf(world, retryId)).toEqual([expect.stringContaining("A checkpoint.")]);
   });
 
@@ -221,33 +250,45 @@ describe("a message with files", () => {
       importAttachments: async ({ task }: { task: { id: string } }) =>
         isOfRetry(task.id) ? [] : [{ ...lost, url: "https://files.example/F1" }],
     };
-    const world = failedWorld({ asked, inSlack: [{ ...inSlack[0], files: [lost] } as never], files });
+    const world = failedWorld({
+      asked,
+      inSlack: [{ ...inSlack[0], files: [lost] } as never],
+      files,
+    });
     await world.run();
     await world.clickButton(click()).run();
-    expect(answersOf(world, retryId)).toEqual([expect.stringContaining("I couldn't get `a.png` from Slack")]);
+    expect(answersOf(world, retryId)).toEqual([
+      expect.stringContaining("I couldn't get `a.png` from Slack"),
+    ]);
     expect(world.starts).toEqual([ask.requestId]);
   });
 });
 
 describe("a click whose worker dies", () => {
-  it.each(deaths)("(%s) at any of its operations leads to one retry with one answer", async (fate) => {
-    let operations = 0;
-    const count = (): Fate => {
-      operations += 1;
-      return "ok";
-    };
-    const base = failedWorld({ fate: count });
-    await base.run();
-    const before = operations;
-    await base.clickButton(click()).run();
-    expect(operations - before).toBeGreaterThan(20);
-    for (let nth = before; nth < operations; nth++) {
-      const world = failedWorld({ fate: nthFate(nth, fate, (_: Operation) => true) });
-      await world.run();
-      await world.clickButton(click()).run();
-      expect([nth, world.starts]).toEqual([nth, [ask.requestId, retryId]]);
-      expect([nth, answersOf(world, retryId)]).toEqual([nth, [expect.stringContaining("A checkpoint.")]]);
-      expect([nth, answersOf(world, ask.requestId).length]).toEqual([nth, 1]);
-    }
-  });
+  it.each(deaths)(
+    "(%s) at any of its operations leads to one retry with one answer",
+    async (fate) => {
+      let operations = 0;
+      const count = (): Fate => {
+        operations += 1;
+        return "ok";
+      };
+      const base = failedWorld({ fate: count });
+      await base.run();
+      const before = operations;
+      await base.clickButton(click()).run();
+      expect(operations - before).toBeGreaterThan(20);
+      for (let nth = before; nth < operations; nth++) {
+        const world = failedWorld({ fate: nthFate(nth, fate, (_: Operation) => true) });
+        await world.run();
+        await world.clickButton(click()).run();
+        expect([nth, world.starts]).toEqual([nth, [ask.requestId, retryId]]);
+        expect([nth, answersOf(world, retryId)]).toEqual([
+          nth,
+          [expect.stringContaining("A checkpoint.")],
+        ]);
+        expect([nth, answersOf(world, ask.requestId).length]).toEqual([nth, 1]);
+      }
+    },
+  );
 });

@@ -30,16 +30,22 @@ async function run(options: Parameters<typeof createWorld>[0]) {
   const { log, lines, entries } = collectLog();
   const world = createWorld({ log, ...options });
   const startMs = world.now();
-  await world
-    .deliver(ask)
-    .run({ until: () => world.answers().length > 0 && world.records.get(ask.requestId)?.state === "done" });
+  await world.deliver(ask).run({
+    until: () => world.answers().length > 0 && world.records.get(ask.requestId)?.state === "done",
+  });
   const tookMs = world.now() - startMs;
   await world.run();
   expect(lines.join("")).not.toContain(poison);
   const told = (name: string) => entries().filter(({ message }) => message === name);
   const failures = told("step_failed");
   const undelivered = told("answer_not_delivered");
-  return { world, answers: world.answers().map((answer) => JSON.parse(answer)), failures, undelivered, tookMs };
+  return {
+    world,
+    answers: world.answers().map((answer) => JSON.parse(answer)),
+    failures,
+    undelivered,
+    tookMs,
+  };
 }
 
 /** Too deep for any stack. The host of this world stands behind the boundary. */
@@ -134,7 +140,10 @@ describe("a placeholder, a question or a status that cannot be shown with the te
 
 describe("a record that cannot be written", () => {
   it.each<[string, (task: Task) => boolean]>([
-    ["when its task is claimed", ({ state, lease }) => state === "delivering" && lease !== undefined],
+    [
+      "when its task is claimed",
+      ({ state, lease }) => state === "delivering" && lease !== undefined,
+    ],
     ["when a step of it ends", ({ outcome }) => outcome?.type === "answer"],
   ])("ends its task in words, %s", async (_when, isUnwritable) => {
     const { answers, tookMs } = await run({
@@ -145,7 +154,10 @@ describe("a record that cannot be written", () => {
   });
 
   it("while the agent may be at work has it canceled", async () => {
-    const { world, answers } = await run({ pollsUntilDone: 2, unwritable: ({ state }) => state === "waiting" });
+    const { world, answers } = await run({
+      pollsUntilDone: 2,
+      unwritable: ({ state }) => state === "waiting",
+    });
     expect(answers).toEqual([internal]);
     expect(world.cancels).toHaveLength(1);
   });
@@ -172,7 +184,9 @@ describe("a record that cannot be read", () => {
   it("ends its task in words when the queue gives up, and is kept for an operator", async () => {
     let isUnreadable = false;
     const world = createWorld({ pollsUntilDone: 3, unreadable: () => isUnreadable });
-    await world.deliver(ask).run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
+    await world
+      .deliver(ask)
+      .run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
     isUnreadable = true;
     await world.run({ maxSteps: 3 });
     expect(world.answers()).toEqual([]);
@@ -191,7 +205,9 @@ describe("a record that cannot be read", () => {
     expect(salvageTask({ id: 7 })).toBeUndefined();
     expect(salvageTask(undefined)).toBeUndefined();
     const placeholder = { ts: "1.1", postedAtMs: 1 };
-    expect(salvageTask({ ...sampleTask({ placeholder }), state: "elsewhere", wait: "x" })).toMatchObject({
+    expect(
+      salvageTask({ ...sampleTask({ placeholder }), state: "elsewhere", wait: "x" }),
+    ).toMatchObject({
       state: "received",
       placeholder,
     });
@@ -200,14 +216,21 @@ describe("a record that cannot be read", () => {
   it.each<[string, object, object]>([
     ["the task id", { taskId: 17 }, { destination: "host", sessionId: "s-1" }],
     ["the session id", { sessionId: 17 }, { destination: "host", taskId: "t-1" }],
-  ])("keeps the destination where %s cannot be read: what may be at work there is canceled", (_what, damage, kept) => {
-    const call = { ...sampleCall({ taskId: "t-1" }), ...damage };
-    expect(salvageTask({ ...sampleTask({ state: "waiting" }), call })).toMatchObject({ call: kept });
-  });
+  ])(
+    "keeps the destination where %s cannot be read: what may be at work there is canceled",
+    (_what, damage, kept) => {
+      const call = { ...sampleCall({ taskId: "t-1" }), ...damage };
+      expect(salvageTask({ ...sampleTask({ state: "waiting" }), call })).toMatchObject({
+        call: kept,
+      });
+    },
+  );
 
   it("keeps the placeholder where its time cannot be read: it becomes the words", () => {
     const placeholder = { ts: "1.1", postedAtMs: "yesterday" };
-    expect(salvageTask({ ...sampleTask(), placeholder })).toMatchObject({ placeholder: { ts: "1.1" } });
+    expect(salvageTask({ ...sampleTask(), placeholder })).toMatchObject({
+      placeholder: { ts: "1.1" },
+    });
   });
 });
 
@@ -218,7 +241,9 @@ describe("a step that fails", () => {
       [1, InterruptedStep],
     ] as const) {
       let count = 0;
-      const world = createWorld({ fate: ({ name }) => (name === "replace" && count++ === nth ? "refused" : "ok") });
+      const world = createWorld({
+        fate: ({ name }) => (name === "replace" && count++ === nth ? "refused" : "ok"),
+      });
       world.deliver(ask);
       const failed = await world.handleDue().then(
         () => undefined,
@@ -237,7 +262,12 @@ describe("a step that fails", () => {
         seconds.push(input.VisibilityTimeout);
       },
     } as unknown as Sqs;
-    const retryLater = createRetryLater({ client, queueUrl: "queue", log: silentLog, now: () => 1_000_000 });
+    const retryLater = createRetryLater({
+      client,
+      queueUrl: "queue",
+      log: silentLog,
+      now: () => 1_000_000,
+    });
     await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 1_059_500 });
     await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 1, notBeforeMs: 0 });
     await retryLater({ body: "{}", receiptHandle: "r", receiveCount: 6, notBeforeMs: 1_059_500 });

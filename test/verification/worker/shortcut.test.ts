@@ -15,12 +15,26 @@ const requestId = numberedAsk(1).requestId;
 
 function used(changes: Partial<ShortcutUsed> = {}): ShortcutUsed {
   const where = { team: "T1", channel: "C1", ts: aboutTs, actionTs };
-  return { type: "shortcut_used", requestId, ...where, user: "U1", userTeam: "T1", triggerId: "1.1.a", ...changes };
+  return {
+    type: "shortcut_used",
+    requestId,
+    ...where,
+    user: "U1",
+    userTeam: "T1",
+    triggerId: "1.1.a",
+    ...changes,
+  };
 }
 
 /** What the ingress makes of the submitted modal. */
 function submitted(n: number, instruction = "", message: Partial<UserMessage> = {}) {
-  return numberedAsk(n, { ts: actionTs, threadTs: aboutTs, text: "", about: { ts: aboutTs, instruction }, ...message });
+  return numberedAsk(n, {
+    ts: actionTs,
+    threadTs: aboutTs,
+    text: "",
+    about: { ts: aboutTs, instruction },
+    ...message,
+  });
 }
 
 const inSlack = [{ ts: aboutTs, text: "The gate is closed.\nFrom sunset on." }];
@@ -35,7 +49,13 @@ async function modalOf(shortcut: ShortcutUsed) {
 describe("the modal of the shortcut", () => {
   it("knows the message, its thread and when it was chosen", async () => {
     const { metadata } = await modalOf(used({ threadTs: "1.1" }));
-    expect(metadata).toEqual({ channel: "C1", ts: aboutTs, threadTs: "1.1", actionTs, locale: "en" });
+    expect(metadata).toEqual({
+      channel: "C1",
+      ts: aboutTs,
+      threadTs: "1.1",
+      actionTs,
+      locale: "en",
+    });
   });
 
   it.each([
@@ -69,7 +89,9 @@ describe("the modal of the shortcut", () => {
 
   it("that came too late is told to the person alone, and one that is open already is not", async () => {
     const { world } = await modalOf(used({ triggerId: "late" }));
-    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"shortcut_not_opened"}' }]);
+    expect(world.ephemeralMessages).toMatchObject([
+      { user: "U1", text: '{"type":"shortcut_not_opened"}' },
+    ]);
     const again = createWorld();
     for (let time = 0; time < 2; time++) await again.interact(used()).run();
     expect([again.modals.length, again.ephemeralMessages]).toEqual([1, []]);
@@ -82,16 +104,19 @@ describe("a message that a person asks about", () => {
     [" Translate ", "Translate\n\n> The gate is closed.\n> From sunset on."],
     // It was chosen from a menu, so it is no word to cancel.
     ["cancel", "cancel\n\n> The gate is closed.\n> From sunset on."],
-  ])("goes to the agent with the instruction %j, and is answered in its thread", async (instruction, text) => {
-    const world = createWorld({ inSlack });
-    await world.deliver(submitted(1, instruction)).run();
-    expect(world.sent).toMatchObject([{ text, thread_ts: aboutTs, user_id: "U1" }]);
-    // It is the request itself, and not what was said before.
-    expect(world.sent[0]).not.toHaveProperty("history");
-    expect(world.posts).toMatchObject([{ threadTs: aboutTs, text: "A checkpoint." }]);
-    expect([...world.marks]).toEqual([`${aboutTs} check`]);
-    expect(JSON.stringify(world.records.get(requestId))).not.toMatch(/gate is closed|Translate/);
-  });
+  ])(
+    "goes to the agent with the instruction %j, and is answered in its thread",
+    async (instruction, text) => {
+      const world = createWorld({ inSlack });
+      await world.deliver(submitted(1, instruction)).run();
+      expect(world.sent).toMatchObject([{ text, thread_ts: aboutTs, user_id: "U1" }]);
+      // It is the request itself, and not what was said before.
+      expect(world.sent[0]).not.toHaveProperty("history");
+      expect(world.posts).toMatchObject([{ threadTs: aboutTs, text: "A checkpoint." }]);
+      expect([...world.marks]).toEqual([`${aboutTs} check`]);
+      expect(JSON.stringify(world.records.get(requestId))).not.toMatch(/gate is closed|Translate/);
+    },
+  );
 
   it("a message is cut below an instruction if both together are too long", async () => {
     const world = createWorld({ inSlack: [{ ts: aboutTs, text: "line\n".repeat(8000).trim() }] });
@@ -112,7 +137,9 @@ describe("a message that a person asks about", () => {
     const world = createWorld();
     await world.deliver(submitted(1, "Translate")).run();
     expect(world.posts).toEqual([]);
-    expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: expect.stringContaining("unreadable") }]);
+    expect(world.ephemeralMessages).toMatchObject([
+      { user: "U1", text: expect.stringContaining("unreadable") },
+    ]);
   });
 
   it("is never the reply to a question of its thread", async () => {
@@ -139,37 +166,59 @@ describe("a message that a person asks about", () => {
     if (newest === undefined) said.length = 0;
     else said[0] = { ts: aboutTs, text: newest };
     await world.run();
-    expect(world.sent.map(({ text }) => text)).toEqual([inSlack[0]?.text, ...(sent === undefined ? [] : [sent])]);
-    if (newest === undefined) expect(second()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
+    expect(world.sent.map(({ text }) => text)).toEqual([
+      inSlack[0]?.text,
+      ...(sent === undefined ? [] : [sent]),
+    ]);
+    if (newest === undefined)
+      expect(second()?.outcome).toMatchObject({ type: "failed", reason: "canceled" });
   });
 
   it.each([
     ["", 1],
     ["Translate", 0],
-  ])("has a button to try again below a failure, unless there is an instruction: %j", async (instruction, buttons) => {
-    const { parts } = createTaskText({ locale: "en" });
-    const story = () => {
-      throw new SekishoError("execution_failed");
-    };
-    const world = createWorld({ inSlack, text: { parts }, story });
-    await world.deliver(submitted(1, instruction)).run();
-    expect(world.posts.map(({ text, hasButtons }) => [text.split("\n")[0], hasButtons ? 1 : 0])).toEqual([
-      ["The agent couldn't finish this. Try again, or rephrase your request.", buttons],
-    ]);
-    const atMs = world.now();
-    const click = { type: "button_click", requestId, team: "T1", channel: "C1", user: "U1", atMs } as const;
-    await world.clickButton({ ...click, button: { type: "retry" } }).run();
-    expect(world.sent).toHaveLength(1 + buttons);
-    const told = world.ephemeralMessages.map(({ text }) => text);
-    expect(told).toEqual(buttons === 1 ? [] : ['{"type":"over"}']);
-  });
+  ])(
+    "has a button to try again below a failure, unless there is an instruction: %j",
+    async (instruction, buttons) => {
+      const { parts } = createTaskText({ locale: "en" });
+      const story = () => {
+        throw new SekishoError("execution_failed");
+      };
+      const world = createWorld({ inSlack, text: { parts }, story });
+      await world.deliver(submitted(1, instruction)).run();
+      expect(
+        world.posts.map(({ text, hasButtons }) => [text.split("\n")[0], hasButtons ? 1 : 0]),
+      ).toEqual([
+        ["The agent couldn't finish this. Try again, or rephrase your request.", buttons],
+      ]);
+      const atMs = world.now();
+      const click = {
+        type: "button_click",
+        requestId,
+        team: "T1",
+        channel: "C1",
+        user: "U1",
+        atMs,
+      } as const;
+      await world.clickButton({ ...click, button: { type: "retry" } }).run();
+      expect(world.sent).toHaveLength(1 + buttons);
+      const told = world.ephemeralMessages.map(({ text }) => text);
+      expect(told).toEqual(buttons === 1 ? [] : ['{"type":"over"}']);
+    },
+  );
 
   it.each([
     ["the message", [], "I couldn't read that message."],
     ["its files", inSlack, "The files in the original message are no longer available"],
   ])("is not tried again without %s, and the thread says so", async (_what, left, said) => {
     const { parts } = createTaskText({ locale: "en" });
-    const file = { id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.slack.com/F1" };
+    const file = {
+      id: "F1",
+      name: "a.txt",
+      mimetype: "text/plain",
+      size: 3,
+      url: "https://files.slack.com/F1",
+    };
     const there: Foreign[] = inSlack.map((each) => ({ ...each, files: [file] }));
     const story = () => {
       throw new SekishoError("execution_failed");
@@ -179,7 +228,14 @@ describe("a message that a person asks about", () => {
     expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
     there.splice(0, 1, ...left);
     const atMs = world.now();
-    const click = { type: "button_click", requestId, team: "T1", channel: "C1", user: "U1", atMs } as const;
+    const click = {
+      type: "button_click",
+      requestId,
+      team: "T1",
+      channel: "C1",
+      user: "U1",
+      atMs,
+    } as const;
     await world.clickButton({ ...click, button: { type: "retry" } }).run();
     expect(world.sent).toHaveLength(1);
     expect(world.posts.at(-1)?.text).toContain(said);

@@ -10,7 +10,10 @@ const full = "A checkpoint on an old highway, where travellers were verified.";
 const story = () => ({ status: "success", response_text: full }) as const;
 
 /** A longer piece of the answer at each poll. */
-const progress = (polls: number) => ({ text: `step ${polls}`, partial_text: full.slice(0, 8 * (polls + 1)) });
+const progress = (polls: number) => ({
+  text: `step ${polls}`,
+  partial_text: full.slice(0, 8 * (polls + 1)),
+});
 
 /** `operations` has the names of what was asked of Slack, in their order, with the time. */
 function watched(options: Parameters<typeof createWorld>[0] = {}) {
@@ -26,7 +29,11 @@ function watched(options: Parameters<typeof createWorld>[0] = {}) {
       return fate;
     },
   });
-  return { world, operations, count: (name: string) => operations.filter((each) => each.name === name).length };
+  return {
+    world,
+    operations,
+    count: (name: string) => operations.filter((each) => each.name === name).length,
+  };
 }
 
 describe("a stream", () => {
@@ -42,7 +49,9 @@ describe("a stream", () => {
 
 describe("a stream that a person stops in Slack", () => {
   /** Slow enough that the stream goes on in a new message, before which the former one is stopped. */
-  const slow = (polls: number) => ({ partial_text: full.slice(0, 8 * Math.ceil((polls + 1) / 40)) });
+  const slow = (polls: number) => ({
+    partial_text: full.slice(0, 8 * Math.ceil((polls + 1) / 40)),
+  });
 
   it.each([
     ["appendStream", progress],
@@ -51,7 +60,13 @@ describe("a stream that a person stops in Slack", () => {
     const stopped = new SlackError("refused", { slackError: "stopped_by_user" });
     let isStopped = false;
     const { world, operations } = watched({
-      ...{ streaming: true, cancelable: true, pollsUntilDone: 600, deadlineMs: 3600_000, progress: told },
+      ...{
+        streaming: true,
+        cancelable: true,
+        pollsUntilDone: 600,
+        deadlineMs: 3600_000,
+        progress: told,
+      },
       fate: async (operation): Promise<Fate> => {
         if (operation.name !== name) return "ok";
         isStopped = true;
@@ -104,7 +119,9 @@ describe("the agent's progress", () => {
   it("that may still land does not undo the answer: that is a new message", async () => {
     for (const fate of ["lost", "done_unknown", "late"] as const) {
       let edits = 0;
-      const { world } = watched({ fate: ({ name }): Fate => (name === "update" && edits++ === 1 ? fate : "ok") });
+      const { world } = watched({
+        fate: ({ name }): Fate => (name === "update" && edits++ === 1 ? fate : "ok"),
+      });
       await world.deliver(ask).run();
       expect({ fate, texts: world.posts.map(({ text }) => text) }).toEqual({ fate, texts: [full] });
     }
@@ -117,7 +134,10 @@ describe("the agent's progress", () => {
         isDone = true;
         return story();
       },
-      fate: failing(new SlackError("rate_limited", { retryAfterMs: 3000 }), ({ name }) => name === "update" && !isDone),
+      fate: failing(
+        new SlackError("rate_limited", { retryAfterMs: 3000 }),
+        ({ name }) => name === "update" && !isDone,
+      ),
     });
     await world.deliver(ask).run();
     expect(world.posts.map(({ text }) => text)).toEqual([full]);
@@ -137,7 +157,8 @@ describe("the agent's progress", () => {
     await world.deliver(ask).run();
     expect(edits).toBe(1);
     const history = world.records.get(ask.requestId)?.history ?? [];
-    const atMs = (state: string) => history.find((step) => step.state === state)?.atMs ?? Number.NaN;
+    const atMs = (state: string) =>
+      history.find((step) => step.state === state)?.atMs ?? Number.NaN;
     expect(atMs("done") - atMs("delivering")).toBeLessThan(5000);
   });
 });
@@ -156,7 +177,12 @@ describe("a stream of Slack", () => {
 
   it("rolls over to a new message before four minutes, so that Slack never closes one that is written to", async () => {
     const slow = (polls: number) => ({ partial_text: "word ".repeat(polls + 1) });
-    const { world, count } = watched({ streaming: true, progress: slow, pollsUntilDone: 600, deadlineMs: 3600_000 });
+    const { world, count } = watched({
+      streaming: true,
+      progress: slow,
+      pollsUntilDone: 600,
+      deadlineMs: 3600_000,
+    });
     world.deliver(ask);
     let longest = 0;
     const began = new Map<string, number>();
@@ -211,7 +237,12 @@ describe("a stream of Slack", () => {
       const { world } = watched({ streaming: true, fate: nthFate(nth, fate) });
       await world.deliver(ask).run();
       const texts = world.posts.map(({ text }) => text);
-      expect({ fate, nth, texts, starts: world.starts.length }).toEqual({ fate, nth, texts: [full], starts: 1 });
+      expect({ fate, nth, texts, starts: world.starts.length }).toEqual({
+        fate,
+        nth,
+        texts: [full],
+        starts: 1,
+      });
     }
   });
 });
@@ -224,7 +255,9 @@ async function shown(partials: readonly string[]) {
   const world: ReturnType<typeof createWorld> = createWorld({
     streaming: true,
     story: () => ({ status: "success", response_text: "The answer." }),
-    progress: (polls) => ({ partial_text: partials[Math.min(Math.max(0, polls - 1), partials.length - 1)] ?? "" }),
+    progress: (polls) => ({
+      partial_text: partials[Math.min(Math.max(0, polls - 1), partials.length - 1)] ?? "",
+    }),
     pollsUntilDone: partials.length + 2,
     fate({ name }) {
       if (name === "update") edits += 1;
@@ -232,7 +265,8 @@ async function shown(partials: readonly string[]) {
       return "ok";
     },
   });
-  const isStreamed = () => world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
+  const isStreamed = () =>
+    world.posts.find(({ streamingSinceMs }) => streamingSinceMs !== undefined);
   await world.deliver(ask).run({
     until() {
       const text = isStreamed()?.text;
@@ -260,7 +294,11 @@ describe("a stream of Slack", () => {
   });
 
   it("goes on as edits of the placeholder where the agent writes its text anew", async () => {
-    const { texts, edits, answers } = await shown(["One thing. ", "Another thing. And ", "Another thing. And more. "]);
+    const { texts, edits, answers } = await shown([
+      "One thing. ",
+      "Another thing. And ",
+      "Another thing. And more. ",
+    ]);
     expect(texts).toEqual(["One thing. "]);
     expect(edits).toBeGreaterThan(0);
     expect(answers).toEqual(["The answer."]);
@@ -280,13 +318,18 @@ describe("a stream of Slack", () => {
 const first = sampleAsk();
 
 const second = {
-  ...sampleAsk({ ts: `${askedAtMs / 1000 + 1}.000100`, threadTs: first.message.ts, text: "And who kept it?" }),
+  ...sampleAsk({
+    ts: `${askedAtMs / 1000 + 1}.000100`,
+    threadTs: first.message.ts,
+    text: "And who kept it?",
+  }),
   requestId: "00000000-0000-5000-8000-000000000002",
 };
 
 const options = [{ id: "yes", label: "Yes" }];
 type World = ReturnType<typeof createWorld>;
-const textOf = (requestId: string) => (requestId === first.requestId ? "The first answer." : "The second answer.");
+const textOf = (requestId: string) =>
+  requestId === first.requestId ? "The first answer." : "The second answer.";
 const texts = (world: World) => world.posts.map(({ text }) => text);
 const recordOf = (world: World, { requestId }: typeof first) => world.records.get(requestId);
 
@@ -305,7 +348,9 @@ function writingWorld(more: Parameters<typeof createWorld>[0] = {}): World {
 describe("a task that may have begun a stream unknown to us", () => {
   it("does not take for its own what another task of the thread writes at the same time", async () => {
     const world = writingWorld({ concurrency: "parallel" });
-    await world.deliver(first).run({ until: () => (recordOf(world, first)?.wait?.polls ?? 0) > 80 });
+    await world
+      .deliver(first)
+      .run({ until: () => (recordOf(world, first)?.wait?.polls ?? 0) > 80 });
     await world.deliver(second).run({ until: () => recordOf(world, first)?.state === "done" });
     const [stream] = recordOf(world, second)?.stream?.messages ?? [];
     expect(world.posts.find(({ ts }) => ts === stream?.ts)?.text).toMatch(/^word /);
@@ -331,17 +376,24 @@ describe("a stream that a worker died of beginning", () => {
       let starts = 0;
       const world = writingWorld({
         pollsUntilDone: 6,
-        fate: ({ name }): Fate => (name === "startStream" && starts++ === nth ? "dies_after" : "ok"),
+        fate: ({ name }): Fate =>
+          name === "startStream" && starts++ === nth ? "dies_after" : "ok",
       });
       await world.deliver(first).run({ until: () => recordOf(world, first)?.state === "waiting" });
       await world.deliver(second).run();
-      expect({ nth, texts: texts(world) }).toEqual({ nth, texts: ["The first answer.", "The second answer."] });
+      expect({ nth, texts: texts(world) }).toEqual({
+        nth,
+        texts: ["The first answer.", "The second answer."],
+      });
     }
   });
 });
 
 describe("an agent that writes, asks, and writes on", () => {
-  const turns = ["First I look at it.", "Thank you. The answer is forty-two, and here is why."] as const;
+  const turns = [
+    "First I look at it.",
+    "Thank you. The answer is forty-two, and here is why.",
+  ] as const;
 
   async function askingWorld({ openMs, writesOn }: { openMs: number; writesOn: boolean }) {
     let turn: 0 | 1 = 0;
@@ -349,13 +401,23 @@ describe("an agent that writes, asks, and writes on", () => {
       ...{ streaming: true, deadlineMs: 3600_000, questionMs: 8 * 3600_000, pollsUntilDone: 4 },
       questions: [{ prompt: "Shall I?", options }],
       progress: (polls) =>
-        turn === 0 || writesOn ? { partial_text: turns[turn].slice(0, 15 * (polls + 1)) } : undefined,
+        turn === 0 || writesOn
+          ? { partial_text: turns[turn].slice(0, 15 * (polls + 1)) }
+          : undefined,
       story: () => ({ status: "success", response_text: "It is forty-two." }),
     });
-    await world.deliver(first).run({ until: () => recordOf(world, first)?.question?.ts !== undefined });
+    await world
+      .deliver(first)
+      .run({ until: () => recordOf(world, first)?.question?.ts !== undefined });
     turn = 1;
     world.pass(openMs);
-    const place = { team: "T1", channel: "C1", threadTs: first.message.ts, user: "U1", atMs: world.now() };
+    const place = {
+      team: "T1",
+      channel: "C1",
+      threadTs: first.message.ts,
+      user: "U1",
+      atMs: world.now(),
+    };
     const button = { type: "answer", question: 0, option: 0 } as const;
     world.clickButton({ type: "button_click", requestId: first.requestId, ...place, button });
     return world;
@@ -368,7 +430,9 @@ describe("an agent that writes, asks, and writes on", () => {
     const at = (ts: string | undefined) => world.posts.find((post) => post.ts === ts);
     expect(at(before?.ts)).toMatchObject({ text: turns[0], streamingSinceMs: undefined });
     expect(turns[1].startsWith(at(after?.ts)?.text ?? "?")).toBe(true);
-    const order = world.posts.map(({ ts, text }) => (text.startsWith("Shall I?") ? "question" : ts));
+    const order = world.posts.map(({ ts, text }) =>
+      text.startsWith("Shall I?") ? "question" : ts,
+    );
     expect(order.indexOf("question")).toBeLessThan(order.indexOf(after?.ts ?? ""));
   });
 

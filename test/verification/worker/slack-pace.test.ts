@@ -1,7 +1,10 @@
 /** The pace of the calls that show progress: they keep Slack's limits together, and take turns. */
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createSlackPace, type PacedCall } from "../../../lambdas/verification/worker/slack-pace.ts";
+import {
+  createSlackPace,
+  type PacedCall,
+} from "../../../lambdas/verification/worker/slack-pace.ts";
 import { callsPerMinute } from "../../../lib/local/fake-slack/methods/table.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
@@ -18,7 +21,15 @@ const minuteMs = 60_000;
  * The times at which each of these streams makes its calls within ten minutes. Each has news all the time, asks again when it is told to, and
  * at the earliest after `leastGapMs`.
  */
-function play({ streams, call, leastGapMs = 1000 }: { streams: number; call: PacedCall; leastGapMs?: number }) {
+function play({
+  streams,
+  call,
+  leastGapMs = 1000,
+}: {
+  streams: number;
+  call: PacedCall;
+  leastGapMs?: number;
+}) {
   let nowMs = 0;
   const pace = createSlackPace({ now: () => nowMs });
   const made = Array.from({ length: streams }, (_, index) => ({
@@ -37,7 +48,11 @@ function play({ streams, call, leastGapMs = 1000 }: { streams: number; call: Pac
 }
 
 function mostInMinute(times: readonly number[]): number {
-  return Math.max(...times.map((fromMs) => times.filter((atMs) => atMs >= fromMs && atMs < fromMs + minuteMs).length));
+  return Math.max(
+    ...times.map(
+      (fromMs) => times.filter((atMs) => atMs >= fromMs && atMs < fromMs + minuteMs).length,
+    ),
+  );
 }
 
 function longestGapMs(times: readonly number[]): number {
@@ -53,7 +68,9 @@ describe("the calls of any number of streams", () => {
   });
 
   it("are shared fairly: no stream waits longer than the others", () => {
-    const gaps = play({ streams: 8, call: "append" }).map((atMs) => longestGapMs(atMs.filter((at) => at > minuteMs)));
+    const gaps = play({ streams: 8, call: "append" }).map((atMs) =>
+      longestGapMs(atMs.filter((at) => at > minuteMs)),
+    );
     expect(Math.max(...gaps)).toBeLessThanOrEqual(8 * 800);
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(8 * 800 - 10);
   });

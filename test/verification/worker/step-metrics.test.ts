@@ -19,7 +19,12 @@ function at(state: Task["state"], seconds: number, event = "woken") {
 
 const delivered: TaskEvent = { type: "delivered" };
 const woken: TaskEvent = { type: "woken", nowMs: askedAtMs + 250, resumed: false };
-const history = [at("received", 0, "asked"), at("announced", 1), at("sent", 2), at("delivering", 5)];
+const history = [
+  at("received", 0, "asked"),
+  at("announced", 1),
+  at("sent", 2),
+  at("delivering", 5),
+];
 
 function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
   const before = sampleTask({
@@ -30,7 +35,11 @@ function ended(outcome: TaskOutcome | undefined, changes: Partial<Task> = {}) {
     history,
     ...changes,
   });
-  const task: Task = { ...before, state: "done", history: [...before.history, at("done", 6, "delivered")] };
+  const task: Task = {
+    ...before,
+    state: "done",
+    history: [...before.history, at("done", 6, "delivered")],
+  };
   return { before, event: delivered, task };
 }
 
@@ -45,14 +54,18 @@ describe("a task that is over", () => {
   });
 
   it("and is delivered again by an operator is delivered again, and no further task", () => {
-    const again = { history: [...history, at("done", 6, "delivered"), at("delivering", 60, "redriven")] };
+    const again = {
+      history: [...history, at("done", 6, "delivered"), at("delivering", 60, "redriven")],
+    };
     const names = counted(ended({ type: "answer", text: "" }, again)).map(([name]) => name);
     expect(names).toEqual(["sekisho_stage_seconds", "sekisho_answers_delivered_total"]);
   });
 
   it("and that nobody spoke to is none", () => {
     const { before, task } = ended(undefined);
-    expect(counted({ before, event: woken, task }).map(([name]) => name)).toEqual(["sekisho_stage_seconds"]);
+    expect(counted({ before, event: woken, task }).map(([name]) => name)).toEqual([
+      "sekisho_stage_seconds",
+    ]);
   });
 
   it.each<[TaskOutcome, string, string, string | undefined]>([
@@ -71,7 +84,11 @@ describe("a task that is over", () => {
     [{ type: "unanswered" }, "unanswered", "none", undefined],
   ])("with %j is counted as %s, %s; refused as %s", (outcome, name, reason, kind) => {
     const all = counted(ended(outcome));
-    expect(all).toContainEqual(["sekisho_tasks_total", { outcome: name, reason, destination: "far" }, 1]);
+    expect(all).toContainEqual([
+      "sekisho_tasks_total",
+      { outcome: name, reason, destination: "far" },
+      1,
+    ]);
     const refusals = all.filter(([metric]) => metric === "sekisho_refusals_total");
     expect(refusals).toEqual(kind === undefined ? [] : [["sekisho_refusals_total", { kind }, 1]]);
   });
@@ -85,9 +102,18 @@ describe("a task that is over", () => {
   });
 
   it("without a place to be told in is counted as undelivered, by why", () => {
-    const event: TaskEvent = { type: "slack_failed", nowMs: askedAtMs, act: "deliver", kind: "gone" };
+    const event: TaskEvent = {
+      type: "slack_failed",
+      nowMs: askedAtMs,
+      act: "deliver",
+      kind: "gone",
+    };
     const step = ended({ type: "answer", text: "" });
-    const all = counted({ ...step, task: { ...step.task, delivery: { status: "given_up" } }, event });
+    const all = counted({
+      ...step,
+      task: { ...step.task, delivery: { status: "given_up" } },
+      event,
+    });
     expect(all).toContainEqual(["sekisho_answers_undelivered_total", { reason: "gone" }, 1]);
     expect(all.map(([name]) => name)).not.toContain("sekisho_answers_delivered_total");
   });
@@ -107,13 +133,23 @@ describe("a task under way", () => {
   it("was in a stage from when it entered it, whatever people wished meanwhile", () => {
     const wish = at("sent", 3, "cancel_asked");
     const before = sampleTask({ state: "sent", history: [...history.slice(0, 3), wish] });
-    const task: Task = { ...before, state: "waiting", history: [...before.history, at("waiting", 9, "answered")] };
-    expect(counted({ before, event: woken, task })).toEqual([["sekisho_stage_seconds", { stage: "sent" }, 7]]);
+    const task: Task = {
+      ...before,
+      state: "waiting",
+      history: [...before.history, at("waiting", 9, "answered")],
+    };
+    expect(counted({ before, event: woken, task })).toEqual([
+      ["sekisho_stage_seconds", { stage: "sent" }, 7],
+    ]);
   });
 
   it("that a slower clock wrote has not been in a stage for less than nothing", () => {
     const before = sampleTask({ state: "received" });
-    const task: Task = { ...before, state: "announced", history: [...before.history, at("announced", -5)] };
+    const task: Task = {
+      ...before,
+      state: "announced",
+      history: [...before.history, at("announced", -5)],
+    };
     expect(counted({ before, event: { type: "thread_held" }, task })).toEqual([
       ["sekisho_stage_seconds", { stage: "received" }, 0],
     ]);
@@ -121,7 +157,12 @@ describe("a task under way", () => {
 
   it("is polled, by what came of it", () => {
     const before = sampleTask({ state: "waiting", call: sampleCall({ destination: "far" }) });
-    const error = { reason: "unavailable", retryable: true, undelivered: true, lost: false } as const;
+    const error = {
+      reason: "unavailable",
+      retryable: true,
+      undelivered: true,
+      lost: false,
+    } as const;
     const failed: TaskEvent = { type: "call_failed", nowMs: askedAtMs, act: "poll", error };
     const result = { status: "accepted", task_id: "t" } as const;
     const fine: TaskEvent = { type: "answered", nowMs: askedAtMs, act: "poll", result };

@@ -33,7 +33,8 @@ async function thread(texts: readonly string[], { routing = routed() } = {}) {
   const story = () => ({ status: "success" as const, response_text: `Answer ${++answers}.` });
   const world = createWorld({ routing, story, text: createTaskText({ locale: "en" }) });
   for (const [n, text] of texts.entries()) await world.deliver(say(n, text)).run();
-  const reads = (n: number) => (world.sent[n]?.history ?? []).filter(({ role }) => role === "assistant");
+  const reads = (n: number) =>
+    (world.sent[n]?.history ?? []).filter(({ role }) => role === "assistant");
   return { world, routing, reads };
 }
 
@@ -57,7 +58,9 @@ describe("a thread", () => {
     expect(world.sentTo).toEqual(["local", "far", "far"]);
     expect(reads(1)).toEqual([]);
     expect(reads(2).map(({ text }) => text)).toEqual([expect.stringContaining("Answer 2.")]);
-    expect(world.answers()[1]).toContain("From here on, *far* answers. It doesn't see the earlier answers.");
+    expect(world.answers()[1]).toContain(
+      "From here on, *far* answers. It doesn't see the earlier answers.",
+    );
     expect(world.answers()[2]).toBe("Answer 3.");
   });
 
@@ -74,7 +77,9 @@ describe("a thread", () => {
     routing.routes = [{ destination: ["spare"] }];
     await world.deliver(say(1, "And then?")).run();
     expect(world.sentTo).toEqual(["local", "local"]);
-    await world.deliver(numberedAsk(9, { ts: `${askedAtMs / 1000 + 900}.1`, text: "another thread" })).run();
+    await world
+      .deliver(numberedAsk(9, { ts: `${askedAtMs / 1000 + 900}.1`, text: "another thread" }))
+      .run();
     expect(world.sentTo.at(-1)).toBe("spare");
   });
 
@@ -93,7 +98,10 @@ describe("a thread", () => {
 
   it("starts anew when the person may not use its route any more", async () => {
     const { world, routing, reads } = await thread(["far: first"]);
-    routing.routes = [{ word: "far", team: "T2", destination: ["far"] }, { destination: ["local"] }];
+    routing.routes = [
+      { word: "far", team: "T2", destination: ["far"] },
+      { destination: ["local"] },
+    ];
     await world.deliver(say(1, "And then?")).run();
     expect(world.sentTo).toEqual(["far", "local"]);
     expect(reads(1)).toEqual([]);
@@ -102,7 +110,8 @@ describe("a thread", () => {
   it("is decided by its first task where its record is of version 1.0.0", async () => {
     const { world, reads } = await thread(["far: first"]);
     for (const [id, { routes: _routes, ...record }] of world.threads) world.threads.set(id, record);
-    for (const post of world.posts) if (post.key) post.key = { requestId: post.key.requestId, part: post.key.part };
+    for (const post of world.posts)
+      if (post.key) post.key = { requestId: post.key.requestId, part: post.key.part };
     await world.deliver(say(1, "And then?")).run();
     expect(world.sentTo).toEqual(["far", "far"]);
     expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
@@ -113,7 +122,13 @@ describe("a thread", () => {
   it("tries a message again at the agent that the message went to", async () => {
     const { world } = await thread(["first", "far: look"]);
     const { message } = say(0, "");
-    await world.deliver({ ...say(7, ""), message: { ...message, text: "first" }, retryOf: say(0, "").requestId }).run();
+    await world
+      .deliver({
+        ...say(7, ""),
+        message: { ...message, text: "first" },
+        retryOf: say(0, "").requestId,
+      })
+      .run();
     expect(world.sentTo).toEqual(["local", "far", "local"]);
   });
 });
@@ -122,13 +137,18 @@ describe("the word of a route", () => {
   it("is not in what the agent gets, also after a retry", async () => {
     const { world } = await thread(["\u3000Ｆａｒ：first"]);
     const original = say(0, "\u3000Ｆａｒ：first");
-    await world.deliver({ ...original, requestId: say(9, "").requestId, retryOf: original.requestId }).run();
+    await world
+      .deliver({ ...original, requestId: say(9, "").requestId, retryOf: original.requestId })
+      .run();
     expect(world.sentTo).toEqual(["far", "far"]);
     expect(world.sent.map(({ text }) => text)).toEqual(["first", "first"]);
   });
 
   it("is in what the agent gets if its route keeps it", async () => {
-    const routing = { ...routed(), routes: [{ word: "far", keepsWord: true, destination: ["far"] }] };
+    const routing = {
+      ...routed(),
+      routes: [{ word: "far", keepsWord: true, destination: ["far"] }],
+    };
     const { world } = await thread(["far: first", "far:"], { routing });
     expect(world.sent.map(({ text }) => text)).toEqual(["far: first", "far:"]);
   });
@@ -137,7 +157,9 @@ describe("the word of a route", () => {
     const file = { id: "F1", name: "plan.pdf", mimetype: "application/pdf", size: 10 };
     const { world } = await thread(["first", "far: "]);
     expect(world.sentTo).toEqual(["local"]);
-    expect(world.ephemeralMessages[0]?.text).toContain("I couldn't find a request in your message.");
+    expect(world.ephemeralMessages[0]?.text).toContain(
+      "I couldn't find a request in your message.",
+    );
     await world.deliver(say(2, "far:", { files: [file] })).run();
     expect(world.sentTo).toEqual(["local", "far"]);
     expect(world.sent[1]).toMatchObject({ text: "", attachments: [{ name: "plan.pdf" }] });

@@ -10,7 +10,10 @@ import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
@@ -68,7 +71,9 @@ describe("messages of one thread", () => {
 
     const { world, answersAtSend } = watchedWorld({ pollsUntilDone: 3 });
     world.deliver(askOf(1));
-    await world.deliver({ ...askOf(2), message: { ...askOf(2).message, threadTs: undefined } }).run();
+    await world
+      .deliver({ ...askOf(2), message: { ...askOf(2).message, threadTs: undefined } })
+      .run();
     expect(answersAtSend).toEqual([0, 0]);
   });
 
@@ -95,7 +100,8 @@ describe("messages of one thread", () => {
     for (const n of [1, 2]) world.deliver(askOf(n));
     await world.run();
     const overMs = historyOf(world, 1).find(({ state }) => state === "done")?.atMs ?? Number.NaN;
-    const begunMs = historyOf(world, 2).find(({ event }) => event === "thread_joined")?.atMs ?? Number.NaN;
+    const begunMs =
+      historyOf(world, 2).find(({ event }) => event === "thread_joined")?.atMs ?? Number.NaN;
     expect(begunMs - overMs).toBeLessThan(1000);
   });
 
@@ -107,10 +113,12 @@ describe("messages of one thread", () => {
         isAway = true;
         return { status: "success", response_text: "Done." };
       },
-      fate: ({ party, name }) => (isAway && party === "slack" && name !== "react" ? "refused" : "ok"),
+      fate: ({ party, name }) =>
+        isAway && party === "slack" && name !== "react" ? "refused" : "ok",
     });
     for (const n of [1, 2]) world.deliver(askOf(n));
-    for (let steps = 0; steps < 500 && world.starts.length < 2; steps++) await world.run({ maxSteps: 1 });
+    for (let steps = 0; steps < 500 && world.starts.length < 2; steps++)
+      await world.run({ maxSteps: 1 });
     expect(world.starts).toHaveLength(2);
     const outcomeMs = historyOf(world, 1).find(({ state }) => state === "delivering")?.atMs ?? 0;
     const turnMs = historyOf(world, 2).find(({ event }) => event === "thread_joined")?.atMs ?? 0;
@@ -134,7 +142,8 @@ describe("messages of one thread", () => {
         await world.run();
         expect(world.answers()).toHaveLength(2);
         // A worker that dies in the delivery is noticed later than the thread waits.
-        const outcomeMs = historyOf(world, 1).find(({ state }) => state === "delivering")?.atMs ?? 0;
+        const outcomeMs =
+          historyOf(world, 1).find(({ state }) => state === "delivering")?.atMs ?? 0;
         const begunMs = historyOf(world, 2).find(({ state }) => state === "sent")?.atMs ?? 0;
         if (begunMs - outcomeMs < 75_000) expect(answersAtSend.at(-1)).toBe(1);
         expect(world.starts).toHaveLength(2);
@@ -143,7 +152,9 @@ describe("messages of one thread", () => {
   });
 
   it("go on where the worker died that the end of the one before had woken", async () => {
-    const world = createWorld({ fate: ({ name }) => (name === "execute_task" && isDying ? "dies_before" : "ok") });
+    const world = createWorld({
+      fate: ({ name }) => (name === "execute_task" && isDying ? "dies_before" : "ok"),
+    });
     let isDying = true;
     const record = () => world.records.get(askOf(1).requestId);
     await world.deliver(askOf(1)).run({ until: () => record()?.state === "sent" });
@@ -164,7 +175,15 @@ describe("messages of one thread", () => {
     expect(second?.call?.deadlineAtMs).toBeUndefined();
     await world.run();
     const states = recordOf(2)?.history.map(({ state }) => state);
-    expect(states).toEqual(["received", "queued", "announced", "sent", "waiting", "delivering", "done"]);
+    expect(states).toEqual([
+      "received",
+      "queued",
+      "announced",
+      "sent",
+      "waiting",
+      "delivering",
+      "done",
+    ]);
   });
 });
 
@@ -176,7 +195,10 @@ it("a destination that hangs holds no more slots than are its own, and the other
   const database = openDatabase({ file: join(folder, "verification.db") });
   const queue = createSqliteQueue({ database, name: "tasks" });
   const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });
-  const threadStore = createSqliteTaskStore({ database, parse: (json) => threadSchema.parse(json) });
+  const threadStore = createSqliteTaskStore({
+    database,
+    parse: (json) => threadSchema.parse(json),
+  });
   const answered = Promise.withResolvers<void>();
   let hanging = 0;
   let most = 0;
@@ -192,27 +214,48 @@ it("a destination that hangs holds no more slots than are its own, and the other
     call: async () => ({ status: "success", response_text: "Here." }) as never,
     close: async () => {},
   };
-  const { operate } = createFates({ fate: ({ name }) => (name === "update" ? told() : "ok"), now: Date.now });
+  const { operate } = createFates({
+    fate: ({ name }) => (name === "update" ? told() : "ok"),
+    now: Date.now,
+  });
   const alive = { yes: true };
   let ts = 0;
-  const thread = { operate, now: Date.now, newTs: () => `${++ts}.0`, inSlack: [], refuses: () => false };
+  const thread = {
+    operate,
+    now: Date.now,
+    newTs: () => `${++ts}.0`,
+    inSlack: [],
+    refuses: () => false,
+  };
   function told(): Fate {
     answered.resolve();
     return "ok";
   }
-  const destinationOf = (client: ExecutionClient) => ({ client, callTimeoutMs: 30_000, maxSends, longPollMs: 0 });
+  const destinationOf = (client: ExecutionClient) => ({
+    client,
+    callTimeoutMs: 30_000,
+    maxSends,
+    longPollMs: 0,
+  });
   const sample = samplePolicy();
   const [policy] = sample.destinations.values();
   if (policy === undefined) throw new Error("the sample has a destination");
   const worker = createVerificationWorker({
-    engine: { ...openWorkerStores((parse) => createMemoryTaskStore({ parse })), store, threadStore, queue },
+    engine: {
+      ...openWorkerStores((parse) => createMemoryTaskStore({ parse })),
+      store,
+      threadStore,
+      queue,
+    },
     slack: createWorldSlack(thread).api(alive),
     gate: worldGate({ operate, alive, underWay: new Set(), rules: {} }),
     files: worldFiles({ operate, alive, uploads: [], given: {} }),
     text: worldText,
     policy: {
       ...sample,
-      routesOf: ({ channel, text }) => [sampleRoute({ text, destinations: [channel === "C1" ? "hangs" : "works"] })],
+      routesOf: ({ channel, text }) => [
+        sampleRoute({ text, destinations: [channel === "C1" ? "hangs" : "works"] }),
+      ],
       destinations: new Map([
         ["hangs", policy],
         ["works", policy],
@@ -222,7 +265,9 @@ it("a destination that hangs holds no more slots than are its own, and the other
       ["hangs", destinationOf(hangs)],
       ["works", destinationOf(works)],
     ]),
-    config: parseConfig({ json: { slack: { reactions: false, streaming: false }, limits: { leaseMs: 60_000 } } }),
+    config: parseConfig({
+      json: { slack: { reactions: false, streaming: false }, limits: { leaseMs: 60_000 } },
+    }),
     log: silentLog,
     newId: randomUUID,
   });
@@ -237,8 +282,13 @@ it("a destination that hangs holds no more slots than are its own, and the other
     graceMs: 10,
   });
   const say = async (channel: string, n: number) => {
-    const ask = sampleAsk({ channel, ts: `${Math.floor(Date.now() / 1000)}.${String(n).padStart(6, "0")}` });
-    await queue.send({ body: JSON.stringify({ ...ask, requestId: randomUUID(), receivedAtMs: Date.now() }) });
+    const ask = sampleAsk({
+      channel,
+      ts: `${Math.floor(Date.now() / 1000)}.${String(n).padStart(6, "0")}`,
+    });
+    await queue.send({
+      body: JSON.stringify({ ...ask, requestId: randomUUID(), receivedAtMs: Date.now() }),
+    });
   };
   for (let n = 0; n < 3 * concurrency; n++) await say("C1", n);
   while (hanging < maxSends) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -265,10 +315,14 @@ describe("a reply in a slash command's thread, where our clock is ahead of Slack
 
   async function inItsThread(text: string) {
     const world = createWorld({ pollsUntilDone: 8, cancelable: true });
-    await world.deliver(command).run({ until: () => world.records.get(command.requestId)?.state === "waiting" });
+    await world
+      .deliver(command)
+      .run({ until: () => world.records.get(command.requestId)?.state === "waiting" });
     const threadTs = world.records.get(command.requestId)?.threadRef?.threadTs ?? "";
     expect(Number(threadTs)).toBeLessThan(Number(command.message.ts));
-    await world.deliver(reply(1, { threadTs, ts: (Number(threadTs) + 0.5).toFixed(6), text })).run();
+    await world
+      .deliver(reply(1, { threadTs, ts: (Number(threadTs) + 0.5).toFixed(6), text }))
+      .run();
     return world;
   }
 
@@ -293,7 +347,9 @@ describe("a reply in a thread that was the bot's before replies counted", () => 
     if (thread === undefined) throw new Error("no thread");
     const { sinceTs: _sinceTs, ...before } = thread;
     world.threads.set(id, before);
-    await world.deliver(reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}` })).run();
+    await world
+      .deliver(reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}` }))
+      .run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.records.has(reply(1, {}).requestId)).toBe(false);
   });
@@ -315,9 +371,15 @@ describe("a reply over a quota", () => {
       });
       await world.deliver(ask).run();
       const marks = [...world.marks];
-      await world.deliver(reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}`, user: "U2" })).run();
+      await world
+        .deliver(
+          reply(1, { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}`, user: "U2" }),
+        )
+        .run();
       const words = '{"type":"limited","by":"channel","retryAtMs":1760000900000}';
-      expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual(isTold ? [["U2", words]] : []);
+      expect(world.ephemeralMessages.map(({ user, text }) => [user, text])).toEqual(
+        isTold ? [["U2", words]] : [],
+      );
       expect(world.answers()).toEqual(["A checkpoint."]);
       expect([...world.marks]).toEqual(marks);
       expect(world.starts).toEqual([ask.requestId]);
@@ -331,7 +393,11 @@ describe("a reply over a quota", () => {
 });
 
 describe("a reply in a channel of Slack Connect that mentions somebody", () => {
-  const thread = { threadTs: ask.message.ts, ts: `${askedAtMs / 1000 + 200}`, perhapsAddressed: true as const };
+  const thread = {
+    threadTs: ask.message.ts,
+    ts: `${askedAtMs / 1000 + 200}`,
+    perhapsAddressed: true as const,
+  };
   const settings = { threadReplies: false };
 
   it("counts as the mention that Slack tells of in a second event, also where replies do not count", async () => {
@@ -348,7 +414,10 @@ describe("a reply in a channel of Slack Connect that mentions somebody", () => {
         await world.deliver(event).run({ maxSteps: 1 });
       }
       await world.run();
-      expect({ order, answers: world.answers() }).toEqual({ order, answers: ["A checkpoint.", "A checkpoint."] });
+      expect({ order, answers: world.answers() }).toEqual({
+        order,
+        answers: ["A checkpoint.", "A checkpoint."],
+      });
       expect(world.sent).toHaveLength(2);
     }
   });

@@ -9,11 +9,18 @@ import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import type { PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import { FetchTimedOut, FileRefused, type Files } from "../../../lambdas/verification/files/files.ts";
+import {
+  FetchTimedOut,
+  FileRefused,
+  type Files,
+} from "../../../lambdas/verification/files/files.ts";
 import type { Share } from "../../../lambdas/verification/slots.ts";
 import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
 import { receivedTask, type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
@@ -29,13 +36,22 @@ import { createFates, deaths, nthFate } from "./world-fates.ts";
 import { worldGate, worldText } from "./world-people.ts";
 import { createWorldSlack } from "./world-slack.ts";
 
-const client: ExecutionClient = { call: () => Promise.reject(new Error("nothing is called")), close: async () => {} };
+const client: ExecutionClient = {
+  call: () => Promise.reject(new Error("nothing is called")),
+  close: async () => {},
+};
 
 /**
  * A zone on the embedded engine, with tasks that have their answers. No address responds. `fetching` has the destinations of the fetches
  * under way, and `answers` the texts in Slack.
  */
-async function openZone({ destinations, concurrency }: { destinations: readonly string[]; concurrency: number }) {
+async function openZone({
+  destinations,
+  concurrency,
+}: {
+  destinations: readonly string[];
+  concurrency: number;
+}) {
   const folder = mkdtempSync(join(tmpdir(), "sekisho-transfers-"));
   const database = openDatabase({ file: join(folder, "verification.db") });
   const queue = createSqliteQueue({ database, name: "tasks" });
@@ -52,7 +68,9 @@ async function openZone({ destinations, concurrency }: { destinations: readonly 
     ({ call }: Task): PublicFetch =>
     ({ signal }) => {
       fetching.push(call?.destination ?? "");
-      return new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      return new Promise((_, reject) =>
+        signal.addEventListener("abort", () => reject(signal.reason)),
+      );
     };
   const unused = () => Promise.reject(new Error("nothing is transferred"));
   const [destination] = samplePolicy().destinations.values();
@@ -76,11 +94,19 @@ async function openZone({ destinations, concurrency }: { destinations: readonly 
       maxCount: 10,
     }),
     text: worldText,
-    policy: { ...samplePolicy(), destinations: new Map(destinations.map((name) => [name, destination])) },
+    policy: {
+      ...samplePolicy(),
+      destinations: new Map(destinations.map((name) => [name, destination])),
+    },
     destinations: new Map(
-      destinations.map((name) => [name, { client, callTimeoutMs: 30_000, maxSends: concurrency, longPollMs: 0 }]),
+      destinations.map((name) => [
+        name,
+        { client, callTimeoutMs: 30_000, maxSends: concurrency, longPollMs: 0 },
+      ]),
     ),
-    config: parseConfig({ json: { slack: { reactions: false, streaming: false }, limits: { concurrency } } }),
+    config: parseConfig({
+      json: { slack: { reactions: false, streaming: false }, limits: { concurrency } },
+    }),
     log: silentLog,
   });
   const stop = new AbortController();
@@ -92,7 +118,13 @@ async function openZone({ destinations, concurrency }: { destinations: readonly 
         running -= 1;
       });
     },
-    ...{ concurrency, visibilityTimeoutMs: 90_000, signal: stop.signal, log: silentLog, graceMs: 10 },
+    ...{
+      concurrency,
+      visibilityTimeoutMs: 90_000,
+      signal: stop.signal,
+      log: silentLog,
+      graceMs: 10,
+    },
   });
   closeAfterTest({
     async close() {
@@ -110,7 +142,11 @@ async function openZone({ destinations, concurrency }: { destinations: readonly 
     answers: () => slack.posts.map(({ text }) => text),
     read: (id: string) => store.get({ id }),
     /** Stores a task that has its answer, and wakes it. */
-    async deliver(request: { destination: string; text: string; artifacts?: Artifact[] }): Promise<string> {
+    async deliver(request: {
+      destination: string;
+      text: string;
+      artifacts?: Artifact[];
+    }): Promise<string> {
       const { artifacts, text } = request;
       const ask = numberedAsk(++tasks, { channel: `C${tasks}` });
       const item: Task = {
@@ -159,15 +195,19 @@ describe("answers with addresses that never respond", () => {
       const zone = await openZone({ destinations: ["only"], concurrency });
       const ids = await deliverHostile(zone, "only");
       await zone.deliver({ destination: "only", text: "Innocent" });
-      await zone.deliver({ destination: "only", text: "Inline", artifacts: [{ name: "b.txt", text: "b" }] });
+      await zone.deliver({
+        destination: "only",
+        text: "Inline",
+        artifacts: [{ name: "b.txt", text: "b" }],
+      });
       await until(() => zone.answers().includes("Innocent") && zone.answers().includes("Inline"));
       await until(() => zone.running() <= transfers);
       expect(zone.fetching).toHaveLength(transfers);
       // All others wait in the record with their answers.
       const waiting = await Promise.all(ids.map((id) => zone.read(id)));
-      expect(waiting.filter((task) => task?.state === "delivering" && task.outcome?.type === "answer")).toHaveLength(
-        80,
-      );
+      expect(
+        waiting.filter((task) => task?.state === "delivering" && task.outcome?.type === "answer"),
+      ).toHaveLength(80);
       expect(waiting.filter((task) => task?.lease === undefined)).toHaveLength(80 - transfers);
     },
   );
@@ -234,10 +274,15 @@ describe("an answer that waits for a transfer", () => {
       async upload({ task, index }) {
         tries.push(index);
         const timeouts = task.outcome?.type === "answer" ? task.outcome.fetchTimeouts : [];
-        throw timeouts?.length === 2 ? new FileRefused({ why: "not_to_be_had", name: "a.txt" }) : new FetchTimedOut();
+        throw timeouts?.length === 2
+          ? new FileRefused({ why: "not_to_be_had", name: "a.txt" })
+          : new FetchTimedOut();
       },
     };
-    const world = createWorld({ story: () => ({ ...story(), artifacts: [...artifacts, ...artifacts] }), files });
+    const world = createWorld({
+      story: () => ({ ...story(), artifacts: [...artifacts, ...artifacts] }),
+      files,
+    });
     await world.deliver(sampleAsk()).run();
     expect(tries).toEqual([0, 0, 0, 1]);
     expect(world.answers()).toEqual(["Here. (2 files are missing)"]);

@@ -5,7 +5,11 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
 import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { createHistoryId } from "../../../lambdas/verification/usage/entry.ts";
-import { newZoneSecret, withNewSecret, zoneSecretId } from "../../../lambdas/verification/zone-secret.ts";
+import {
+  newZoneSecret,
+  withNewSecret,
+  zoneSecretId,
+} from "../../../lambdas/verification/zone-secret.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, failing, nthFate } from "./world-fates.ts";
@@ -30,7 +34,8 @@ function click(vote: Vote, changes: Partial<ButtonClick> = {}): ButtonClick {
   };
 }
 
-const storedVotes = ({ records }: World) => records.get(ask.requestId)?.votes?.map(({ vote }) => vote);
+const storedVotes = ({ records }: World) =>
+  records.get(ask.requestId)?.votes?.map(({ vote }) => vote);
 const notedVotes = ({ usageHistory }: World) =>
   Object.values(usageHistory.get(createHistoryId(ask.requestId))?.votes ?? {});
 const toldVotes = ({ votes }: World) => votes.map(({ vote }) => vote);
@@ -38,7 +43,9 @@ const toldVotes = ({ votes }: World) => votes.map(({ vote }) => vote);
 async function replaceSecret(world: World): Promise<void> {
   const item = await world.secretStore.get({ id: zoneSecretId });
   if (item === undefined) throw new Error("The world has no secret.");
-  await world.secretStore.replace({ item: withNewSecret(item, { value: newZoneSecret(), nowMs: world.now() }) });
+  await world.secretStore.replace({
+    item: withNewSecret(item, { value: newZoneSecret(), nowMs: world.now() }),
+  });
 }
 
 describe("a vote", () => {
@@ -92,15 +99,21 @@ describe("a vote", () => {
       ...numberedAsk(2, { appId, channel, user, threadTs: ts, ts: `${seconds}.000100` }),
       receivedAtMs,
     };
-    const newThread = { ...numberedAsk(3, { appId, channel, user, ts: `${seconds}.000200` }), receivedAtMs };
+    const newThread = {
+      ...numberedAsk(3, { appId, channel, user, ts: `${seconds}.000200` }),
+      receivedAtMs,
+    };
     await world.deliver(followUp).run();
     await world.deliver(newThread).run();
-    const sessionOf = ({ requestId }: { requestId: string }) => world.records.get(requestId)?.call?.sessionId;
+    const sessionOf = ({ requestId }: { requestId: string }) =>
+      world.records.get(requestId)?.call?.sessionId;
     expect(sessionOf(followUp)).toBe(sessionOf(ask));
     expect(sessionOf(newThread)).toMatch(/^s-/);
     const name = JSON.stringify(["session", appId, [channel, newThread.message.ts], null]);
     const { value = "" } = (await world.secretStore.get({ id: zoneSecretId })) ?? {};
-    expect(sessionOf(newThread)).toBe(`s-${createHmac("sha256", value).update(name).digest("hex")}`);
+    expect(sessionOf(newThread)).toBe(
+      `s-${createHmac("sha256", value).update(name).digest("hex")}`,
+    );
   });
 
   it("that is delivered twice, or after a later one of the same person, changes nothing", async () => {
@@ -115,7 +128,9 @@ describe("a vote", () => {
   });
 
   it("of somebody who may not ask in the channel is refused, to them alone", async () => {
-    const world = await runWorld({ gate: { mayAskThere: async ({ person }) => person.user === "U1" } });
+    const world = await runWorld({
+      gate: { mayAskThere: async ({ person }) => person.user === "U1" },
+    });
     await world.clickButton(click("down", { user: "U2" })).run();
     expect(world.ephemeralMessages).toMatchObject([{ user: "U2", text: '{"type":"not_yours"}' }]);
     expect([storedVotes(world), world.votes]).toEqual([undefined, []]);
@@ -163,7 +178,10 @@ describe("a vote", () => {
     await world.deliver(ask).run({ until: () => world.answers().length === 1 });
     const record = world.records.get(ask.requestId);
     if (record === undefined) throw new Error("There is no record.");
-    world.records.set(ask.requestId, { ...record, lease: { owner: "w", untilMs: world.now() + 20_000 } });
+    world.records.set(ask.requestId, {
+      ...record,
+      lease: { owner: "w", untilMs: world.now() + 20_000 },
+    });
     await world.clickButton(click("up", { atMs: world.now() })).run({ maxSteps: 1 });
     expect(storedVotes(world)).toBeUndefined();
     await world.run();
@@ -174,11 +192,18 @@ describe("a vote", () => {
 describe("an Execution zone", () => {
   it("without the method is asked once, and nothing fails", async () => {
     let calls = 0;
-    const fate = failing(new SekishoError("method_not_found"), ({ name }) => name === "feedback" && ++calls > 0);
+    const fate = failing(
+      new SekishoError("method_not_found"),
+      ({ name }) => name === "feedback" && ++calls > 0,
+    );
     const world = await runWorld({ fate });
     await world.clickButton(click("up")).run();
     expect(calls).toBe(1);
-    expect([storedVotes(world), notedVotes(world), world.answers()]).toEqual([["up"], ["up"], ["A checkpoint."]]);
+    expect([storedVotes(world), notedVotes(world), world.answers()]).toEqual([
+      ["up"],
+      ["up"],
+      ["A checkpoint."],
+    ]);
   });
 
   it("over A2A is not told, and the vote is kept all the same", async () => {
@@ -187,25 +212,30 @@ describe("an Execution zone", () => {
     expect([toldVotes(world), storedVotes(world), notedVotes(world)]).toEqual([[], ["up"], ["up"]]);
   });
 
-  it.each(["refused", "lost"] as const)("that is away (%s) gets the vote when it is back", async (trouble) => {
-    let isAway = true;
-    let calls = 0;
-    const fate = ({ name }: { name: string }): Fate => {
-      if (name !== "feedback") return "ok";
-      calls += 1;
-      return isAway ? trouble : "ok";
-    };
-    const world = await runWorld({ fate });
-    await world.clickButton(click("up")).run({ until: () => calls === 3 });
-    expect(storedVotes(world)).toEqual(["up"]);
-    isAway = false;
-    await world.run();
-    expect(toldVotes(world)).toEqual(["up"]);
-  });
+  it.each(["refused", "lost"] as const)(
+    "that is away (%s) gets the vote when it is back",
+    async (trouble) => {
+      let isAway = true;
+      let calls = 0;
+      const fate = ({ name }: { name: string }): Fate => {
+        if (name !== "feedback") return "ok";
+        calls += 1;
+        return isAway ? trouble : "ok";
+      };
+      const world = await runWorld({ fate });
+      await world.clickButton(click("up")).run({ until: () => calls === 3 });
+      expect(storedVotes(world)).toEqual(["up"]);
+      isAway = false;
+      await world.run();
+      expect(toldVotes(world)).toEqual(["up"]);
+    },
+  );
 
   it("that stays away is given up after seven calls", async () => {
     let calls = 0;
-    const world = await runWorld({ fate: ({ name }): Fate => (name === "feedback" && ++calls > 0 ? "refused" : "ok") });
+    const world = await runWorld({
+      fate: ({ name }): Fate => (name === "feedback" && ++calls > 0 ? "refused" : "ok"),
+    });
     await world.clickButton(click("up")).run();
     expect(calls).toBe(7);
     expect(storedVotes(world)).toEqual(["up"]);
@@ -213,7 +243,8 @@ describe("an Execution zone", () => {
 
   it("gets a vote that changed while it was away as it is then", async () => {
     let isAway = true;
-    const fate = ({ name }: { name: string }): Fate => (name === "feedback" && isAway ? "refused" : "ok");
+    const fate = ({ name }: { name: string }): Fate =>
+      name === "feedback" && isAway ? "refused" : "ok";
     const world = await runWorld({ fate });
     world.clickButton(click("up"));
     await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run({ maxSteps: 4 });
@@ -226,26 +257,29 @@ describe("an Execution zone", () => {
 describe("a vote whose worker dies", () => {
   const isOfVote = ({ party }: { party: string }) => party !== "slack";
 
-  it.each(deaths)("(%s) at any of its operations is stored, noted and told all the same", async (fate) => {
-    let operations = 0;
-    const base = createWorld({
-      fate(operation) {
-        if (isOfVote(operation)) operations += 1;
-        return "ok";
-      },
-    });
-    await base.deliver(ask).run();
-    const before = operations;
-    await base.clickButton(click("up")).run();
-    const ofVote = operations - before;
-    expect(ofVote).toBeGreaterThan(4);
-    for (let nth = before; nth < before + ofVote; nth++) {
-      const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
-      await world.deliver(ask).run();
-      await world.clickButton(click("up")).run();
-      expect([nth, storedVotes(world), notedVotes(world)]).toEqual([nth, ["up"], ["up"]]);
-      expect(new Set(toldVotes(world))).toEqual(new Set(["up"]));
-      expect(world.answers()).toEqual(["A checkpoint."]);
-    }
-  });
+  it.each(deaths)(
+    "(%s) at any of its operations is stored, noted and told all the same",
+    async (fate) => {
+      let operations = 0;
+      const base = createWorld({
+        fate(operation) {
+          if (isOfVote(operation)) operations += 1;
+          return "ok";
+        },
+      });
+      await base.deliver(ask).run();
+      const before = operations;
+      await base.clickButton(click("up")).run();
+      const ofVote = operations - before;
+      expect(ofVote).toBeGreaterThan(4);
+      for (let nth = before; nth < before + ofVote; nth++) {
+        const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
+        await world.deliver(ask).run();
+        await world.clickButton(click("up")).run();
+        expect([nth, storedVotes(world), notedVotes(world)]).toEqual([nth, ["up"], ["up"]]);
+        expect(new Set(toldVotes(world))).toEqual(new Set(["up"]));
+        expect(world.answers()).toEqual(["A checkpoint."]);
+      }
+    },
+  );
 });

@@ -9,7 +9,10 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
@@ -36,7 +39,8 @@ describe("the worker", () => {
     const leases = new Set<string | undefined>();
     const world = createWorld({
       fate({ party }) {
-        if (party === "slack" || party === "host") leases.add(world.records.get(ask.requestId)?.lease?.owner);
+        if (party === "slack" || party === "host")
+          leases.add(world.records.get(ask.requestId)?.lease?.owner);
         return "ok";
       },
     });
@@ -144,11 +148,14 @@ describe("the worker", () => {
       });
       await world.deliver(ask).run({ maxSteps: 1 });
       const [post] = world.posts;
-      if (isDoubled && post !== undefined) world.posts.push({ ...post, ts: `${Number(post.ts) + 1}` });
+      if (isDoubled && post !== undefined)
+        world.posts.push({ ...post, ts: `${Number(post.ts) + 1}` });
       operations.length = 0;
       await world.run();
       expect(operations).toEqual(
-        isDoubled ? ["get", "replies", "replace", "replies", "remove", "replace"] : ["get", "replies", "replace"],
+        isDoubled
+          ? ["get", "replies", "replace", "replies", "remove", "replace"]
+          : ["get", "replies", "replace"],
       );
       expect(world.posts).toHaveLength(1);
     }
@@ -229,7 +236,14 @@ describe("the worker", () => {
   });
 
   it("keeps its promise through faults of every kind at random points, on a host that deduplicates", async () => {
-    const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "late", "dies_before", "dies_after");
+    const fates = fc.constantFrom<Fate>(
+      "refused",
+      "lost",
+      "done_unknown",
+      "late",
+      "dies_before",
+      "dies_after",
+    );
     await forAll(
       fc.array(fc.tuple(fc.nat({ max: 60 }), fates), { maxLength: 6 }),
       fc.nat({ max: 3 }),
@@ -245,15 +259,25 @@ describe("the worker", () => {
   });
 
   it("never starts the agent twice at a peer that does not deduplicate, and never stays silent", async () => {
-    const fates = fc.constantFrom<Fate>("refused", "lost", "done_unknown", "dies_before", "dies_after");
-    await forAll(fc.array(fc.tuple(fc.nat({ max: 40 }), fates), { maxLength: 5 }), fc.nat({ max: 2 })).holdAsync(
-      async (faults, pollsUntilDone) => {
-        const world = await runWorld({ pollsUntilDone, idempotent: false, fate: plannedFates(faults) });
-        expect(world.answers()).toHaveLength(1);
-        expect(world.starts.length).toBeLessThanOrEqual(1);
-      },
-      400,
+    const fates = fc.constantFrom<Fate>(
+      "refused",
+      "lost",
+      "done_unknown",
+      "dies_before",
+      "dies_after",
     );
+    await forAll(
+      fc.array(fc.tuple(fc.nat({ max: 40 }), fates), { maxLength: 5 }),
+      fc.nat({ max: 2 }),
+    ).holdAsync(async (faults, pollsUntilDone) => {
+      const world = await runWorld({
+        pollsUntilDone,
+        idempotent: false,
+        fate: plannedFates(faults),
+      });
+      expect(world.answers()).toHaveLength(1);
+      expect(world.starts.length).toBeLessThanOrEqual(1);
+    }, 400);
   });
 
   it("gives back a queue message that is none of ours, so that it becomes a dead letter that somebody sees", async () => {
@@ -286,7 +310,9 @@ describe("the worker", () => {
     const world = await runWorld({ pollsUntilDone: 15 }, { maxSteps: 12 });
     const [before, calls] = [world.records.get(ask.requestId), world.calls()];
     expect(before).toMatchObject({ state: "waiting", wakeSeq: 2 });
-    await world.worker().handle({ body: JSON.stringify({ type: "wake", requestId: ask.requestId, seq: 1 }) });
+    await world
+      .worker()
+      .handle({ body: JSON.stringify({ type: "wake", requestId: ask.requestId, seq: 1 }) });
     expect([world.records.get(ask.requestId), world.calls()]).toEqual([before, calls]);
   });
 
@@ -310,7 +336,9 @@ describe("the worker", () => {
 
   it("turns the dead letter of a task that cannot be announced into a failure in words", async () => {
     let isAway = true;
-    const world = createWorld({ fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok") });
+    const world = createWorld({
+      fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok"),
+    });
     await world.deliver(ask).run({ maxSteps: 2 });
     await world.buryAll();
     isAway = false;
@@ -366,7 +394,11 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
 /** A task that a worker has held for 20 s of its lease of 60 s; and a second worker. */
 async function heldTask() {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
-  const task = sampleTask({ state: "sent", wakeSeq: 2, lease: { owner: "first", untilMs: nowMs + 40_000 } });
+  const task = sampleTask({
+    state: "sent",
+    wakeSeq: 2,
+    lease: { owner: "first", untilMs: nowMs + 40_000 },
+  });
   await store.create({ item: task });
   const sent: { body: string; delayMs?: number }[] = [];
   const acts: string[] = [];
@@ -378,7 +410,12 @@ async function heldTask() {
     },
     { stopSession: async () => {} },
   );
-  const worker = workerWith({ store, runAct, now, queue: { send: async (message) => void sent.push(message) } });
+  const worker = workerWith({
+    store,
+    runAct,
+    now,
+    queue: { send: async (message) => void sent.push(message) },
+  });
   return { store, task, sent, acts, worker };
 }
 
@@ -386,7 +423,9 @@ const wake = (requestId: string, seq: number) => JSON.stringify({ type: "wake", 
 
 it("leaves no record with a lease where the zone's secret cannot be read", async () => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
-  const runAct = Object.assign(() => Promise.reject(new Error("unused")), { stopSession: async () => {} });
+  const runAct = Object.assign(() => Promise.reject(new Error("unused")), {
+    stopSession: async () => {},
+  });
   const zoneSecret = () => Promise.reject(new Error("no store"));
   const worker = workerWith({ store, runAct, now, queue: { send: async () => {} }, zoneSecret });
   await expect(worker.handle({ body: JSON.stringify(sampleAsk()) })).rejects.toThrow("no store");
@@ -453,7 +492,9 @@ afterEach(() => void jest.useRealTimers());
 
 it("ends an act by its signal a good while before the lease is over, and not much earlier than it must", async () => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
-  await store.create({ item: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }), wakeSeq: 2 }) });
+  await store.create({
+    item: sampleTask({ state: "sent", call: sampleCall({ arrival: "in_doubt" }), wakeSeq: 2 }),
+  });
   jest.useFakeTimers({ doNotFake: ["setImmediate", "queueMicrotask", "nextTick"] });
   const started = Promise.withResolvers<void>();
   let ended = false;
@@ -468,7 +509,9 @@ it("ends an act by its signal a good while before the lease is over, and not muc
     { stopSession: async () => {} },
   );
   const worker = workerWith({ store, runAct: hangs, now, queue: { send: async () => {} } });
-  const handled = worker.handle({ body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }) });
+  const handled = worker.handle({
+    body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
+  });
   await started.promise;
   await jest.advanceTimersByTimeAsync(0.8 * leaseMs);
   expect(ended).toBe(false);
@@ -487,8 +530,19 @@ const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
   permit: (nowMs) => ({ type: "permitted", nowMs, allowed: true, locale: "en" }),
   charge: () => ({ type: "charged", over: undefined }),
   announce: (nowMs) => ({ type: "announced", nowMs, ts: "1.1" }),
-  send: (nowMs) => ({ type: "answered", nowMs, act: "send", result: { status: "success", response_text: "done" } }),
-  join_thread: (nowMs) => ({ type: "thread_joined", nowMs, queuePosition: 0, freeAtMs: nowMs, routes: [] }),
+  send: (nowMs) => ({
+    type: "answered",
+    nowMs,
+    act: "send",
+    result: { status: "success", response_text: "done" },
+  }),
+  join_thread: (nowMs) => ({
+    type: "thread_joined",
+    nowMs,
+    queuePosition: 0,
+    freeAtMs: nowMs,
+    routes: [],
+  }),
   leave_thread: () => ({ type: "thread_left" }),
   deliver: () => ({ type: "delivered" }),
 };
@@ -496,7 +550,9 @@ const outcomes: Record<string, (nowMs: number) => TaskEvent> = {
 it("stops a session of the task's own when the answer is in the thread, and not before", async () => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
   const outcome = { type: "answer", text: "A checkpoint." } as const;
-  await store.create({ item: sampleTask({ state: "delivering", call: sampleCall(), outcome, wakeSeq: 2 }) });
+  await store.create({
+    item: sampleTask({ state: "delivering", call: sampleCall(), outcome, wakeSeq: 2 }),
+  });
   const happened: string[] = [];
   const runAct: RunAct = Object.assign(
     async ({ act }: Parameters<RunAct>[0]) => {
@@ -509,7 +565,9 @@ it("stops a session of the task's own when the answer is in the thread, and not 
   );
   const policy = samplePolicy({ stopAfterResult: true });
   const worker = workerWith({ store, runAct, policy, now, queue: { send: async () => {} } });
-  await worker.handle({ body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }) });
+  await worker.handle({
+    body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
+  });
   expect(happened).toEqual(["deliver", "leave_thread", "stop_session"]);
 });
 
@@ -547,7 +605,11 @@ it("two workers on one queue share the work without waiting for each other's lea
     return { database, queue, loop };
   });
   for (let i = 0; i < tasks; i++) {
-    const ask = { ...sampleAsk({ ts: `${Date.now() / 1000}` }), requestId: randomUUID(), receivedAtMs: Date.now() };
+    const ask = {
+      ...sampleAsk({ ts: `${Date.now() / 1000}` }),
+      requestId: randomUUID(),
+      receivedAtMs: Date.now(),
+    };
     await zones[i % 2]?.queue.send({ body: JSON.stringify(ask) });
   }
   await over.promise;
@@ -557,7 +619,9 @@ it("two workers on one queue share the work without waiting for each other's lea
   rmSync(folder, { recursive: true, force: true });
   expect(acts).toHaveLength(tasks * 7);
   expect(new Set(acts).size).toBe(tasks * 7);
-  expect(entries().filter(({ message, delay_ms }) => message === "lease_held" && Number(delay_ms) > 30_000)).toEqual(
-    [],
-  );
+  expect(
+    entries().filter(
+      ({ message, delay_ms }) => message === "lease_held" && Number(delay_ms) > 30_000,
+    ),
+  ).toEqual([]);
 });

@@ -31,7 +31,10 @@ export function worldStore<T extends TaskItem>({
       at("get", () => {
         const record = structuredClone(records.get(id));
         if (record !== undefined && unreadable(record)) {
-          throw new ItemError({ cause: new TypeError(), json: { ...record, wait: "many", outcome: 7 } });
+          throw new ItemError({
+            cause: new TypeError(),
+            json: { ...record, wait: "many", outcome: 7 },
+          });
         }
         return record;
       }),
@@ -51,7 +54,9 @@ export function worldStore<T extends TaskItem>({
     list: ({ index, key, limit }) =>
       at("list", () => {
         if (index !== "principal") throw new Error("not used");
-        const listed = [...records.values()].filter((item) => item.principal === key && item.listedAtMs !== undefined);
+        const listed = [...records.values()].filter(
+          (item) => item.principal === key && item.listedAtMs !== undefined,
+        );
         return { items: structuredClone(listed.reverse().slice(0, limit)) };
       }),
   };

@@ -1,14 +1,32 @@
 /** What becomes of the operations of a worker: each may go wrong, or be the worker's last. */
 
 /** `refused`: certainly not done. `lost`: not done, nobody knows. `done_unknown`: done, nobody knows. `late`: done within a minute, nobody knows. */
-export type Fate = "ok" | "refused" | "lost" | "done_unknown" | "late" | "dies_before" | "dies_after";
+export type Fate =
+  | "ok"
+  | "refused"
+  | "lost"
+  | "done_unknown"
+  | "late"
+  | "dies_before"
+  | "dies_after";
 export type Operation = { party: "store" | "queue" | "slack" | "host" | "gate"; name: string };
 /** Everything that may go wrong with an operation. */
-export const troubles = ["refused", "lost", "done_unknown", "late", "dies_before", "dies_after"] as const;
+export const troubles = [
+  "refused",
+  "lost",
+  "done_unknown",
+  "late",
+  "dies_before",
+  "dies_after",
+] as const;
 export const deaths = ["dies_before", "dies_after"] as const;
 
 /** The `nth` of the operations that fit has this fate, counted from 0; all others go well. */
-export function nthFate(nth: number, fate: Fate, fits: (operation: Operation) => boolean = () => true) {
+export function nthFate(
+  nth: number,
+  fate: Fate,
+  fits: (operation: Operation) => boolean = () => true,
+) {
   let seen = 0;
   return (operation: Operation): Fate => (fits(operation) && seen++ === nth ? fate : "ok");
 }
@@ -42,7 +60,10 @@ export type Operate = <T>(request: {
 
 const lateMs = 45_000;
 
-type CreateFatesOptions = { fate: (operation: Operation) => Fate | Promise<Fate>; now: () => number };
+type CreateFatesOptions = {
+  fate: (operation: Operation) => Fate | Promise<Fate>;
+  now: () => number;
+};
 
 export function createFates({ fate, now }: CreateFatesOptions): {
   operate: Operate /** What was to come late comes: all of it, or what is due. */;

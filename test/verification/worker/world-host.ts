@@ -1,9 +1,18 @@
 /** An Execution host in memory: runs that are at work for some polls, ask questions one after the other, and end. */
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { ExecuteTaskParams, MethodName, ParamsOf, ResultOf, TaskResult } from "../../../contracts/methods.ts";
+import type {
+  ExecuteTaskParams,
+  MethodName,
+  ParamsOf,
+  ResultOf,
+  TaskResult,
+} from "../../../contracts/methods.ts";
 import type { QuestionField } from "../../../contracts/question-fields.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { ClientCall, ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
+import type {
+  ClientCall,
+  ExecutionClient,
+} from "../../../lambdas/verification/transport/runner.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 type Accepted = Extract<TaskResult, { status: "accepted" }>;
@@ -25,7 +34,12 @@ type Run = {
   /** How many questions are over. */
   asked: number;
 };
-type GivenAnswer = { requestId: string; question: number; callId: string; params: Record<string, unknown> };
+type GivenAnswer = {
+  requestId: string;
+  question: number;
+  callId: string;
+  params: Record<string, unknown>;
+};
 
 export type WorldHost = {
   client(alive: Alive): ExecutionClient;
@@ -40,7 +54,10 @@ export type WorldHost = {
   calls(): number;
 };
 
-const errors = { refused: () => new SekishoError("unavailable"), unknown: () => new SekishoError("ambiguous") };
+const errors = {
+  refused: () => new SekishoError("unavailable"),
+  unknown: () => new SekishoError("ambiguous"),
+};
 
 export function createWorldHost({
   operate,
@@ -84,7 +101,8 @@ export function createWorldHost({
     const known = idempotent ? given.find(({ callId }) => callId === call.id) : undefined;
     if (known !== undefined) return;
     const params = call.params as Record<string, unknown>;
-    if (run.asked >= questions.length || run.polls < pollsUntilDone) throw new SekishoError("invalid_state");
+    if (run.asked >= questions.length || run.polls < pollsUntilDone)
+      throw new SekishoError("invalid_state");
     if (params.question_id !== undefined && params.question_id !== `q-${run.asked}`) {
       throw new SekishoError("invalid_state");
     }
@@ -97,7 +115,12 @@ export function createWorldHost({
     const taskId = `t-${[...runs.keys()].indexOf(requestId) + 1}`;
     if (run.polls < pollsUntilDone) {
       const told = progress(run.polls);
-      return { status: "accepted", task_id: taskId, poll_after_ms: pollAfterMs, ...(told && { progress: told }) };
+      return {
+        status: "accepted",
+        task_id: taskId,
+        poll_after_ms: pollAfterMs,
+        ...(told && { progress: told }),
+      };
     }
     const question = questions[run.asked];
     if (question === undefined) return story(requestId);
@@ -112,12 +135,17 @@ export function createWorldHost({
       task_id: taskId,
       ...rest,
       ...(questionIds ? { question_id: `q-${run.asked}` } : {}),
-      ...(expiresAfterMs === undefined ? {} : { expires_at: new Date(now() + expiresAfterMs).toISOString() }),
+      ...(expiresAfterMs === undefined
+        ? {}
+        : { expires_at: new Date(now() + expiresAfterMs).toISOString() }),
     };
   }
 
   function answer(call: ClientCall<MethodName>): TaskResult {
-    const { task_id: taskId, request_id: byRequest } = call.params as { task_id?: string; request_id?: string };
+    const { task_id: taskId, request_id: byRequest } = call.params as {
+      task_id?: string;
+      request_id?: string;
+    };
     const byTask = [...runs.keys()][Number(taskId?.slice(2)) - 1];
     const requestId = call.method === "execute_task" ? call.id : (byRequest ?? byTask ?? "");
     if (call.method === "cancel_task") cancels.push({ params: call.params, ...seen(requestId) });

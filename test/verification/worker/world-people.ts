@@ -8,10 +8,21 @@ import type { TaskText } from "../../../lambdas/verification/slack/messages/task
 import { createShare } from "../../../lambdas/verification/slots.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
-const gateErrors = { refused: () => new Error("gate out of reach"), unknown: () => new Error("gate out of reach") };
-const slackErrors = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
+const gateErrors = {
+  refused: () => new Error("gate out of reach"),
+  unknown: () => new Error("gate out of reach"),
+};
+const slackErrors = {
+  refused: () => new SlackError("unavailable"),
+  unknown: () => new SlackError("ambiguous"),
+};
 
-type WorldGateOptions = { operate: Operate; alive: Alive; underWay: Set<string>; rules: Partial<Gate> };
+type WorldGateOptions = {
+  operate: Operate;
+  alive: Alive;
+  underWay: Set<string>;
+  rules: Partial<Gate>;
+};
 
 /** Everybody may ask; whoever asked may answer and cancel. `underWay` has what is charged and not released. */
 export function worldGate({ operate, alive, underWay, rules }: WorldGateOptions): Gate {
@@ -112,8 +123,12 @@ export const worldText: TaskText = {
   question({ task: { question, mrkdwnFallback }, nowMs }) {
     const { prompt = "", answer, expiresAtMs = 0 } = question ?? {};
     if (answer !== undefined)
-      return { text: `${prompt} ${answer.user}: ${answer.option ?? answer.text ?? JSON.stringify(answer.fields)}` };
-    return nowMs >= expiresAtMs ? { text: `${prompt} It is too late.` } : content(prompt, mrkdwnFallback);
+      return {
+        text: `${prompt} ${answer.user}: ${answer.option ?? answer.text ?? JSON.stringify(answer.fields)}`,
+      };
+    return nowMs >= expiresAtMs
+      ? { text: `${prompt} It is too late.` }
+      : content(prompt, mrkdwnFallback);
   },
   opening: ({ message }) => content(`${message.user} asks: ${message.text}`),
   status: () => "is working",

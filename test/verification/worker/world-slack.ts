@@ -27,7 +27,12 @@ export type Foreign = { ts: string; text: string; channel?: string } & Partial<
 export type WorldSlack = {
   posts: Post[];
   api(alive: Alive): SlackApi;
-  ephemeralMessages: { user: string; channel: string; threadTs: string | undefined; text: string }[];
+  ephemeralMessages: {
+    user: string;
+    channel: string;
+    threadTs: string | undefined;
+    text: string;
+  }[];
   statuses: string[];
   /** For whom each stream was started: the person and their workspace. */
   recipients: string[];
@@ -43,14 +48,20 @@ export type WorldSlack = {
   doubled(): number;
 };
 
-function toPosted({ channel: _channel, ...said }: Foreign, botUsers: readonly string[]): PostedMessage {
+function toPosted(
+  { channel: _channel, ...said }: Foreign,
+  botUsers: readonly string[],
+): PostedMessage {
   const markdown = readMessageText({ message: said, botUsers, maxLength: 40_000 });
   return { key: undefined, from: "person", user: "U1", fileIds: [], markdown, ...said };
 }
 
 /** Slack ends a stream by itself after that. */
 const streamLifeMs = 300_000;
-const errors = { refused: () => new SlackError("unavailable"), unknown: () => new SlackError("ambiguous") };
+const errors = {
+  refused: () => new SlackError("unavailable"),
+  unknown: () => new SlackError("ambiguous"),
+};
 
 export function createWorldSlack({
   operate,
@@ -88,7 +99,9 @@ export function createWorldSlack({
     return { text, hasBlocks: blocks.length > 0, hasButtons };
   }
 
-  function add(post: Pick<Post, "channel" | "threadTs" | "text" | "key"> & Partial<Post>): { ts: string } {
+  function add(post: Pick<Post, "channel" | "threadTs" | "text" | "key"> & Partial<Post>): {
+    ts: string;
+  } {
     const ts = newTs();
     posts.push({ ts, from: "self", user: "UBOT", fileIds: [], hasBlocks: false, ...post });
     return { ts };
@@ -97,7 +110,9 @@ export function createWorldSlack({
   function streamed(channel: string, ts: string): Post | undefined {
     const post = find(channel, ts);
     const { streamingSinceMs } = post;
-    return streamingSinceMs !== undefined && now() - streamingSinceMs < streamLifeMs ? post : undefined;
+    return streamingSinceMs !== undefined && now() - streamingSinceMs < streamLifeMs
+      ? post
+      : undefined;
   }
 
   function api(alive: Alive): SlackApi {
@@ -106,7 +121,9 @@ export function createWorldSlack({
     return {
       post: ({ channel, threadTs, content, key }) =>
         at("post", () => {
-          const same = posts.some((post) => post.key?.part === key.part && post.key.requestId === key.requestId);
+          const same = posts.some(
+            (post) => post.key?.part === key.part && post.key.requestId === key.requestId,
+          );
           const taken = take(content);
           if (same) doubled += 1;
           return add({ channel, threadTs, ...taken, key });
@@ -116,16 +133,24 @@ export function createWorldSlack({
           if (streamed(channel, ts) !== undefined) throw new SlackError("unavailable");
           Object.assign(find(channel, ts), { ...take(content), key });
         }),
-      remove: ({ channel, ts }) => at("remove", () => void posts.splice(posts.indexOf(find(channel, ts)), 1)),
+      remove: ({ channel, ts }) =>
+        at("remove", () => void posts.splice(posts.indexOf(find(channel, ts)), 1)),
       react: ({ ts, name, present }) =>
-        at("react", () => void (present ? marks.add(`${ts} ${name}`) : marks.delete(`${ts} ${name}`))),
+        at(
+          "react",
+          () => void (present ? marks.add(`${ts} ${name}`) : marks.delete(`${ts} ${name}`)),
+        ),
       replies: ({ channel, threadTs, oldestTs, botUsers = [] }) =>
         at("replies", () => {
           const foreign = inSlack
             .filter((said) => said.channel === undefined || said.ts === threadTs)
             .map((said) => toPosted(said, botUsers));
-          const own = posts.filter((post) => post.channel === channel && [post.threadTs, post.ts].includes(threadTs));
-          return structuredClone([...foreign, ...own].filter(({ ts }) => Number(ts) >= Number(oldestTs)));
+          const own = posts.filter(
+            (post) => post.channel === channel && [post.threadTs, post.ts].includes(threadTs),
+          );
+          return structuredClone(
+            [...foreign, ...own].filter(({ ts }) => Number(ts) >= Number(oldestTs)),
+          );
         }),
       posts: ({ channel, oldestTs, botUsers = [] }) =>
         at("posts", () =>
@@ -134,7 +159,10 @@ export function createWorldSlack({
               .filter((said) => said.channel === channel && Number(said.ts) >= Number(oldestTs))
               .map((said) => toPosted(said, botUsers)),
             ...posts.filter(
-              (post) => post.channel === channel && post.threadTs === undefined && Number(post.ts) >= Number(oldestTs),
+              (post) =>
+                post.channel === channel &&
+                post.threadTs === undefined &&
+                Number(post.ts) >= Number(oldestTs),
             ),
           ]),
         ),
@@ -145,10 +173,14 @@ export function createWorldSlack({
         }),
       // The bot is in every channel but one, and one is shared.
       channelInfo: ({ channel }) =>
-        at("channelInfo", () => ({ hasBot: channel !== "CWITHOUT", isShared: channel === "CSHARED" })),
+        at("channelInfo", () => ({
+          hasBot: channel !== "CWITHOUT",
+          isShared: channel === "CSHARED",
+        })),
       openModal: ({ triggerId, view }) =>
         at("openModal", () => {
-          if (triggerId === "late") throw new SlackError("refused", { slackError: "expired_trigger_id" });
+          if (triggerId === "late")
+            throw new SlackError("refused", { slackError: "expired_trigger_id" });
           if (modals.some((modal) => modal.triggerId === triggerId))
             throw new SlackError("refused", { slackError: "exchanged_trigger_id" });
           modals.push({ triggerId, view });
@@ -157,14 +189,21 @@ export function createWorldSlack({
         at("whisper", () => void ephemeralMessages.push({ user, channel, threadTs, text })),
       openDirect: ({ user }) => at("openDirect", () => ({ channel: `D${user}` })),
       publishHome: ({ user, blocks }) => at("publishHome", () => void homes.push({ user, blocks })),
-      person: () => at("person", () => ({ locale: undefined, workspaces: ["T1"], organization: undefined })),
+      person: () =>
+        at("person", () => ({ locale: undefined, workspaces: ["T1"], organization: undefined })),
       groupMembers: () => at("groupMembers", () => []),
       groupHandles: () => at("groupHandles", () => new Map()),
       channelMembers: () => at("channelMembers", () => []),
       startStream: ({ channel, threadTs, user, team, markdown }) =>
         at("startStream", () => {
           recipients.push(`${user} of ${team}`);
-          return add({ channel, threadTs, text: markdown, key: undefined, streamingSinceMs: now() });
+          return add({
+            channel,
+            threadTs,
+            text: markdown,
+            key: undefined,
+            streamingSinceMs: now(),
+          });
         }),
       appendStream: ({ channel, ts, markdown }) =>
         at("appendStream", () => {
@@ -173,16 +212,27 @@ export function createWorldSlack({
           post.text += markdown;
         }),
       stopStream: ({ channel, ts }) =>
-        at("stopStream", () => void Object.assign(find(channel, ts), { streamingSinceMs: undefined })),
+        at(
+          "stopStream",
+          () => void Object.assign(find(channel, ts), { streamingSinceMs: undefined }),
+        ),
       fileInfo: () => Promise.reject(new Error("not used: the files have a double of their own")),
-      canvasContent: () => Promise.reject(new Error("not used: the files have a double of their own")),
-      startUpload: () => Promise.reject(new Error("not used: the files have a double of their own")),
+      canvasContent: () =>
+        Promise.reject(new Error("not used: the files have a double of their own")),
+      startUpload: () =>
+        Promise.reject(new Error("not used: the files have a double of their own")),
       sendUpload: () => Promise.reject(new Error("not used: the files have a double of their own")),
       shareUploads: ({ channel, threadTs, files }) =>
         at("shareUploads", () => {
           const fileIds = files.map(({ fileId }) => fileId);
           if (posts.some((post) => post.fileIds.some((id) => fileIds.includes(id)))) doubled += 1;
-          add({ channel, threadTs, text: files.map(({ title }) => title).join(","), key: undefined, fileIds });
+          add({
+            channel,
+            threadTs,
+            text: files.map(({ title }) => title).join(","),
+            key: undefined,
+            fileIds,
+          });
         }),
       setStatus: ({ status }) => at("setStatus", () => void statuses.push(status)),
       setSession: ({ status, title }) =>

@@ -49,7 +49,11 @@ function routedPolicy(policy: Policy, routing: Routing | undefined): Policy {
   const [destination] = policy.destinations.values();
   if (routing === undefined || destination === undefined) return policy;
   const { routesOf } = createPolicy({ config: { ...defaults, routes: routing.routes } });
-  return { ...policy, routesOf, destinations: new Map(routing.destinations.map((name) => [name, destination])) };
+  return {
+    ...policy,
+    routesOf,
+    destinations: new Map(routing.destinations.map((name) => [name, destination])),
+  };
 }
 
 function noteSends(client: ExecutionClient, note: () => void): ExecutionClient {
@@ -157,7 +161,9 @@ export function createWorld({
   const usageHistory = new Map<string, HistoryEntry>();
   const secretStore = createMemoryTaskStore({ parse: parseZoneSecret });
   // The gate is given: nobody reads these.
-  const { ruleStore, usageStore, refusalStore } = openWorkerStores((parse) => createMemoryTaskStore({ parse }));
+  const { ruleStore, usageStore, refusalStore } = openWorkerStores((parse) =>
+    createMemoryTaskStore({ parse }),
+  );
   const gateStores = { ruleStore, usageStore, refusalStore };
   const messages: QueuedMessage[] = [];
   const archive: string[] = [];
@@ -165,10 +171,12 @@ export function createWorld({
   const underWay = new Set<string>();
   const uploads: { index: number; fileId: string }[] = [];
   const { operate, land } = createFates({ fate, now });
-  const newTs = () => ((tsByClock ? clockMs : askedAtMs + 1000) / 1000 + counter++ / 1000).toFixed(6);
+  const newTs = () =>
+    ((tsByClock ? clockMs : askedAtMs + 1000) / 1000 + counter++ / 1000).toFixed(6);
   const slack = createWorldSlack({ operate, now, newTs, inSlack, refuses });
   const { posts } = slack;
-  const answers = () => posts.filter(({ key }) => key !== undefined && key.part > 0 && key.part < 2001);
+  const answers = () =>
+    posts.filter(({ key }) => key !== undefined && key.part > 0 && key.part < 2001);
   const host = createWorldHost({
     operate,
     now,
@@ -194,7 +202,10 @@ export function createWorld({
     const store = worldStore({ operate, alive, records, unwritable, unreadable });
     const threadStore = worldStore({ operate, alive, records: threads });
     const historyStore = worldStore({ operate, alive, records: usageHistory });
-    const writer = oneByOne({ kinds: { "thread:": threadStore, "history:": historyStore }, rest: store });
+    const writer = oneByOne({
+      kinds: { "thread:": threadStore, "history:": historyStore },
+      rest: store,
+    });
     return createVerificationWorker({
       engine: {
         store: { ...store, ...writer },
@@ -204,7 +215,10 @@ export function createWorld({
         ...gateStores,
         queue,
       },
-      policy: routedPolicy(samplePolicy({ idempotent, deadlineMs: 15 * 60_000, ...policy }), routing),
+      policy: routedPolicy(
+        samplePolicy({ idempotent, deadlineMs: 15 * 60_000, ...policy }),
+        routing,
+      ),
       slack: slack.api(alive),
       gate: worldGate({ operate, alive, underWay, rules: gate }),
       files: worldFiles({ operate, alive, uploads, given: files }),
@@ -224,7 +238,12 @@ export function createWorld({
           ...defaults.slack,
           reactions: { received: "eyes", done: "check", failed: "cross" },
           status,
-          assistant: assistant && { experience: "agent", description: "A bot", prompts: [], ...assistant },
+          assistant: assistant && {
+            experience: "agent",
+            description: "A bot",
+            prompts: [],
+            ...assistant,
+          },
           streaming,
         },
         limits: { ...defaults.limits, leaseMs },
@@ -243,7 +262,13 @@ export function createWorld({
   }
 
   /** Lets the workers work until nothing is left to do, `maxSteps` messages were handled, or it is as `until` says. */
-  async function run({ maxSteps = 2000, until = () => false }: { maxSteps?: number; until?: () => boolean } = {}) {
+  async function run({
+    maxSteps = 2000,
+    until = () => false,
+  }: {
+    maxSteps?: number;
+    until?: () => boolean;
+  } = {}) {
     for (let steps = 0; steps < maxSteps; steps++) if (until() || !(await step())) break;
     if (!until() && messages.length === 0) land(true);
   }
@@ -343,12 +368,16 @@ export function createWorld({
     /** Two workers take the same messages at the same time. */
     async runTwiceAtOnce(): Promise<void> {
       const due = messages.splice(0);
-      await Promise.all(due.flatMap((message) => [alone().handle(message), alone().handle(message)]));
+      await Promise.all(
+        due.flatMap((message) => [alone().handle(message), alone().handle(message)]),
+      );
     },
     /** The texts of answers (not placeholders, not questions) in the thread. */
     answers: () => answers().map(({ text }) => text),
     /** The same of the questions. */
     questions: () =>
-      posts.filter(({ key }) => (key?.part ?? 0) >= 2001 && (key?.part ?? 0) < 3001).map(({ text }) => text),
+      posts
+        .filter(({ key }) => (key?.part ?? 0) >= 2001 && (key?.part ?? 0) < 3001)
+        .map(({ text }) => text),
   };
 }

@@ -18,8 +18,13 @@ const recordSchema = z
     /** The queue's ARN. */
     eventSourceARN: z.string().optional(),
     body: z.string(),
-    attributes: z.object({ ApproximateReceiveCount: z.coerce.number(), MessageGroupId: z.string().optional() }),
-    messageAttributes: z.record(z.string(), z.object({ stringValue: z.string().optional() })).default({}),
+    attributes: z.object({
+      ApproximateReceiveCount: z.coerce.number(),
+      MessageGroupId: z.string().optional(),
+    }),
+    messageAttributes: z
+      .record(z.string(), z.object({ stringValue: z.string().optional() }))
+      .default({}),
   })
   .transform(({ attributes, ...record }) => ({
     ...record,
@@ -53,7 +58,8 @@ export async function handleBatch(request: {
   async function handleOne(record: SqsRecord): Promise<void> {
     const { body, group, messageAttributes } = record;
     const delayMs = remainingDelayMs({ attributes: messageAttributes, nowMs: now() });
-    if (delayMs > 0 && queue) return queue.send({ body, delayMs, ...(group === undefined ? {} : { group }) });
+    if (delayMs > 0 && queue)
+      return queue.send({ body, delayMs, ...(group === undefined ? {} : { group }) });
     await handle(record);
   }
 
@@ -67,7 +73,9 @@ export async function handleBatch(request: {
     return [{ record, reason }];
   });
   await Promise.all(failures.map(({ record, reason }) => failed(record, reason)));
-  return { batchItemFailures: failures.map(({ record }) => ({ itemIdentifier: record.messageId })) };
+  return {
+    batchItemFailures: failures.map(({ record }) => ({ itemIdentifier: record.messageId })),
+  };
 }
 
 /** Replaces the queue's long visibility timeout for a failed message: 5 s at first, then doubling up to five minutes. */
@@ -76,7 +84,12 @@ export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): n
 }
 
 /** Creates the function that sets a failed message's visibility timeout. Best effort: if it fails, the queue's own timeout applies. */
-export function createRetryLater(options: { client: Sqs; queueUrl: string; log: Log; now?: () => number }) {
+export function createRetryLater(options: {
+  client: Sqs;
+  queueUrl: string;
+  log: Log;
+  now?: () => number;
+}) {
   const { client, queueUrl, log, now = Date.now } = options;
   return async (request: {
     body: string;
@@ -90,7 +103,10 @@ export function createRetryLater(options: { client: Sqs; queueUrl: string; log: 
       await client.call("ChangeMessageVisibility", {
         QueueUrl: queueUrl,
         ReceiptHandle: receiptHandle,
-        VisibilityTimeout: Math.max(retryDelaySeconds({ receiveCount }), Math.ceil((notBeforeMs - now()) / 1000) + 1),
+        VisibilityTimeout: Math.max(
+          retryDelaySeconds({ receiveCount }),
+          Math.ceil((notBeforeMs - now()) / 1000) + 1,
+        ),
       });
     } catch (error) {
       const kind = errorKind(error);
@@ -105,7 +121,9 @@ export type InvocationContext = {
   invokedFunctionArn: string;
 };
 
-export function isOperatorInvocation({ invokedFunctionArn }: Pick<InvocationContext, "invokedFunctionArn">): boolean {
+export function isOperatorInvocation({
+  invokedFunctionArn,
+}: Pick<InvocationContext, "invokedFunctionArn">): boolean {
   return invokedFunctionArn.endsWith(`:${operatorAlias}`);
 }
 

@@ -47,14 +47,25 @@ export type Sqs = AwsClient<{
 }>;
 
 /** The limit for all attempts of one call, for one attempt, and for its connection. */
-export const engineLimits = { timeoutMs: 10_000, attemptTimeoutMs: 3000, connectTimeoutMs: 1000, maxAttempts: 3 };
+export const engineLimits = {
+  timeoutMs: 10_000,
+  attemptTimeoutMs: 3000,
+  connectTimeoutMs: 1000,
+  maxAttempts: 3,
+};
 
 /** An answer holds up to 1 MiB of items or messages, in which JSON may escape each character. */
 const maxResponseBytes = 8 * 1024 * 1024;
 
 /** Repeats failed calls. The store recognizes its own repeated writes. The SDK's first pause is shorter for DynamoDB, too. */
 export function openDynamoDb(aws: AwsDependencies): DynamoDb {
-  return createJsonClient({ ...aws, ...engineLimits, service: "dynamodb", retryBaseMs: 25, maxResponseBytes });
+  return createJsonClient({
+    ...aws,
+    ...engineLimits,
+    service: "dynamodb",
+    retryBaseMs: 25,
+    maxResponseBytes,
+  });
 }
 
 /** Repeats failed calls, so a message may be sent twice. The endpoint is the region's, never the host of a queue's URL. */
@@ -78,7 +89,9 @@ export async function* readPages(
 }
 
 /** The refusal of a conditional write. `Item` is there if the write asked for it. Undefined for any other error. */
-export function readConditionFailure(error: unknown): { Item?: RecordAttributes | undefined } | undefined {
+export function readConditionFailure(
+  error: unknown,
+): { Item?: RecordAttributes | undefined } | undefined {
   const failure: { name?: unknown; Item?: RecordAttributes | undefined } = Object(error);
   return failure.name === "ConditionalCheckFailedException" ? failure : undefined;
 }

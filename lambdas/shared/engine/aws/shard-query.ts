@@ -37,17 +37,28 @@ export async function queryShards(request: {
         ExpressionAttributeValues: { ":shard": { S: shard }, ":after": { S: start } },
       };
       const { Items = [], LastEvaluatedKey } = await client.call("Query", input, { signal });
-      const entries = Items.map((item) => ({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" }));
+      const entries = Items.map((item) => ({
+        id: item.id?.S ?? "",
+        position: item[sortKey]?.S ?? "",
+      }));
       return { entries, isLast: LastEvaluatedKey === undefined };
     }),
   );
   const inOrder = (one: string, other: string) => (one < other === isNewestFirst ? 1 : -1);
-  const all = pages.flatMap(({ entries }) => entries).sort((one, other) => inOrder(one.position, other.position));
+  const all = pages
+    .flatMap(({ entries }) => entries)
+    .sort((one, other) => inOrder(one.position, other.position));
   // A shard with further entries may continue right after its last one, so the page ends at the earliest of these positions.
   const [horizon] = pages
     .flatMap(({ entries, isLast }) => (isLast ? [] : (entries.at(-1)?.position ?? start)))
     .sort(inOrder);
   const entries =
-    horizon === undefined ? all : all.filter(({ position }) => inOrder(position, horizon) <= 0 || position === horizon);
-  return { entries, after: horizon ?? entries.at(-1)?.position ?? start, isLast: horizon === undefined };
+    horizon === undefined
+      ? all
+      : all.filter(({ position }) => inOrder(position, horizon) <= 0 || position === horizon);
+  return {
+    entries,
+    after: horizon ?? entries.at(-1)?.position ?? start,
+    isLast: horizon === undefined,
+  };
 }

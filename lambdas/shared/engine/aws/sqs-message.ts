@@ -7,7 +7,10 @@ const readDueAtMs = "DueAtMs";
 
 /** The attributes of a received message, in the letter case of the SDK or of a Lambda event. */
 export type MessageAttributes = Readonly<
-  Record<string, { StringValue?: string | undefined } | { stringValue?: string | undefined } | undefined>
+  Record<
+    string,
+    { StringValue?: string | undefined } | { stringValue?: string | undefined } | undefined
+  >
 >;
 
 export type DelayFields = {
@@ -16,7 +19,11 @@ export type DelayFields = {
 };
 
 /** The fields of SendMessage for a delay, rounded up to whole seconds. `maxDelayMs` is for tests. */
-export function createDelayFields(options: { delayMs: number; nowMs: number; maxDelayMs?: number }): DelayFields {
+export function createDelayFields(options: {
+  delayMs: number;
+  nowMs: number;
+  maxDelayMs?: number;
+}): DelayFields {
   const { delayMs, nowMs, maxDelayMs = longestDelayMs } = options;
   if (delayMs <= 0) return {};
   if (delayMs <= maxDelayMs) return { DelaySeconds: Math.ceil(delayMs / 1000) };
@@ -28,7 +35,10 @@ export function createDelayFields(options: { delayMs: number; nowMs: number; max
 }
 
 /** The rest of a message's delay. If it is above 0, the receiver sends the message again with that delay and finishes this one. */
-export function remainingDelayMs(request: { attributes: MessageAttributes | undefined; nowMs: number }): number {
+export function remainingDelayMs(request: {
+  attributes: MessageAttributes | undefined;
+  nowMs: number;
+}): number {
   const { attributes, nowMs } = request;
   const attribute: { StringValue?: string | undefined; stringValue?: string | undefined } =
     attributes?.[readDueAtMs] ?? {};
@@ -41,5 +51,8 @@ const refused = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/g
 
 /** Escapes the characters that SQS refuses in a body. In JSON each of them has an escape. */
 export function escapeSqsText(json: string): string {
-  return json.replace(refused, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return json.replace(
+    refused,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }

@@ -41,7 +41,12 @@ export function createSqsQueue(options: {
   }
 
   /** Sends an early message again with the rest of its delay. Resolves to whether it did. */
-  async function forwardIfEarly({ Body: body = "", ReceiptHandle = "", Attributes, MessageAttributes }: Message) {
+  async function forwardIfEarly({
+    Body: body = "",
+    ReceiptHandle = "",
+    Attributes,
+    MessageAttributes,
+  }: Message) {
     const delayMs = remainingDelayMs({ attributes: MessageAttributes, nowMs: now() });
     if (delayMs === 0) return false;
     await send({ body, delayMs, group: Attributes?.MessageGroupId ?? "" });
@@ -58,7 +63,11 @@ export function createSqsQueue(options: {
         const pollMs = roundUpToSeconds(Math.min(maxWaitMs, Math.max(0, endAtMs - now())));
         const input: ReceiveMessageRequest = {
           QueueUrl,
-          MessageSystemAttributeNames: ["ApproximateReceiveCount", "SentTimestamp", "MessageGroupId"],
+          MessageSystemAttributeNames: [
+            "ApproximateReceiveCount",
+            "SentTimestamp",
+            "MessageGroupId",
+          ],
           MessageAttributeNames: ["All"],
           MaxNumberOfMessages: Math.min(max, maxPerReceive),
           VisibilityTimeout: Math.ceil(visibilityTimeoutMs / 1000),
@@ -95,7 +104,13 @@ function roundUpToSeconds(ms: number): number {
   return Math.ceil(ms / 1000) * 1000;
 }
 
-function toReceivedMessage({ message, voidAtMs }: { message: Message; voidAtMs: number }): ReceivedMessage {
+function toReceivedMessage({
+  message,
+  voidAtMs,
+}: {
+  message: Message;
+  voidAtMs: number;
+}): ReceivedMessage {
   const { Body = "", ReceiptHandle, Attributes } = message;
   return {
     body: Body,

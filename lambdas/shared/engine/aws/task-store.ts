@@ -19,6 +19,7 @@ import { taskTable, toShardKey, toStateBucket } from "./table.ts";
  * The table needs the layout `taskTable`. `parse` throws if a value is not a valid item. `signal` ends
  * every call. Rejects with the client's error if DynamoDB is unavailable; a write may be stored then.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createDynamoTaskStore<T extends TaskItem>(options: {
   client: DynamoDb;
   table: string;
@@ -47,7 +48,11 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     created += 1;
     const position = formatPosition({ nowMs: now(), count: created, id: writer });
     const content = {
-      Item: { id: { S: item.id }, position: { S: position }, ...toRecordAttributes({ item: stored, writer }) },
+      Item: {
+        id: { S: item.id },
+        position: { S: position },
+        ...toRecordAttributes({ item: stored, writer }),
+      },
     };
     const condition = {
       ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
@@ -76,7 +81,15 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   }
 
   /** Newest first. */
-  async function queryPrincipal({ key, after, limit }: { key: string; after: string | undefined; limit: number }) {
+  async function queryPrincipal({
+    key,
+    after,
+    limit,
+  }: {
+    key: string;
+    after: string | undefined;
+    limit: number;
+  }) {
     const { indexName, partitionKey, sortKey } = taskTable.principals;
     const input = {
       TableName: table,
@@ -89,26 +102,47 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       ExpressionAttributeValues: { ":key": { S: key }, ":after": { S: after ?? ":" } },
     };
     const { Items = [], LastEvaluatedKey } = await client.call("Query", input, { signal });
-    const entries = Items.map((entry) => ({ id: entry.id?.S ?? "", position: entry[sortKey]?.S ?? "" }));
-    return { entries, after: entries.at(-1)?.position ?? "", isLast: LastEvaluatedKey === undefined };
+    const entries = Items.map((entry) => ({
+      id: entry.id?.S ?? "",
+      position: entry[sortKey]?.S ?? "",
+    }));
+    return {
+      entries,
+      after: entries.at(-1)?.position ?? "",
+      isLast: LastEvaluatedKey === undefined,
+    };
   }
 
   /** Reads the whole table, for rare listings by an operator. */
-  async function scan({ index, key, after }: { index: StoreIndex; key: string; after: string | undefined }) {
+  async function scan({
+    index,
+    key,
+    after,
+  }: {
+    index: StoreIndex;
+    key: string;
+    after: string | undefined;
+  }) {
     const sortKey = sortKeys[index];
     const isNewestFirst = index === "principal";
     const input = {
       TableName: table,
       ProjectionExpression: "#id, #position",
       FilterExpression: "#index = :key",
-      ExpressionAttributeNames: { "#index": index, "#id": taskTable.partitionKey, "#position": sortKey },
+      ExpressionAttributeNames: {
+        "#index": index,
+        "#id": taskTable.partitionKey,
+        "#position": sortKey,
+      },
       ExpressionAttributeValues: { ":key": { S: key } },
       ConsistentRead: true,
     };
     const all: IndexEntry[] = [];
     for await (const { Items = [] } of readPages(client, { operation: "Scan", input }, { signal }))
-      for (const item of Items) all.push({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" });
-    const isAhead = (position: string) => after === undefined || (isNewestFirst ? position < after : position > after);
+      for (const item of Items)
+        all.push({ id: item.id?.S ?? "", position: item[sortKey]?.S ?? "" });
+    const isAhead = (position: string) =>
+      after === undefined || (isNewestFirst ? position < after : position > after);
     const entries = all
       .filter(({ position }) => position !== "" && isAhead(position))
       .sort((one, other) => (one.position < other.position === isNewestFirst ? 1 : -1));
@@ -125,7 +159,9 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     const { index, ...request } = input;
     const bucket = index === "state" ? toStateBucket(request.key) : undefined;
     if (bucket !== undefined) return queryShards({ client, table, bucket, signal, ...request });
-    return index === "principal" && hasPrincipals ? queryPrincipal(request) : scan({ index, ...request });
+    return index === "principal" && hasPrincipals
+      ? queryPrincipal(request)
+      : scan({ index, ...request });
   }
 
   return {
@@ -136,13 +172,18 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     async create({ item }) {
       const { content, condition, stored, writer } = creationOf(item);
       const input = { TableName: table, ...content, ...condition, ...returnsOld };
-      return (await isWritten({ writer, write: () => client.call("PutItem", input, { signal }) })) ? stored : undefined;
+      return (await isWritten({ writer, write: () => client.call("PutItem", input, { signal }) }))
+        ? stored
+        : undefined;
     },
 
     async replace({ item }) {
       const { content, condition, stored, writer } = replacementOf(item);
       const input = { TableName: table, ...content, ...condition, ...returnsOld };
-      return (await isWritten({ writer, write: () => client.call("UpdateItem", input, { signal }) }))
+      return (await isWritten({
+        writer,
+        write: () => client.call("UpdateItem", input, { signal }),
+      }))
         ? stored
         : undefined;
     },
@@ -171,9 +212,13 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       const input = {
         TableName: table,
         Key: { id: { S: id } },
-        ConditionExpression: "attribute_not_exists(id) OR #revision = :revision OR expiresAtMs <= :now",
+        ConditionExpression:
+          "attribute_not_exists(id) OR #revision = :revision OR expiresAtMs <= :now",
         ExpressionAttributeNames: { "#revision": "revision" },
-        ExpressionAttributeValues: { ":revision": { N: String(revision) }, ":now": { N: String(now()) } },
+        ExpressionAttributeValues: {
+          ":revision": { N: String(revision) },
+          ":now": { N: String(now()) },
+        },
       };
       try {
         await client.call("DeleteItem", input, { signal });
@@ -220,7 +265,9 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       const shown = found.slice(0, limit);
       const items = shown.map(({ item }) => item);
       const last = shown.at(-1);
-      return found.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
+      return found.length > limit && last !== undefined
+        ? { items, cursor: last.position }
+        : { items };
     },
   };
 }
@@ -234,8 +281,12 @@ function updateTo(attributes: RecordAttributes) {
   const set = names.map((name) => `#${name} = :${name}`).join(", ");
   return {
     UpdateExpression:
-      gone.length === 0 ? `SET ${set}` : `SET ${set} REMOVE ${gone.map((name) => `#${name}`).join(", ")}`,
-    ExpressionAttributeNames: Object.fromEntries([...names, ...gone].map((name) => [`#${name}`, name])),
+      gone.length === 0
+        ? `SET ${set}`
+        : `SET ${set} REMOVE ${gone.map((name) => `#${name}`).join(", ")}`,
+    ExpressionAttributeNames: Object.fromEntries(
+      [...names, ...gone].map((name) => [`#${name}`, name]),
+    ),
     ExpressionAttributeValues: Object.fromEntries(
       names.map((name) => [`:${name}`, attributes[name]]),
     ) as RecordAttributes,
@@ -246,7 +297,13 @@ function updateTo(attributes: RecordAttributes) {
  * Returns false if the condition failed. If the client repeated a write that was already stored, the condition fails on our own write, which
  * has our token and counts as written.
  */
-async function isWritten({ writer, write }: { writer: string; write: () => Promise<unknown> }): Promise<boolean> {
+async function isWritten({
+  writer,
+  write,
+}: {
+  writer: string;
+  write: () => Promise<unknown>;
+}): Promise<boolean> {
   for (let attempt = 0; ; attempt++) {
     try {
       await write();
@@ -255,7 +312,9 @@ async function isWritten({ writer, write }: { writer: string; write: () => Promi
       const failure = readConditionFailure(error);
       if (failure !== undefined) return failure.Item?.writer?.S === writer;
       if (!isInTransaction(error) || attempt === maxConflicts) throw error;
-      await sleep(conflictPause.baseMs + backoffMs({ ...conflictPause, attempt, random: Math.random }));
+      await sleep(
+        conflictPause.baseMs + backoffMs({ ...conflictPause, attempt, random: Math.random }),
+      );
     }
   }
 }
@@ -271,16 +330,23 @@ const conflictPause = { baseMs: 10, capMs: 200 };
 const listingAttributes = ["thread", "principal", "state"] as const satisfies readonly StoreIndex[];
 
 /** The sort key of each listing. */
-const sortKeys = { thread: "position", principal: "listed", state: "position" } as const satisfies Record<
-  StoreIndex,
-  string
->;
+const sortKeys = {
+  thread: "position",
+  principal: "listed",
+  state: "position",
+} as const satisfies Record<StoreIndex, string>;
 
 /**
  * Converts an item to DynamoDB attributes: its JSON text, and attributes for conditions, indexes and expiry. Leaves out the id and the
  * position, which a replace keeps. `writer` identifies the write.
  */
-export function toRecordAttributes({ item, writer }: { item: TaskItem; writer: string }): RecordAttributes {
+export function toRecordAttributes({
+  item,
+  writer,
+}: {
+  item: TaskItem;
+  writer: string;
+}): RecordAttributes {
   const attributes: RecordAttributes = {
     revision: { N: String(item.revision) },
     data: { S: writeItem(item) },
@@ -302,13 +368,24 @@ export function toRecordAttributes({ item, writer }: { item: TaskItem; writer: s
 }
 
 /** The item's JSON text, unless it has expired. */
-function readLiveData(request: { record: RecordAttributes | undefined; nowMs: number }): string | undefined {
+function readLiveData(request: {
+  record: RecordAttributes | undefined;
+  nowMs: number;
+}): string | undefined {
   const { record, nowMs } = request;
   return record !== undefined && Number(record.expiresAtMs?.N) > nowMs ? record.data?.S : undefined;
 }
 
 /** Sorts by the time of creation. Positions are unique, and exact within one process; between processes they depend on the clocks. */
-export function formatPosition({ nowMs, count, id }: { nowMs: number; count: number; id: string }): string {
+export function formatPosition({
+  nowMs,
+  count,
+  id,
+}: {
+  nowMs: number;
+  count: number;
+  id: string;
+}): string {
   return `${padNumber(nowMs)}.${String(count).padStart(10, "0")}.${id}`;
 }
 

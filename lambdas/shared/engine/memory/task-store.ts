@@ -20,14 +20,31 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
     return undefined;
   }
 
-  function write<Item extends TaskItem>({ item, position }: { item: Item; position: number }): Item {
+  function write<Item extends TaskItem>({
+    item,
+    position,
+  }: {
+    item: Item;
+    position: number;
+  }): Item {
     const { id, revision, expiresAtMs, listedAtMs, thread, principal, state } = item;
-    rows.set(id, { json: writeItem(item), revision, expiresAtMs, position, listedAtMs, thread, principal, state });
+    rows.set(id, {
+      json: writeItem(item),
+      revision,
+      expiresAtMs,
+      position,
+      listedAtMs,
+      thread,
+      principal,
+      state,
+    });
     return item;
   }
 
   function create<Item extends TaskItem>(item: Item): Item | undefined {
-    return live(item.id) ? undefined : write({ item: { ...item, revision: 1 }, position: ++positions });
+    return live(item.id)
+      ? undefined
+      : write({ item: { ...item, revision: 1 }, position: ++positions });
   }
 
   function replace<Item extends TaskItem>(item: Item): Item | undefined {
@@ -44,7 +61,9 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
     create: async ({ item }) => create(item),
     replace: async ({ item }) => replace(item),
     writeTogether: async ({ writes }) =>
-      writes.every(({ type, item }) => (type === "create" ? create(item) : replace(item)) !== undefined),
+      writes.every(
+        ({ type, item }) => (type === "create" ? create(item) : replace(item)) !== undefined,
+      ),
     async remove({ id, revision }) {
       const row = live(id);
       return row === undefined || (row.revision === revision && rows.delete(id));
@@ -61,19 +80,27 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
         .flatMap((id) => {
           const row = live(id);
           const position = row && sortKey({ ...row, id, index });
-          return row !== undefined && row[index] === key && position !== undefined ? { position, json: row.json } : [];
+          return row !== undefined && row[index] === key && position !== undefined
+            ? { position, json: row.json }
+            : [];
         })
         .filter(({ position }) => cursor === undefined || sign * compare(position, cursor) > 0)
         .sort((a, b) => sign * compare(a.position, b.position));
       const page = found.slice(0, limit);
       const last = page.at(-1);
       const items = page.map(({ json }) => readItem({ text: json, parse }));
-      return last !== undefined && found.length > limit ? { items, cursor: last.position } : { items };
+      return last !== undefined && found.length > limit
+        ? { items, cursor: last.position }
+        : { items };
     },
   };
 }
 
-const sortKeyPatterns: Record<StoreIndex, RegExp> = { thread: /^\d{15}$/, principal: /^\d{15}\../s, state: /^\d{15}$/ };
+const sortKeyPatterns: Record<StoreIndex, RegExp> = {
+  thread: /^\d{15}$/,
+  principal: /^\d{15}\../s,
+  state: /^\d{15}$/,
+};
 
 /** The position in the index; undefined for an item that is not in it. */
 function sortKey(

@@ -19,7 +19,13 @@ export type Database = {
  * Several processes may open the file. A process that meets another's lock waits up to `busyTimeoutMs` and blocks its event loop; a
  * transaction takes about a millisecond. Throws EngineFileError if the file cannot be used.
  */
-export function openDatabase({ file, busyTimeoutMs = 5000 }: { file: string; busyTimeoutMs?: number }): Database {
+export function openDatabase({
+  file,
+  busyTimeoutMs = 5000,
+}: {
+  file: string;
+  busyTimeoutMs?: number;
+}): Database {
   const database = openFile({ file, busyTimeoutMs });
   const { write, flush } = createGroupCommit({ database });
   const prepare = (sql: string) => database.prepare(sql);
@@ -72,7 +78,9 @@ const removedPerRun = 1000;
 const removeEveryMs = 60_000;
 
 /** Runs every minute until `stop` is called. After a failure, such as a lock or a full disk, the next run catches up. */
-function removeExpiredTasks({ prepare, write }: Pick<Database, "prepare" | "write">): { stop(): void } {
+function removeExpiredTasks({ prepare, write }: Pick<Database, "prepare" | "write">): {
+  stop(): void;
+} {
   const anyExpired = prepare("SELECT 1 FROM tasks WHERE expires_at_ms <= ? LIMIT 1");
   const remove = prepare(
     `DELETE FROM tasks WHERE seq IN
@@ -114,12 +122,17 @@ function openFile({ file, busyTimeoutMs }: { file: string; busyTimeoutMs: number
     // Checked before anything is written, because the file may belong to another program.
     const version = checkVersion({ database, file });
     // Overwrites deleted data with zeros. Otherwise its text stays in the file until the space is used again.
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+    database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON",
+    );
     if (version < migrations.length) migrate({ database, file });
     return database;
   } catch (error) {
     database?.close();
-    throw toFileError({ error, file }) ?? new EngineFileError(findRemedy({ error, file }), { cause: error });
+    throw (
+      toFileError({ error, file }) ??
+      new EngineFileError(findRemedy({ error, file }), { cause: error })
+    );
   }
 }
 
@@ -139,10 +152,14 @@ function checkVersion({ database, file }: { database: DatabaseSync; file: string
   const version = pragma(database, "user_version");
   const isEmpty = database.prepare("SELECT 1 FROM sqlite_schema").get() === undefined;
   if (!isEmpty && pragma(database, "application_id") !== applicationId) {
-    throw new EngineFileError(`${file} is a database of another program. Name another file, or move it away.`);
+    throw new EngineFileError(
+      `${file} is a database of another program. Name another file, or move it away.`,
+    );
   }
   if (version > migrations.length) {
-    throw new EngineFileError(`${file} was written by a newer version of Sekisho. Run that version, or move it away.`);
+    throw new EngineFileError(
+      `${file} was written by a newer version of Sekisho. Run that version, or move it away.`,
+    );
   }
   return version;
 }
@@ -151,7 +168,9 @@ function checkVersion({ database, file }: { database: DatabaseSync; file: string
 function migrate({ database, file }: { database: DatabaseSync; file: string }): void {
   database.exec("BEGIN IMMEDIATE");
   for (const step of migrations.slice(checkVersion({ database, file }))) database.exec(step);
-  database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`);
+  database.exec(
+    `PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${migrations.length}; COMMIT`,
+  );
 }
 
 function pragma(database: DatabaseSync, name: "user_version" | "application_id"): number {
@@ -199,13 +218,20 @@ export const migrations: readonly string[] = [
  */
 export type Write = <T>(operation: () => T, options?: { isSynced?: boolean }) => Promise<T>;
 
-type Pending = { isSynced: boolean; run(request: { isAlone: boolean }): () => void; reject(error: unknown): void };
+type Pending = {
+  isSynced: boolean;
+  run(request: { isAlone: boolean }): () => void;
+  reject(error: unknown): void;
+};
 
 /**
  * Commits the operations of one turn together. An operation that throws is undone and rejects alone. If the transaction fails (disk full,
  * locked for too long), all of them reject and nothing is stored.
  */
-function createGroupCommit({ database }: { database: DatabaseSync }): { write: Write; flush(): void } {
+function createGroupCommit({ database }: { database: DatabaseSync }): {
+  write: Write;
+  flush(): void;
+} {
   const begin = database.prepare("BEGIN IMMEDIATE");
   const commit = database.prepare("COMMIT");
   const savepoint = database.prepare("SAVEPOINT operation");

@@ -19,6 +19,7 @@ const removedPerCreate = 2;
 const scannedPerPage = 100;
 
 /** `parse` throws if a value is not a valid item. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createSqliteTaskStore<T extends TaskItem>(options: {
   database: Database;
   parse: (json: unknown) => T;
@@ -39,13 +40,17 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
     `UPDATE tasks SET revision = revision + 1, state = ?, item = ? WHERE id = ? AND revision = ? AND expires_at_ms > ?
      AND thread IS ? AND principal IS ? AND listed_at_ms IS ? AND expires_at_ms = ?`,
   );
-  const removeRevision = database.prepare("DELETE FROM tasks WHERE id = ? AND (revision = ? OR expires_at_ms <= ?)");
+  const removeRevision = database.prepare(
+    "DELETE FROM tasks WHERE id = ? AND (revision = ? OR expires_at_ms <= ?)",
+  );
   const removeIfExpired = database.prepare("DELETE FROM tasks WHERE id = ? AND expires_at_ms <= ?");
   const removeSomeExpired = database.prepare(
     `DELETE FROM tasks WHERE seq IN
      (SELECT seq FROM tasks WHERE expires_at_ms <= ? ORDER BY expires_at_ms LIMIT ${removedPerCreate})`,
   );
-  const all = database.prepare("SELECT seq, item FROM tasks WHERE seq > ? AND expires_at_ms > ? ORDER BY seq LIMIT ?");
+  const all = database.prepare(
+    "SELECT seq, item FROM tasks WHERE seq > ? AND expires_at_ms > ? ORDER BY seq LIMIT ?",
+  );
   const pages: Record<StoreIndex, Page> = {
     thread: oldestFirst({ database, index: "thread" }),
     principal: newestFirst({ database }),
@@ -63,8 +68,8 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
     const [state, thread, principal, listedAtMs, expiresAtMs, text] = columns;
     const [last, nowMs] = [revision - 1, now()];
     return (
-      updateState.run(state, text, id, last, nowMs, thread, principal, listedAtMs, expiresAtMs).changes === 1 ||
-      update.run(...columns, id, last, nowMs).changes === 1
+      updateState.run(state, text, id, last, nowMs, thread, principal, listedAtMs, expiresAtMs)
+        .changes === 1 || update.run(...columns, id, last, nowMs).changes === 1
     );
   }
 
@@ -103,14 +108,21 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
     remove: ({ id, revision }) =>
       database.write(() => {
         const nowMs = now();
-        return removeRevision.run(id, revision, nowMs).changes === 1 || read.get(id, nowMs) === undefined;
+        return (
+          removeRevision.run(id, revision, nowMs).changes === 1 || read.get(id, nowMs) === undefined
+        );
       }),
 
     async scan({ cursor = "0" }) {
-      const rows = all.all(Number(cursor), now(), scannedPerPage) as { seq: number; item: string }[];
+      const rows = all.all(Number(cursor), now(), scannedPerPage) as {
+        seq: number;
+        item: string;
+      }[];
       const items = rows.map((row) => readItem({ text: row.item, parse }));
       const last = rows.at(-1);
-      return rows.length < scannedPerPage || last === undefined ? { items } : { items, cursor: String(last.seq) };
+      return rows.length < scannedPerPage || last === undefined
+        ? { items }
+        : { items, cursor: String(last.seq) };
     },
 
     async list({ index, key, cursor, limit }) {
@@ -119,7 +131,9 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
       const shown = rows.slice(0, limit);
       const items = shown.map((row) => readItem({ text: row.item, parse }));
       const last = shown.at(-1);
-      return rows.length > limit && last !== undefined ? { items, cursor: last.position } : { items };
+      return rows.length > limit && last !== undefined
+        ? { items, cursor: last.position }
+        : { items };
     },
   };
 }
@@ -131,15 +145,32 @@ type Columns = [string, string | null, string | null, number | null, number, str
 
 /** Converts to text at once, so that later changes of the object are not stored. */
 function storedItem(item: TaskItem): StoredItem {
-  const { id, revision, state, thread = null, principal = null, listedAtMs = null, expiresAtMs } = item;
-  return { id, revision, columns: [state, thread, principal, listedAtMs, expiresAtMs, writeItem(item)] };
+  const {
+    id,
+    revision,
+    state,
+    thread = null,
+    principal = null,
+    listedAtMs = null,
+    expiresAtMs,
+  } = item;
+  return {
+    id,
+    revision,
+    columns: [state, thread, principal, listedAtMs, expiresAtMs, writeItem(item)],
+  };
 }
 
 /** `position` is the cursor that continues after this row. */
 type Row = { position: string; item: string };
 
 /** Throws RangeError for a cursor of another index. */
-type Page = (request: { key: string; cursor: string | undefined; nowMs: number; limit: number }) => Row[];
+type Page = (request: {
+  key: string;
+  cursor: string | undefined;
+  nowMs: number;
+  limit: number;
+}) => Row[];
 
 /** In the order of creation. */
 function oldestFirst({ database, index }: { database: Database; index: "thread" | "state" }): Page {
@@ -190,8 +221,12 @@ export function createSqliteQueue(options: {
 }): TaskQueue & QueueConsumer {
   const { database, name, maxReceiveCount = 5, deadLetterQueue, now = Date.now } = options;
   const { changeSignal } = database;
-  const insert = database.prepare("INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES (?, ?, ?, ?)");
-  const nextDue = database.prepare("SELECT MIN(visible_at_ms) AS at_ms FROM messages WHERE queue = ?");
+  const insert = database.prepare(
+    "INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES (?, ?, ?, ?)",
+  );
+  const nextDue = database.prepare(
+    "SELECT MIN(visible_at_ms) AS at_ms FROM messages WHERE queue = ?",
+  );
   const selectDue = database.prepare(
     `SELECT seq, body, sent_at_ms, receive_count FROM messages
      WHERE queue = ? AND visible_at_ms <= ? ORDER BY visible_at_ms, seq LIMIT ?`,
@@ -199,7 +234,9 @@ export function createSqliteQueue(options: {
   const hide = database.prepare(
     "UPDATE messages SET visible_at_ms = ?, receive_count = receive_count + 1 WHERE seq = ?",
   );
-  const bury = database.prepare("UPDATE messages SET queue = ?, visible_at_ms = ?, receive_count = 0 WHERE seq = ?");
+  const bury = database.prepare(
+    "UPDATE messages SET queue = ?, visible_at_ms = ?, receive_count = 0 WHERE seq = ?",
+  );
   const remove = database.prepare(
     "DELETE FROM messages WHERE seq = ? AND receive_count = ? AND queue = ? AND visible_at_ms > ?",
   );
@@ -247,12 +284,19 @@ export function createSqliteQueue(options: {
         // A plain read, so that an idle queue takes no lock.
         const dueAtMs = (nextDue.get(name)?.at_ms ?? Number.POSITIVE_INFINITY) as number;
         if (dueAtMs <= nowMs) {
-          const { messages, buried } = await database.write(() => claimDue({ max, visibilityTimeoutMs }), losable);
+          const { messages, buried } = await database.write(
+            () => claimDue({ max, visibilityTimeoutMs }),
+            losable,
+          );
           if (buried > 0 && deadLetterQueue !== undefined) changeSignal.ring(deadLetterQueue);
           if (messages.length > 0) return messages;
         } else {
           if (nowMs >= endAtMs) return [];
-          await changeSignal.wait({ name, ms: Math.min(pollMs, dueAtMs - nowMs, endAtMs - nowMs), signal });
+          await changeSignal.wait({
+            name,
+            ms: Math.min(pollMs, dueAtMs - nowMs, endAtMs - nowMs),
+            signal,
+          });
         }
       }
       return [];
@@ -260,13 +304,19 @@ export function createSqliteQueue(options: {
 
     async finish({ receipt }) {
       const [seq = "", receiveCount = ""] = receipt.split(".");
-      return database.write(() => remove.run(Number(seq), Number(receiveCount), name, now()).changes === 1, losable);
+      return database.write(
+        () => remove.run(Number(seq), Number(receiveCount), name, now()).changes === 1,
+        losable,
+      );
     },
   };
 }
 
 /** Counts due messages. A message that was received or is delayed does not count. */
-export function createQueueDepths(options: { database: Database; names: readonly string[] }): () => QueueDepth[] {
+export function createQueueDepths(options: {
+  database: Database;
+  names: readonly string[];
+}): () => QueueDepth[] {
   const { database, names } = options;
   const due = database.prepare(
     "SELECT COUNT(*) AS messages, MIN(visible_at_ms) AS since_ms FROM messages WHERE queue = ? AND visible_at_ms <= ?",
@@ -274,7 +324,10 @@ export function createQueueDepths(options: { database: Database; names: readonly
   return () => {
     const nowMs = Date.now();
     return names.map((queue) => {
-      const { messages, since_ms } = due.get(queue, nowMs) as { messages: number; since_ms: number | null };
+      const { messages, since_ms } = due.get(queue, nowMs) as {
+        messages: number;
+        since_ms: number | null;
+      };
       return { queue, messages, oldestMs: nowMs - (since_ms ?? nowMs) };
     });
   };

@@ -6,9 +6,17 @@ export class EngineFileError extends Error {
 }
 
 /** Explains an error that sqlite throws after the file was opened. Undefined for other errors. */
-export function toFileError({ error, file }: { error: unknown; file: string }): EngineFileError | undefined {
+export function toFileError({
+  error,
+  file,
+}: {
+  error: unknown;
+  file: string;
+}): EngineFileError | undefined {
   if (error instanceof EngineFileError) return error;
-  return codeOf(error) === undefined ? undefined : new EngineFileError(findRemedy({ error, file }), { cause: error });
+  return codeOf(error) === undefined
+    ? undefined
+    : new EngineFileError(findRemedy({ error, file }), { cause: error });
 }
 
 /** The primary result codes of sqlite: https://www.sqlite.org/rescode.html */

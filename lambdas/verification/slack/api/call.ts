@@ -30,8 +30,18 @@ export function createSlackCall(options: {
   repeating: RepeatCall;
 }): SlackCall {
   const { tokens, apiUrl, timeoutMs, repeating } = options;
-  return ({ method, args, installation, signal, requestId, repeatable, fine = [], refusals = [] }) => {
-    const callWith = (token: () => Promise<string>) => callWebApi({ token, apiUrl, method, args, timeoutMs, signal });
+  return ({
+    method,
+    args,
+    installation,
+    signal,
+    requestId,
+    repeatable,
+    fine = [],
+    refusals = [],
+  }) => {
+    const callWith = (token: () => Promise<string>) =>
+      callWebApi({ token, apiUrl, method, args, timeoutMs, signal });
 
     async function callOnceOrTwice(): Promise<unknown> {
       let tried = "";
@@ -95,15 +105,27 @@ export function createRepeatCall(options: {
       const startedAtMs = Date.now();
       try {
         const call = { "rpc.system.name": "slack", "rpc.method": method };
-        const attributes = { ...call, "sekisho.request_id": requestId, "sekisho.attempt": attempt + 1 };
-        const answer = await spans.within({ name: `slack ${method}`, kind: "client", attributes }, exchange);
+        const attributes = {
+          ...call,
+          "sekisho.request_id": requestId,
+          "sekisho.attempt": attempt + 1,
+        };
+        const answer = await spans.within(
+          { name: `slack ${method}`, kind: "client", attributes },
+          exchange,
+        );
         metrics.add("sekisho_slack_calls_total", { method, result: "ok" });
         return answer;
       } catch (thrown) {
         const error = toSlackError(thrown);
         metrics.add("sekisho_slack_calls_total", { method, result: error.kind });
         const delayMs = slackRetryDelayMs({ error, attempt, repeatable, maxDelayMs, random });
-        const fields = { reason: error.kind, slack_error: error.slackError, attempt, delay_ms: delayMs };
+        const fields = {
+          reason: error.kind,
+          slack_error: error.slackError,
+          attempt,
+          delay_ms: delayMs,
+        };
         log.warn("slack_call_failed", {
           request_id: requestId,
           method,
@@ -137,7 +159,8 @@ export function slackRetryDelayMs(request: {
   const { attempt, repeatable, maxDelayMs, random } = request;
   const { kind, retryAfterMs, tooLarge } = request.error;
   if (tooLarge) return undefined;
-  const mayRepeat = kind === "rate_limited" || kind === "unavailable" || (kind === "ambiguous" && repeatable);
+  const mayRepeat =
+    kind === "rate_limited" || kind === "unavailable" || (kind === "ambiguous" && repeatable);
   if (!mayRepeat || attempt + 1 >= maxAttempts) return undefined;
   const delayMs = retryAfterMs ?? backoffMs({ attempt, baseMs, capMs, random });
   return delayMs <= maxDelayMs ? delayMs : undefined;

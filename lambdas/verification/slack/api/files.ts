@@ -26,19 +26,34 @@ export function createFileCalls(options: {
   const { call, repeating, apiUrl, uploadTimeoutMs } = options;
   return {
     async fileInfo({ file, ...common }) {
-      const answer = await call({ method: "files.info", args: { file }, ...common, repeatable: true });
+      const answer = await call({
+        method: "files.info",
+        args: { file },
+        ...common,
+        repeatable: true,
+      });
       const { file: described } = parseAnswer(infoSchema, answer);
       return readUserFiles([described]).find(({ id }) => id === file);
     },
     async canvasContent({ canvas, ...common }) {
       const args = { canvas_id: canvas, content_type: "markdown" };
-      const answer = await call({ method: "canvases.getContent", args, ...common, repeatable: true });
+      const answer = await call({
+        method: "canvases.getContent",
+        args,
+        ...common,
+        repeatable: true,
+      });
       return parseAnswer(canvasSchema, answer).content;
     },
     async startUpload({ name, length, ...common }) {
       const args = { filename: name, length };
       // Repeatable, because Slack discards an upload URL that is never used.
-      const answer = await call({ method: "files.getUploadURLExternal", args, ...common, repeatable: true });
+      const answer = await call({
+        method: "files.getUploadURLExternal",
+        args,
+        ...common,
+        repeatable: true,
+      });
       const { file_id, upload_url } = parseAnswer(ticketSchema, answer);
       return { fileId: file_id, url: upload_url };
     },
@@ -75,7 +90,13 @@ async function sendUpload(request: {
   if (!isUploadUrl({ url, apiUrl })) throw new SlackError("refused");
   const { signal, end } = createDeadline({ timeoutMs, signal: request.signal });
   const headers = { "content-type": "application/octet-stream" };
-  const answered = post({ url: new URL(url), headers, body: bytes, maxBytes: maxAnswerBytes, signal });
+  const answered = post({
+    url: new URL(url),
+    headers,
+    body: bytes,
+    maxBytes: maxAnswerBytes,
+    signal,
+  });
   const head = await answered.finally(end);
   if (head.status === 413) throw new SlackError("refused");
   // A redirect is not followed, because the bytes would go to a URL that was not checked.
@@ -86,7 +107,9 @@ async function sendUpload(request: {
 export function isUploadUrl({ url, apiUrl }: { url: string; apiUrl: string }): boolean {
   const target = parseUrl(url);
   const api = parseUrl(apiUrl);
-  if (target === null || api === null || target.username !== "" || target.password !== "") return false;
-  if (target.protocol === "https:") return target.host === "files.slack.com" || target.host === api.host;
+  if (target === null || api === null || target.username !== "" || target.password !== "")
+    return false;
+  if (target.protocol === "https:")
+    return target.host === "files.slack.com" || target.host === api.host;
   return target.protocol === "http:" && isLoopbackHost(target.hostname) && target.host === api.host;
 }

@@ -21,7 +21,10 @@ const personSchema = z.object({
     team_id: optionalText,
     name: optionalText,
     real_name: optionalText,
-    profile: z.object({ display_name: optionalText, real_name: optionalText }).optional().catch(undefined),
+    profile: z
+      .object({ display_name: optionalText, real_name: optionalText })
+      .optional()
+      .catch(undefined),
     enterprise_user: z
       .object({ enterprise_id: z.string(), teams: z.array(z.string()).default([]) })
       .optional()
@@ -30,7 +33,9 @@ const personSchema = z.object({
 });
 const openedSchema = z.object({ channel: z.object({ id: z.string() }) });
 const groupMembersSchema = z.object({ users: z.array(z.string()) });
-const groupsSchema = z.object({ usergroups: z.array(z.object({ id: z.string(), handle: optionalText })) });
+const groupsSchema = z.object({
+  usergroups: z.array(z.object({ id: z.string(), handle: optionalText })),
+});
 const channelMembersSchema = z.object({
   members: z.array(z.string()),
   response_metadata: z.object({ next_cursor: z.string().default("") }).optional(),
@@ -57,30 +62,60 @@ export function createLookupCalls(call: SlackCall): LookupCalls {
   return {
     async openDirect({ user, ...common }) {
       const args = { users: user };
-      const answer = await call({ method: "conversations.open", args, ...common, repeatable: true });
+      const answer = await call({
+        method: "conversations.open",
+        args,
+        ...common,
+        repeatable: true,
+      });
       return { channel: parseAnswer(openedSchema, answer).channel.id };
     },
     async person({ user, ...common }) {
       const args = { user, include_locale: true };
       const answer = await call({ method: "users.info", args, ...common, repeatable: true });
-      const { locale, team_id: team, enterprise_user: colleague, ...names } = parseAnswer(personSchema, answer).user;
-      const workspaces = [...new Set([...(team === undefined ? [] : [team]), ...(colleague?.teams ?? [])])];
+      const {
+        locale,
+        team_id: team,
+        enterprise_user: colleague,
+        ...names
+      } = parseAnswer(personSchema, answer).user;
+      const workspaces = [
+        ...new Set([...(team === undefined ? [] : [team]), ...(colleague?.teams ?? [])]),
+      ];
       // Each of them may be empty.
-      const name = names.profile?.display_name || names.profile?.real_name || names.real_name || names.name;
+      const name =
+        names.profile?.display_name || names.profile?.real_name || names.real_name || names.name;
       return { locale, workspaces, organization: colleague?.enterprise_id, name };
     },
     async groupMembers({ group, ...common }) {
       const args = { usergroup: group, ...teamArgs(common) };
-      const answer = await call({ method: "usergroups.users.list", args, ...common, repeatable: true });
+      const answer = await call({
+        method: "usergroups.users.list",
+        args,
+        ...common,
+        repeatable: true,
+      });
       return parseAnswer(groupMembersSchema, answer).users;
     },
     async groupHandles(common) {
-      const answer = await call({ method: "usergroups.list", args: teamArgs(common), ...common, repeatable: true });
+      const answer = await call({
+        method: "usergroups.list",
+        args: teamArgs(common),
+        ...common,
+        repeatable: true,
+      });
       const { usergroups } = parseAnswer(groupsSchema, answer);
-      return new Map(usergroups.flatMap(({ id, handle }) => (handle ? [[id, handle] as const] : [])));
+      return new Map(
+        usergroups.flatMap(({ id, handle }) => (handle ? [[id, handle] as const] : [])),
+      );
     },
     async channelInfo({ channel, ...common }) {
-      const answer = await call({ method: "conversations.info", args: { channel }, ...common, repeatable: true });
+      const answer = await call({
+        method: "conversations.info",
+        args: { channel },
+        ...common,
+        repeatable: true,
+      });
       const { is_member, is_im, is_mpim, is_private, is_ext_shared, name, topic } = parseAnswer(
         channelSchema,
         answer,
@@ -99,7 +134,12 @@ export function createLookupCalls(call: SlackCall): LookupCalls {
       let cursor = "";
       for (let page = 0; page < maxMemberPages; page++) {
         const args = { channel, limit: memberPageSize, ...(cursor !== "" && { cursor }) };
-        const answer = await call({ method: "conversations.members", args, ...common, repeatable: true });
+        const answer = await call({
+          method: "conversations.members",
+          args,
+          ...common,
+          repeatable: true,
+        });
         const { members: found, response_metadata } = parseAnswer(channelMembersSchema, answer);
         members.push(...found);
         cursor = response_metadata?.next_cursor ?? "";
@@ -111,6 +151,8 @@ export function createLookupCalls(call: SlackCall): LookupCalls {
 }
 
 /** A group belongs to one workspace, and the token of an organization is valid in all of them. */
-function teamArgs({ installation: { team, enterprise } }: { installation: Installation }): { team_id?: string } {
+function teamArgs({ installation: { team, enterprise } }: { installation: Installation }): {
+  team_id?: string;
+} {
   return enterprise === undefined ? {} : { team_id: team };
 }

@@ -30,7 +30,12 @@ const texts: Record<
  * `name` is the display name of the app, at most 35 characters. Slack sends events, commands and button clicks to `eventsUrl`,
  * the public URL of `/slack/events`. With `socket` they come over Socket Mode, and the URL serves only the installation flow.
  */
-export function slackManifest(request: { name: string; config: ScopeConfig; eventsUrl: string; socket?: boolean }) {
+export function slackManifest(request: {
+  name: string;
+  config: ScopeConfig;
+  eventsUrl: string;
+  socket?: boolean;
+}) {
   const { name, config, eventsUrl, socket = false } = request;
   const { command, shortcut, assistant, install, locale } = config.slack;
   const text = texts[locale === "user" ? "en" : locale];
@@ -38,7 +43,11 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
     display_information: { name, description: text.app },
     features: {
       // Without the messages tab, people cannot send the bot direct messages.
-      app_home: { home_tab_enabled: true, messages_tab_enabled: true, messages_tab_read_only_enabled: false },
+      app_home: {
+        home_tab_enabled: true,
+        messages_tab_enabled: true,
+        messages_tab_read_only_enabled: false,
+      },
       bot_user: { display_name: name, always_online: true },
       ...(command === undefined
         ? {}
@@ -47,7 +56,9 @@ export function slackManifest(request: { name: string; config: ScopeConfig; even
       ...(assistant && agentFeature(assistant, text)),
     },
     oauth_config: {
-      ...(install === undefined ? {} : { redirect_urls: [new URL("/slack/oauth_redirect", eventsUrl).href] }),
+      ...(install === undefined
+        ? {}
+        : { redirect_urls: [new URL("/slack/oauth_redirect", eventsUrl).href] }),
       scopes: { bot: botScopes(config) },
     },
     settings: {

@@ -22,10 +22,22 @@ const tooLarge = Symbol("too large");
 
 type PostsRequest = Parameters<SlackApi["posts"]>[0];
 
-export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | "posts" | "message"> {
-  async function readAll(method: string, target: { ts?: string }, posts: PostsRequest): Promise<PostedMessage[]> {
+export function createMessageReads(
+  call: SlackCall,
+): Pick<SlackApi, "replies" | "posts" | "message"> {
+  async function readAll(
+    method: string,
+    target: { ts?: string },
+    posts: PostsRequest,
+  ): Promise<PostedMessage[]> {
     const { oldestTs, appId, botUsers = [], channel, ...common } = posts;
-    const args = { channel, ...target, oldest: oldestTs, inclusive: true, include_all_metadata: true };
+    const args = {
+      channel,
+      ...target,
+      oldest: oldestTs,
+      inclusive: true,
+      include_all_metadata: true,
+    };
     const found = new Map<string, PostedMessage>();
     let [size, ...smaller]: readonly (number | undefined)[] = pageSizes;
     let cursor = "";
@@ -33,13 +45,23 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
       // A cursor stays valid if the limit changes.
       const page = { ...args, limit: size, ...(cursor === "" ? {} : { cursor }) };
       // A deleted thread counts as empty.
-      const request = { method, args: page, ...common, repeatable: true, fine: ["thread_not_found"] };
+      const request = {
+        method,
+        args: page,
+        ...common,
+        repeatable: true,
+        fine: ["thread_not_found"],
+      };
       const answer = await call(request).catch(ignoreTooLarge);
       if (answer === tooLarge) {
         [size, ...smaller] = smaller;
         continue;
       }
-      const { posts, nextCursor } = readMessagesPage({ page: answer ?? emptyPage, appId, botUsers });
+      const { posts, nextCursor } = readMessagesPage({
+        page: answer ?? emptyPage,
+        appId,
+        botUsers,
+      });
       // Slack repeats the first message of the thread on every page, even if it is older than `oldest`.
       for (const post of posts) if (!isBefore(post.ts, oldestTs)) found.set(post.ts, post);
       cursor = nextCursor;
@@ -50,15 +72,25 @@ export function createMessageReads(call: SlackCall): Pick<SlackApi, "replies" | 
   }
 
   return {
-    replies: ({ threadTs, ...request }) => readAll("conversations.replies", { ts: threadTs }, request),
+    replies: ({ threadTs, ...request }) =>
+      readAll("conversations.replies", { ts: threadTs }, request),
     posts: (request) => readAll("conversations.history", {}, request),
     async message({ channel, ts, threadTs, ...common }) {
       // A message without replies is its own thread. Slack adds the first message of the thread to the page.
-      const args = { channel, ts: threadTs ?? ts, oldest: ts, latest: ts, inclusive: true, limit: 2 };
+      const args = {
+        channel,
+        ts: threadTs ?? ts,
+        oldest: ts,
+        latest: ts,
+        inclusive: true,
+        limit: 2,
+      };
       const request = { method: "conversations.replies", args, ...common, repeatable: true };
       const answer = await call({ ...request, fine: ["thread_not_found", "message_not_found"] });
       if (answer === undefined) return undefined;
-      const found = parseAnswer(writtenPageSchema, answer).messages.find((message) => message.ts === ts);
+      const found = parseAnswer(writtenPageSchema, answer).messages.find(
+        (message) => message.ts === ts,
+      );
       return found === undefined || found.subtype === "tombstone" ? undefined : toWritten(found);
     },
   };
@@ -127,7 +159,11 @@ const pageSchema = z.object({
  * page: if it counted as empty, answers would be posted twice. Metadata counts only on posts of the app `appId`, because any other
  * app can forge it.
  */
-export function readMessagesPage(request: { page: unknown; appId: string; botUsers?: readonly string[] }): {
+export function readMessagesPage(request: {
+  page: unknown;
+  appId: string;
+  botUsers?: readonly string[];
+}): {
   posts: PostedMessage[];
   nextCursor: string;
 } {
@@ -148,13 +184,21 @@ export function readMessagesPage(request: { page: unknown; appId: string; botUse
       fileIds: message.files.flatMap((file) => idSchema.parse(Object(file).id) ?? []),
       ...(from !== "self" && message.files.length > 0 && { files: readUserFiles(message.files) }),
       ...(from !== "self" && sharedFiles.length > 0 && { sharedFiles }),
-      ...(message.blocks.some((block) => Object(block).type === "actions") && { hasButtons: true as const }),
+      ...(message.blocks.some((block) => Object(block).type === "actions") && {
+        hasButtons: true as const,
+      }),
     };
   });
   return { posts, nextCursor: data.response_metadata.next_cursor };
 }
 
-function readWriter({ message, appId }: { message: Message; appId: string }): PostedMessage["from"] {
+function readWriter({
+  message,
+  appId,
+}: {
+  message: Message;
+  appId: string;
+}): PostedMessage["from"] {
   const { app_id, bot_profile } = message;
   if ((app_id ?? bot_profile?.app_id) === appId) return "self";
   return isFromApp(message) ? "other_bot" : "person";

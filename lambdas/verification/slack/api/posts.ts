@@ -22,7 +22,10 @@ export const metadataSchema = z
   .catch(undefined);
 
 export function createMetadata({ requestId, part, destination }: PostKey) {
-  return { event_type: eventType, event_payload: { request_id: requestId, part, ...(destination && { destination }) } };
+  return {
+    event_type: eventType,
+    event_payload: { request_id: requestId, part, ...(destination && { destination }) },
+  };
 }
 
 export function readPostKey(metadata: z.infer<typeof metadataSchema>): PostKey | undefined {
@@ -56,7 +59,14 @@ export function createPosts(call: SlackCall): Posts {
       // Slack's documentation contradicts itself on whether an edit without blocks keeps the old ones, so send an empty list.
       const args = { channel, ts, blocks: [], ...createPostArgs({ content, key }) };
       const { requestId } = key;
-      await call({ method: "chat.update", args, installation, signal, repeatable: true, requestId });
+      await call({
+        method: "chat.update",
+        args,
+        installation,
+        signal,
+        repeatable: true,
+        requestId,
+      });
     },
     async remove({ channel, ts, ...common }) {
       await call({ method: "chat.delete", args: { channel, ts }, ...common, repeatable: true });
@@ -84,7 +94,13 @@ export function createPosts(call: SlackCall): Posts {
 }
 
 /** Names such as `@channel` stay text, and links get no preview. With blocks, the text is used by notifications and screen readers. */
-function createPostArgs({ content: { text, blocks }, key }: { content: MessageContent; key: PostKey }) {
+function createPostArgs({
+  content: { text, blocks },
+  key,
+}: {
+  content: MessageContent;
+  key: PostKey;
+}) {
   return {
     text,
     ...(blocks === undefined ? {} : { blocks }),
@@ -107,7 +123,9 @@ const noStreams = [
 const closed = ["message_not_in_streaming_state"];
 
 /** Native streams show a message while it is written (https://docs.slack.dev/reference/methods/chat.startStream). */
-export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "appendStream" | "stopStream"> {
+export function createStreams(
+  call: SlackCall,
+): Pick<SlackApi, "startStream" | "appendStream" | "stopStream"> {
   return {
     async startStream({ channel, threadTs, user, team, markdown, ...common }) {
       const answer = await call({
@@ -128,7 +146,13 @@ export function createStreams(call: SlackCall): Pick<SlackApi, "startStream" | "
     },
     async appendStream({ channel, ts, markdown, ...common }) {
       const args = { channel, ts, markdown_text: markdown, ...noUnfurling };
-      await call({ method: "chat.appendStream", args, ...common, repeatable: false, refusals: noStreams });
+      await call({
+        method: "chat.appendStream",
+        args,
+        ...common,
+        repeatable: false,
+        refusals: noStreams,
+      });
     },
     async stopStream({ channel, ts, ...common }) {
       await call({
@@ -157,13 +181,27 @@ export function createAssistant(
       await call({ method: "assistant.threads.setStatus", args, ...common, repeatable: true });
     },
     async suggestPrompts({ channel, threadTs, prompts, ...common }) {
-      const args = { channel_id: channel, ...(threadTs !== undefined && { thread_ts: threadTs }), prompts };
-      await call({ method: "assistant.threads.setSuggestedPrompts", args, ...common, repeatable: true });
+      const args = {
+        channel_id: channel,
+        ...(threadTs !== undefined && { thread_ts: threadTs }),
+        prompts,
+      };
+      await call({
+        method: "assistant.threads.setSuggestedPrompts",
+        args,
+        ...common,
+        repeatable: true,
+      });
     },
     async setSession({ channel, threadTs, status, title, user, ...common }) {
       const created = title === undefined ? {} : { title, initiator_user_id: user };
       const args = { channel_id: channel, thread_ts: threadTs, status, ...created };
-      const answer = await call({ method: "agents.sessions.setStatus", args, ...common, repeatable: true });
+      const answer = await call({
+        method: "agents.sessions.setStatus",
+        args,
+        ...common,
+        repeatable: true,
+      });
       return { title: parseAnswer(sessionSchema, answer).title };
     },
     async renameSession({ channel, threadTs, title, ...common }) {
@@ -181,7 +219,12 @@ export function createViews(call: SlackCall): Pick<SlackApi, "openModal" | "publ
     },
     async openModal({ triggerId, view, ...common }) {
       // A second call with the same trigger is refused.
-      await call({ method: "views.open", args: { trigger_id: triggerId, view }, ...common, repeatable: false });
+      await call({
+        method: "views.open",
+        args: { trigger_id: triggerId, view },
+        ...common,
+        repeatable: false,
+      });
     },
   };
 }

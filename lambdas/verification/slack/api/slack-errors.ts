@@ -152,7 +152,9 @@ const names: Record<Exclude<SlackErrorKind, "ambiguous">, readonly string[]> = {
 };
 
 const kinds = new Map(
-  Object.entries(names).flatMap(([kind, list]) => list.map((name) => [name, kind as SlackErrorKind] as const)),
+  Object.entries(names).flatMap(([kind, list]) =>
+    list.map((name) => [name, kind as SlackErrorKind] as const),
+  ),
 );
 
 /**

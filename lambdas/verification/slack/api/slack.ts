@@ -60,9 +60,17 @@ export type PostedMessage = {
   hasButtons?: true | undefined;
 };
 
-type Call = { installation: Installation; signal: AbortSignal /** For the log. */; requestId: string };
+type Call = {
+  installation: Installation;
+  signal: AbortSignal /** For the log. */;
+  requestId: string;
+};
 type InChannel = Call & { channel: string };
-type InThread = InChannel & { oldestTs: string; appId: string; botUsers?: readonly string[] | undefined };
+type InThread = InChannel & {
+  oldestTs: string;
+  appId: string;
+  botUsers?: readonly string[] | undefined;
+};
 
 /** The facts about a channel that people see. `direct`: with the bot alone. `group`: a direct message of several people, whose name is technical. */
 export type ChannelNotes = {
@@ -75,9 +83,15 @@ export type ChannelNotes = {
 export type SlackApi = {
   /** Posts to the channel itself if `threadTs` is undefined. */
   post(
-    request: Omit<InChannel, "requestId"> & { threadTs: string | undefined; content: MessageContent; key: PostKey },
+    request: Omit<InChannel, "requestId"> & {
+      threadTs: string | undefined;
+      content: MessageContent;
+      key: PostKey;
+    },
   ): Promise<{ ts: string }>;
-  update(request: Omit<InChannel, "requestId"> & { ts: string; content: MessageContent; key: PostKey }): Promise<void>;
+  update(
+    request: Omit<InChannel, "requestId"> & { ts: string; content: MessageContent; key: PostKey },
+  ): Promise<void>;
   remove(request: InChannel & { ts: string }): Promise<void>;
   /** Idempotent: adding an existing reaction or removing a missing one succeeds. */
   react(request: InChannel & { ts: string; name: string; present: boolean }): Promise<void>;
@@ -91,13 +105,17 @@ export type SlackApi = {
     request: InChannel & { ts: string; threadTs: string | undefined },
   ): Promise<{ text: string; files: UserFile[]; sharedFiles?: UserFile[] } | undefined>;
   /** `isShared`: with other organizations (Slack Connect). Rejects with `gone` for a private one without the bot (`conversations.info`). */
-  channelInfo(request: InChannel): Promise<{ hasBot: boolean; isShared: boolean } & Partial<ChannelNotes>>;
+  channelInfo(
+    request: InChannel,
+  ): Promise<{ hasBot: boolean; isShared: boolean } & Partial<ChannelNotes>>;
   /** Lists the users in the channel, of a very large channel some of them (`conversations.members`). */
   channelMembers(request: InChannel): Promise<string[]>;
   /** The same for the channel itself, without its threads (`conversations.history`). */
   posts(request: InThread): Promise<PostedMessage[]>;
   /** Only `user` sees the message, and only while they are online (`chat.postEphemeral`). */
-  postEphemeral(request: InChannel & { threadTs: string | undefined; user: string; text: string }): Promise<void>;
+  postEphemeral(
+    request: InChannel & { threadTs: string | undefined; user: string; text: string },
+  ): Promise<void>;
   /** The trigger is good for three seconds and for one modal (`views.open`). */
   openModal(request: Call & { triggerId: string; view: ModalView }): Promise<void>;
   /** Opens the direct messages with `user` (`conversations.open`). */
@@ -135,7 +153,9 @@ export type SlackApi = {
   /** Reads the whole text of a canvas as Markdown (`canvases.getContent`, scope `canvases:read`). */
   canvasContent(request: Call & { canvas: string }): Promise<string>;
   /** The first step of an upload (`files.getUploadURLExternal`). `length` is in bytes. */
-  startUpload(request: Call & { name: string; length: number }): Promise<{ fileId: string; url: string }>;
+  startUpload(
+    request: Call & { name: string; length: number },
+  ): Promise<{ fileId: string; url: string }>;
   /** The second step: sends the bytes to the URL from the first. */
   sendUpload(request: Call & { url: string; bytes: Uint8Array }): Promise<void>;
   /** The last step (`files.completeUploadExternal`). The files appear in the thread as one message. */
@@ -147,14 +167,22 @@ export type SlackApi = {
   setStatus(request: InChannel & { threadTs: string; status: string }): Promise<void>;
   /** Without `threadTs`, for the whole conversation (agent experience). */
   suggestPrompts(
-    request: InChannel & { threadTs: string | undefined; prompts: readonly { title: string; message: string }[] },
+    request: InChannel & {
+      threadTs: string | undefined;
+      prompts: readonly { title: string; message: string }[];
+    },
   ): Promise<void>;
   /**
    * Sets the status of the thread's session, and creates the session with the title if there is none yet. Resolves to the session's title,
    * if Slack says it (`agents.sessions.setStatus`).
    */
   setSession(
-    request: InChannel & { threadTs: string; status: SessionStatus; title?: string | undefined; user: string },
+    request: InChannel & {
+      threadTs: string;
+      status: SessionStatus;
+      title?: string | undefined;
+      user: string;
+    },
   ): Promise<{ title: string | undefined }>;
   /** At most 200 characters (`agents.sessions.rename`). */
   renameSession(request: InChannel & { threadTs: string; title: string }): Promise<void>;
@@ -173,9 +201,17 @@ export class SlackError extends Error {
 
   constructor(
     kind: SlackErrorKind,
-    options: { slackError?: string; retryAfterMs?: number; tooLarge?: boolean; cause?: unknown } = {},
+    options: {
+      slackError?: string;
+      retryAfterMs?: number;
+      tooLarge?: boolean;
+      cause?: unknown;
+    } = {},
   ) {
-    super(`Slack call failed: ${kind}`, options.cause === undefined ? undefined : { cause: options.cause });
+    super(
+      `Slack call failed: ${kind}`,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
     this.name = "SlackError";
     this.kind = kind;
     this.slackError = options.slackError;

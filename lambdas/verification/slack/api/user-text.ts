@@ -3,12 +3,22 @@
 import * as z from "zod/mini";
 import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { UserFile } from "../../task/messages.ts";
-import { documentMimetypes, type SlackDocument, toSlackDocument } from "../../task/slack-documents.ts";
+import {
+  documentMimetypes,
+  type SlackDocument,
+  toSlackDocument,
+} from "../../task/slack-documents.ts";
 import { notationToMarkdown, removeBotMentions } from "../context/mrkdwn.ts";
 import { createReading, textOf, toStorable } from "../context/values.ts";
 
 /** True if `text` mentions one of `botUsers` (`<@U…>`, with or without a label). A typed `<@U…>` arrives escaped and does not count. */
-export function isMentioned({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
+export function isMentioned({
+  text,
+  botUsers,
+}: {
+  text: string;
+  botUsers: readonly string[];
+}): boolean {
   return botUsers.some((user) => text.includes(`<@${user}>`) || text.includes(`<@${user}|`));
 }
 
@@ -31,15 +41,26 @@ export function findOtherBotUser({
   botUsers: readonly string[];
   author: string | null | undefined;
 }): string[] {
-  const users = new Set([...text.matchAll(/<@([A-Z0-9]+)/g)].flatMap(([, user = ""]) => (user === author ? [] : user)));
+  const users = new Set(
+    [...text.matchAll(/<@([A-Z0-9]+)/g)].flatMap(([, user = ""]) => (user === author ? [] : user)),
+  );
   if (botUsers.some((user) => users.has(user))) return [];
   const [, first] = /^\s*<@([A-Z0-9]+)/.exec(text) ?? [];
   return [...users].filter((user) => users.size === 1 || user === first);
 }
 
 /** True if the text starts with a mention of a person, a user group or everyone, but not of the bot. */
-export function isAddressedToOther({ text, botUsers }: { text: string; botUsers: readonly string[] }): boolean {
-  const [, user] = /^\s*<(?:@([A-Z0-9]+)|!(?:subteam\^|here|channel|everyone))/.exec(text) ?? [undefined, ""];
+export function isAddressedToOther({
+  text,
+  botUsers,
+}: {
+  text: string;
+  botUsers: readonly string[];
+}): boolean {
+  const [, user] = /^\s*<(?:@([A-Z0-9]+)|!(?:subteam\^|here|channel|everyone))/.exec(text) ?? [
+    undefined,
+    "",
+  ];
   return user !== "" && (user === undefined || !botUsers.includes(user));
 }
 
@@ -48,7 +69,13 @@ export function isAddressedToOther({ text, botUsers }: { text: string; botUsers:
  * links and other mentions. A text above the contract's limit is cut to one character above it. It then fits into the queue and is still
  * too long, so the worker refuses it instead of running half of it.
  */
-export function readUserText({ text, botUsers }: { text: string; botUsers: readonly string[] }): string {
+export function readUserText({
+  text,
+  botUsers,
+}: {
+  text: string;
+  botUsers: readonly string[];
+}): string {
   const reading = createReading({ botUsers });
   const converted = notationToMarkdown(textOf(text, reading), reading);
   return toStorable(
@@ -129,14 +156,19 @@ export function readUserFiles(files: readonly unknown[]): UserFile[] {
 
 function readMimetype({ mimetype, mode, filetype }: z.infer<typeof fileSchema>): string {
   const document = documentKinds.get(mode) ?? documentKinds.get(filetype);
-  return document === undefined ? mimetype || "application/octet-stream" : documentMimetypes[document];
+  return document === undefined
+    ? mimetype || "application/octet-stream"
+    : documentMimetypes[document];
 }
 
 function isSize(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-function readFileUrl({ url_private_download, url_private }: z.infer<typeof fileSchema>): string | undefined {
+function readFileUrl({
+  url_private_download,
+  url_private,
+}: z.infer<typeof fileSchema>): string | undefined {
   const url = url_private_download || url_private;
   // An address has no quotes or backslashes, of which JSON would make two characters each.
   return url && /^https?:\/\/[\x21\x23-\x5b\x5d-\x7e]{1,1000}$/.test(url) ? url : undefined;

@@ -25,7 +25,14 @@ export function createSlackApi(options: {
   timeoutMs?: number;
   uploadTimeoutMs?: number;
 }): SlackApi {
-  const { tokens, apiUrl = "https://slack.com/api/", log, telemetry = noTelemetry, sleep, random } = options;
+  const {
+    tokens,
+    apiUrl = "https://slack.com/api/",
+    log,
+    telemetry = noTelemetry,
+    sleep,
+    random,
+  } = options;
   const { timeoutMs = 10_000, uploadTimeoutMs = 60_000 } = options;
   requireSafeUrl(apiUrl);
   const repeating = createRepeatCall({ log, telemetry, maxDelayMs: timeoutMs, sleep, random });

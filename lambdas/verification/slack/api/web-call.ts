@@ -34,9 +34,18 @@ export async function callWebApi(request: {
     });
     // Slack would answer the same if such a token could be sent.
     if (!headerValue.test(secret)) throw new SlackError("gone", { slackError: "invalid_auth" });
-    const headers = { authorization: `Bearer ${secret}`, "content-type": "application/x-www-form-urlencoded" };
+    const headers = {
+      authorization: `Bearer ${secret}`,
+      "content-type": "application/x-www-form-urlencoded",
+    };
     const url = new URL(apiUrl.endsWith("/") ? `${apiUrl}${method}` : `${apiUrl}/${method}`);
-    const { body, ...head } = await post({ url, headers, body: encodeForm(args), maxBytes: maxResponseBytes, signal });
+    const { body, ...head } = await post({
+      url,
+      headers,
+      body: encodeForm(args),
+      maxBytes: maxResponseBytes,
+      signal,
+    });
     return readAnswer(head, body);
   } finally {
     end();
@@ -70,14 +79,19 @@ export async function post(request: {
 
 /** Slack itself answers with 200 or 429. Any other status below 500 comes from a proxy that rejected the request. */
 export function toStatusError({ status, headers }: HttpHead): SlackError {
-  if (status === 429) return new SlackError("rate_limited", { retryAfterMs: readRetryAfterMs(headers["retry-after"]) });
+  if (status === 429)
+    return new SlackError("rate_limited", {
+      retryAfterMs: readRetryAfterMs(headers["retry-after"]),
+    });
   return new SlackError(status < 500 ? "unavailable" : "ambiguous");
 }
 
 const defaultRetryAfterMs = 30_000;
 
 function readRetryAfterMs(header: string | undefined): number {
-  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1000 : defaultRetryAfterMs;
+  return header !== undefined && /^\d{1,6}$/.test(header)
+    ? Number(header) * 1000
+    : defaultRetryAfterMs;
 }
 
 const utf8 = new TextDecoder();
@@ -94,13 +108,17 @@ function readAnswer(head: HttpHead, body: Uint8Array): Record<string, unknown> {
   if (scopes === undefined) return answer;
   return {
     ...answer,
-    response_metadata: { ...Object(answer.response_metadata), scopes: scopes.split(",").map((scope) => scope.trim()) },
+    response_metadata: {
+      ...Object(answer.response_metadata),
+      scopes: scopes.split(",").map((scope) => scope.trim()),
+    },
   };
 }
 
 /** Anything that does not look like one of Slack's error names is ambiguous, and is not passed on. */
 export function toNamedError(name: unknown): SlackError {
-  if (typeof name !== "string" || !/^[a-z][a-z0-9_]{0,79}$/.test(name)) return new SlackError("ambiguous");
+  if (typeof name !== "string" || !/^[a-z][a-z0-9_]{0,79}$/.test(name))
+    return new SlackError("ambiguous");
   return new SlackError(toSlackErrorKind(name), { slackError: name });
 }
 
@@ -109,7 +127,10 @@ export function toSlackError(thrown: unknown): SlackError {
   if (!(thrown instanceof HttpError)) return new SlackError("ambiguous", { cause: thrown });
   const { kind, cause } = thrown;
   // Slack may have carried out a request whose answer is too large.
-  return new SlackError(kind === "unsent" ? "unavailable" : "ambiguous", { cause, tooLarge: kind === "too_large" });
+  return new SlackError(kind === "unsent" ? "unavailable" : "ambiguous", {
+    cause,
+    tooLarge: kind === "too_large",
+  });
 }
 
 /**
@@ -118,7 +139,10 @@ export function toSlackError(thrown: unknown): SlackError {
  */
 export function encodeForm(args: Record<string, unknown>): string {
   try {
-    const fields = Object.entries({ team_id: undefined, ...args }).map(([name, value]) => [name, encodeValue(value)]);
+    const fields = Object.entries({ team_id: undefined, ...args }).map(([name, value]) => [
+      name,
+      encodeValue(value),
+    ]);
     return stringify(Object.fromEntries(fields.filter(([, value]) => value !== undefined)));
   } catch (cause) {
     throw new SlackError("refused", { cause });

@@ -41,13 +41,18 @@ export function isForward(
 
 export function readAttachments(
   attachments: unknown,
-  { reading, isShareMessage, depth = 0 }: { reading: Reading; isShareMessage: boolean; depth?: number },
+  {
+    reading,
+    isShareMessage,
+    depth = 0,
+  }: { reading: Reading; isShareMessage: boolean; depth?: number },
 ): AttachmentTexts {
   const texts: AttachmentTexts = { own: [], forwards: [], previews: [] };
   for (const each of listOf(attachments, reading)) {
     const attachment = fieldsOf(each);
     const quoted = quotedReading(reading);
-    if (isForward(attachment, { isShareMessage })) texts.forwards.push(forwardText(attachment, quoted, depth));
+    if (isForward(attachment, { isShareMessage }))
+      texts.forwards.push(forwardText(attachment, quoted, depth));
     else if (isPreview(attachment)) texts.previews.push(previewLine(attachment, quoted));
     else texts.own.push(ownText(attachment, reading));
   }
@@ -59,7 +64,8 @@ function isPreview(attachment: Fields): boolean {
   const flags = ["is_msg_unfurl", "is_reply_unfurl", "is_thread_root_unfurl", "is_app_unfurl"];
   const addresses = ["app_unfurl_url", "from_url", "original_url"];
   return (
-    flags.some((name) => attachment[name] === true) || addresses.some((name) => typeof attachment[name] === "string")
+    flags.some((name) => attachment[name] === true) ||
+    addresses.some((name) => typeof attachment[name] === "string")
   );
 }
 
@@ -70,7 +76,9 @@ function previewLine(attachment: Fields, reading: Reading): string {
     notationToMarkdown(textOf(attachment[name], reading), reading),
   );
   const text = wordsOf(attachment, { reading, isApp: true }) || fallbackOf(attachment, reading);
-  const words = [author, title, text].filter((part) => part !== undefined && part.trim() !== "").join(": ");
+  const words = [author, title, text]
+    .filter((part) => part !== undefined && part.trim() !== "")
+    .join(": ");
   const line = words.replace(/\s+/g, " ").trim();
   return line === "" ? "" : cutText(`Link preview: ${line}`, maxPreviewLength);
 }
@@ -96,7 +104,11 @@ function forwardText(attachment: Fields, reading: Reading, depth: number): strin
   ];
   const nested =
     depth < maxForwardDepth
-      ? readAttachments(attachment.attachments, { reading, isShareMessage: false, depth: depth + 1 })
+      ? readAttachments(attachment.attachments, {
+          reading,
+          isShareMessage: false,
+          depth: depth + 1,
+        })
       : { own: [], forwards: [] };
   const files = listOf(attachment.files, reading).map((file) => {
     const { name: fileName, title } = fieldsOf(file);
@@ -110,7 +122,15 @@ function forwardText(attachment: Fields, reading: Reading, depth: number): strin
   return `${origin.join(" ")}:\n${quote(sanitizeLines(words === "" ? "(no text)" : words))}`;
 }
 
-function writeOrigin({ sign, name, id: value }: { sign: "@" | "#"; name: string; id: unknown }): string {
+function writeOrigin({
+  sign,
+  name,
+  id: value,
+}: {
+  sign: "@" | "#";
+  name: string;
+  id: unknown;
+}): string {
   const id = idOf(value);
   // Slack calls every direct message "Direct Message".
   if (sign === "#" && id.startsWith("D")) return "a direct message";
@@ -121,7 +141,9 @@ function writeOrigin({ sign, name, id: value }: { sign: "@" | "#"; name: string;
 
 /** Slack copies the blocks of the message, and the fields of an attachment if the message has one. */
 function forwardBody(attachment: Fields, reading: Reading): string {
-  const copies = listOf(attachment.message_blocks, reading).map((copy) => fieldsOf(fieldsOf(copy).message).blocks);
+  const copies = listOf(attachment.message_blocks, reading).map(
+    (copy) => fieldsOf(fieldsOf(copy).message).blocks,
+  );
   const blocks = [...copies, attachment.blocks].flatMap((each) => listOf(each, reading));
   // The copy of a person's message may have either.
   const words = wordsOf({ text: attachment.text, blocks }, { reading, isApp: true });
@@ -130,8 +152,12 @@ function forwardBody(attachment: Fields, reading: Reading): string {
 
 function ownText(attachment: Fields, reading: Reading): string {
   const { color } = attachment;
-  const text = legacyText(attachment, { words: wordsOf(attachment, { reading, isApp: true }), reading });
-  const severity = color === "good" || color === "warning" || color === "danger" ? `(${color}) ` : "";
+  const text = legacyText(attachment, {
+    words: wordsOf(attachment, { reading, isApp: true }),
+    reading,
+  });
+  const severity =
+    color === "good" || color === "warning" || color === "danger" ? `(${color}) ` : "";
   return text === "" ? "" : `${severity}${text}`;
 }
 
@@ -141,10 +167,14 @@ function fallbackOf({ fallback }: Fields, reading: Reading): string {
 }
 
 /** Returns what Slack shows of an attachment, in its order. `words` are its text and blocks. */
-function legacyText(attachment: Fields, { words, reading }: { words: string; reading: Reading }): string {
+function legacyText(
+  attachment: Fields,
+  { words, reading }: { words: string; reading: Reading },
+): string {
   const plain = (name: string) => notationToMarkdown(textOf(attachment[name], reading), reading);
   const mrkdwn = (value: unknown) => mrkdwnToMarkdown(textOf(value, reading), reading);
-  const { pretext, title_link, author_link, fields, actions, image_url, thumb_url, ts } = attachment;
+  const { pretext, title_link, author_link, fields, actions, image_url, thumb_url, ts } =
+    attachment;
   const rows = listOf(fields, reading).map((field) => {
     const { title, value } = fieldsOf(field);
     return [mrkdwn(title), mrkdwn(value)].filter((part) => part.trim() !== "").join(": ");

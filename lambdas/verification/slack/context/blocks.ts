@@ -53,7 +53,8 @@ const nothing = () => "";
 const readers: Record<string, ReadBlock> = {
   rich_text: ({ elements }, reading) => richTextToMarkdown(elements, reading),
   section: sectionText,
-  header: ({ text }, reading) => prefix("## ", wordsText(text, reading).replace(/\s+/g, " ").trim()),
+  header: ({ text }, reading) =>
+    prefix("## ", wordsText(text, reading).replace(/\s+/g, " ").trim()),
   markdown: ({ text }, reading) => textOf(text, reading),
   context: ({ elements }, reading) =>
     listOf(elements, reading)
@@ -65,7 +66,11 @@ const readers: Record<string, ReadBlock> = {
   divider: nothing,
   actions: ({ elements }, reading) => controlsText(elements, reading),
   input: ({ label, hint, element }, reading) =>
-    joinLines([wordsText(label, reading), wordsText(hint, reading), controlsText([element], reading)]),
+    joinLines([
+      wordsText(label, reading),
+      wordsText(hint, reading),
+      controlsText([element], reading),
+    ]),
   /** Buttons to vote on an answer. */
   context_actions: nothing,
   table: tableText,
@@ -81,7 +86,10 @@ const readers: Record<string, ReadBlock> = {
     ]),
   alert: ({ level, text }, reading, depth) => {
     const word = textOf(level, reading);
-    return prefix(word === "" || word === "default" ? "" : `(${word}) `, wordsText(text, reading, depth));
+    return prefix(
+      word === "" || word === "default" ? "" : `(${word}) `,
+      wordsText(text, reading, depth),
+    );
   },
   plan: ({ title, tasks }, reading, depth) =>
     joinParagraphs([wordsText(title, reading), blocksToMarkdown(tasks, reading, depth + 1)]),
@@ -104,20 +112,38 @@ function imageText({ title, alt_text }: Fields, reading: Reading): string {
   return words === "" ? "(image)" : `(image: ${words})`;
 }
 
-function videoText({ title, title_url, description, author_name, provider_name, alt_text }: Fields, reading: Reading) {
+function videoText(
+  { title, title_url, description, author_name, provider_name, alt_text }: Fields,
+  reading: Reading,
+) {
   const label = wordsText(title, reading) || textOf(alt_text, reading);
-  const source = [author_name, provider_name].map((name) => textOf(name, reading)).filter((name) => name !== "");
+  const source = [author_name, provider_name]
+    .map((name) => textOf(name, reading))
+    .filter((name) => name !== "");
   const link = writeLink({ url: textOf(title_url, reading), label });
   return joinLines([prefix("Video: ", link), wordsText(description, reading), source.join(", ")]);
 }
 
-function cardText({ title, subtitle, body, hero_image, actions }: Fields, reading: Reading): string {
+function cardText(
+  { title, subtitle, body, hero_image, actions }: Fields,
+  reading: Reading,
+): string {
   const [heading, ...lines] = [title, subtitle, body].map((words) => wordsText(words, reading));
-  const image = hero_image === undefined || hero_image === null ? "" : imageText(fieldsOf(hero_image), reading);
-  return joinLines([prefix("### ", heading ?? ""), ...lines, image, controlsText(actions, reading)]);
+  const image =
+    hero_image === undefined || hero_image === null ? "" : imageText(fieldsOf(hero_image), reading);
+  return joinLines([
+    prefix("### ", heading ?? ""),
+    ...lines,
+    image,
+    controlsText(actions, reading),
+  ]);
 }
 
-function taskText({ title, status, details, output, sources }: Fields, reading: Reading, depth: number): string {
+function taskText(
+  { title, status, details, output, sources }: Fields,
+  reading: Reading,
+  depth: number,
+): string {
   const state = textOf(status, reading);
   const links = listOf(sources, reading).map((source) => {
     const { url, text } = fieldsOf(source);
@@ -137,7 +163,8 @@ function wordsText(value: unknown, reading: Reading, depth = 0): string {
   if (typeof value === "string") return notationToMarkdown(textOf(value, reading), reading);
   const { type, text, elements } = fieldsOf(value);
   if (type === "mrkdwn") return mrkdwnToMarkdown(textOf(text, reading), reading);
-  if (Array.isArray(elements)) return richTextToMarkdown(type === "rich_text" ? elements : [value], reading, depth + 1);
+  if (Array.isArray(elements))
+    return richTextToMarkdown(type === "rich_text" ? elements : [value], reading, depth + 1);
   return typeof text === "string" ? notationToMarkdown(textOf(text, reading), reading) : "";
 }
 
@@ -161,14 +188,24 @@ function controlText({ text, url, placeholder, options }: Fields, reading: Readi
   const label = wordsText(text, reading).trim();
   const address = textOf(url, reading);
   if (label !== "") return address === "" ? `[${label}]` : writeLink({ url: address, label });
-  const labels = listOf(options, reading).map((option) => wordsText(fieldsOf(option).text, reading));
+  const labels = listOf(options, reading).map((option) =>
+    wordsText(fieldsOf(option).text, reading),
+  );
   return [wordsText(placeholder, reading), ...labels]
     .flatMap((each) => (each.trim() === "" ? [] : `[${each}]`))
     .join(" ");
 }
 
 /** The members of a block that hold words. Addresses are left out: one of them could sign somebody in. */
-const wordMembers = ["title", "text", "subtitle", "caption", "body", "label", "description"] as const;
+const wordMembers = [
+  "title",
+  "text",
+  "subtitle",
+  "caption",
+  "body",
+  "label",
+  "description",
+] as const;
 const listMembers = ["elements", "fields", "items", "rows", "child_blocks", "blocks"] as const;
 
 function unknownText(block: Fields, reading: Reading, depth: number): string {
@@ -179,7 +216,9 @@ function unknownText(block: Fields, reading: Reading, depth: number): string {
 function collectWords(value: unknown, reading: Reading, depth: number): string {
   if (depth > maxBlockDepth) return "";
   if (Array.isArray(value)) {
-    return joinLines(listOf(value, reading).map((member) => collectWords(member, reading, depth + 1)));
+    return joinLines(
+      listOf(value, reading).map((member) => collectWords(member, reading, depth + 1)),
+    );
   }
   if (typeof value === "string") return wordsText(value, reading);
   if (!isJsonObject(value)) return "";
@@ -187,6 +226,8 @@ function collectWords(value: unknown, reading: Reading, depth: number): string {
   const type = typeOf(block);
   if (depth > 0 && Object.hasOwn(readers, type)) return blockText(block, reading, depth);
   if (type.startsWith("rich_text") || type === "mrkdwn") return wordsText(block, reading, depth);
-  const members = [...wordMembers, ...listMembers].map((name) => collectWords(block[name], reading, depth + 1));
+  const members = [...wordMembers, ...listMembers].map((name) =>
+    collectWords(block[name], reading, depth + 1),
+  );
   return joinLines(members);
 }

@@ -3,7 +3,14 @@
 import { cutText } from "../../../../contracts/limits.ts";
 import { readAttachments } from "./attachments.ts";
 import { removeBotMentions } from "./mrkdwn.ts";
-import { createReading, type Fields, fieldsOf, joinParagraphs, markCut, toStorable } from "./values.ts";
+import {
+  createReading,
+  type Fields,
+  fieldsOf,
+  joinParagraphs,
+  markCut,
+  toStorable,
+} from "./values.ts";
 import { wordsOf } from "./words.ts";
 
 /**
@@ -32,7 +39,11 @@ export function isFromApp({ bot_id, bot_profile, subtype }: Fields): boolean {
  * A text longer than `maxLength` is cut, and says so. Words of the message itself are cut to one character above `maxLength`, so that
  * the worker refuses them instead of running half of them.
  */
-export function readMessageText(request: { message: unknown; botUsers: readonly string[]; maxLength: number }): string {
+export function readMessageText(request: {
+  message: unknown;
+  botUsers: readonly string[];
+  maxLength: number;
+}): string {
   const { message, botUsers, maxLength } = request;
   const { text, blocks, attachments, ...fields } = fieldsOf(message);
   const reading = createReading({ botUsers });

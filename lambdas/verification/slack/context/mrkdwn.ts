@@ -47,7 +47,9 @@ function convertPiece({ piece, index, pieces }: Piece, reading: Reading): string
 function codeText(code: string, reading: Reading): string {
   const convert = (token: string) => {
     const { target, label } = splitToken(token);
-    return /^[a-z][a-z0-9+.-]*:/i.test(target) ? unescapeMrkdwn(label || target) : convertToken(token, reading);
+    return /^[a-z][a-z0-9+.-]*:/i.test(target)
+      ? unescapeMrkdwn(label || target)
+      : convertToken(token, reading);
   };
   return replaceTokens(code, { tokens: /<[^<>\n]+>/g, convert, around: unescapeMrkdwn });
 }
@@ -55,7 +57,8 @@ function codeText(code: string, reading: Reading): string {
 function convertText(text: string, reading: Reading): string {
   return replaceTokens(text, {
     tokens: /`[^`\n]+`|<[^<>\n]+>/g,
-    convert: (token) => (token.startsWith("`") ? codeText(token, reading) : convertToken(token, reading)),
+    convert: (token) =>
+      token.startsWith("`") ? codeText(token, reading) : convertToken(token, reading),
     around: (between) => unescapeMrkdwn(emphasize(between)),
   });
 }
@@ -91,7 +94,9 @@ function emphasize(text: string): string {
 function splitToken(token: string): { target: string; label: string } {
   const inner = token.slice(1, -1);
   const bar = inner.indexOf("|");
-  return bar < 0 ? { target: inner, label: "" } : { target: inner.slice(0, bar), label: inner.slice(bar + 1).trim() };
+  return bar < 0
+    ? { target: inner, label: "" }
+    : { target: inner.slice(0, bar), label: inner.slice(bar + 1).trim() };
 }
 
 /** Returns the text between `<` and `>` as Markdown, or the token as it is if it is not Slack's. */
@@ -109,7 +114,8 @@ function convertToken(token: string, { botUsers }: Reading): string {
 
 function convertCommand(target: string, label: string): string {
   const [name = "", ...args] = target.slice(1).split("^");
-  if (name === "subteam" && /^[A-Z0-9]+$/.test(args[0] ?? "")) return writeId({ sign: "@", id: args[0] ?? "", label });
+  if (name === "subteam" && /^[A-Z0-9]+$/.test(args[0] ?? ""))
+    return writeId({ sign: "@", id: args[0] ?? "", label });
   if (name === "here" || name === "channel" || name === "everyone") return `@${name}`;
   if (name !== "date") return label;
   const [seconds = "", , url = ""] = args;

@@ -15,18 +15,30 @@ const maxNameLength = 80;
  * notation.
  */
 export function cleanName(name: string, maxLength = maxNameLength): string {
-  const visible = sanitizeLine(name.replace(/\s+/g, " ")).replace(/[\u200B-\u200D\u2060()[\]<>]/g, "");
+  const visible = sanitizeLine(name.replace(/\s+/g, " ")).replace(
+    /[\u200B-\u200D\u2060()[\]<>]/g,
+    "",
+  );
   return truncate(visible.replace(/ {2,}/g, " ").trim(), maxLength);
 }
 
 /** `label` is the name that Slack wrote beside the id. */
-export function writeId({ sign, id, label = "" }: { sign: "@" | "#"; id: string; label?: string }): string {
+export function writeId({
+  sign,
+  id,
+  label = "",
+}: {
+  sign: "@" | "#";
+  id: string;
+  label?: string;
+}): string {
   const name = cleanName(label).replace(/^[@#]+/, "");
   return name === "" ? `${sign}${id}` : `${sign}${name} (${id})`;
 }
 
 /** An id without a name. Slack's ids have a digit, and words such as `@SRE` do not. */
-const bareId = /(?<![\p{L}\p{N}_/@#&.-])([@#])([UWCGS](?=[A-Z]*\d)[A-Z0-9]{1,30})(?![\p{L}\p{N}_])/gu;
+const bareId =
+  /(?<![\p{L}\p{N}_/@#&.-])([@#])([UWCGS](?=[A-Z]*\d)[A-Z0-9]{1,30})(?![\p{L}\p{N}_])/gu;
 
 /** Lists the ids that have no name in the text. */
 export function listIds(text: string): string[] {

@@ -12,7 +12,9 @@ const maxItems = 10;
  */
 export function readOpenItems(appContext: unknown): OpenItem[] {
   const entities = listOf(fieldsOf(appContext).entities, createReading({ botUsers: [] }));
-  const items = entities.slice(0, 2 * maxItems).flatMap((entity) => readItem(fieldsOf(entity)) ?? []);
+  const items = entities
+    .slice(0, 2 * maxItems)
+    .flatMap((entity) => readItem(fieldsOf(entity)) ?? []);
   return items.slice(0, maxItems);
 }
 

@@ -142,7 +142,9 @@ function enclose(words: string, marks: string): string {
 
 function leafRun(element: Fields, reading: Reading): Run {
   const style = fieldsOf(element.style);
-  const marks = Object.entries(styleMarks).flatMap(([name, mark]) => (style[name] === true ? mark : []));
+  const marks = Object.entries(styleMarks).flatMap(([name, mark]) =>
+    style[name] === true ? mark : [],
+  );
   return { text: leafText(element, reading), marks: marks.join("") };
 }
 
@@ -166,12 +168,18 @@ function leafText(element: Fields, reading: Reading): string {
     case "emoji":
       return emojiText(read("unicode"), read("name"));
     case "date":
-      return writeLink({ url: read("url"), label: toIsoDate(element.timestamp) ?? read("fallback") });
+      return writeLink({
+        url: read("url"),
+        label: toIsoDate(element.timestamp) ?? read("fallback"),
+      });
     case "color":
       return read("value");
     default:
       // Links, and mentions of canvases, lists, workflows and whatever Slack adds.
-      return writeLink({ url: read("url"), label: read("text") || read("label") || read("fallback") });
+      return writeLink({
+        url: read("url"),
+        label: read("text") || read("label") || read("fallback"),
+      });
   }
 }
 
@@ -182,8 +190,12 @@ function mention(sign: "@" | "#", value: unknown): string {
 
 /** A custom emoji has no code points. */
 function emojiText(unicode: string, name: string): string {
-  const points = unicode.split("-").map((point) => (/^[0-9a-f]{2,6}$/i.test(point) ? Number.parseInt(point, 16) : 0));
-  const isCharacter = points.every((point) => point > 0x1f && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff));
+  const points = unicode
+    .split("-")
+    .map((point) => (/^[0-9a-f]{2,6}$/i.test(point) ? Number.parseInt(point, 16) : 0));
+  const isCharacter = points.every(
+    (point) => point > 0x1f && point <= 0x10ffff && (point < 0xd800 || point > 0xdfff),
+  );
   return isCharacter ? String.fromCodePoint(...points) : name && `:${name}:`;
 }
 

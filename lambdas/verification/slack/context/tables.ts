@@ -29,7 +29,9 @@ function cellText({ type, elements, text, value }: Fields, reading: Reading): st
 function writeTable(rows: readonly (readonly string[])[]): string {
   const columns = Math.max(0, ...rows.map(({ length }) => length));
   if (columns === 0) return "";
-  const [header = [], ...others] = rows.map((row) => Array.from({ length: columns }, (_, index) => row[index] ?? ""));
+  const [header = [], ...others] = rows.map((row) =>
+    Array.from({ length: columns }, (_, index) => row[index] ?? ""),
+  );
   const rule = header.map(() => "---");
   return [header, rule, ...others].map(writeRow).join("\n");
 }
@@ -48,7 +50,8 @@ function writeRow(cells: readonly string[]): string {
 /** A pie has segments with a value each, and other charts have series over the same labels. */
 export function chartText({ title, chart }: Fields, reading: Reading): string {
   const { segments, series } = fieldsOf(chart);
-  const read = (value: unknown) => (typeof value === "number" ? String(value) : textOf(value, reading));
+  const read = (value: unknown) =>
+    typeof value === "number" ? String(value) : textOf(value, reading);
   const points = (value: unknown) =>
     listOf(value, reading).map((point) => {
       const { label, value: size } = fieldsOf(point);
@@ -56,10 +59,19 @@ export function chartText({ title, chart }: Fields, reading: Reading): string {
     });
   const columns = Array.isArray(segments)
     ? [{ name: "", data: points(segments) }]
-    : listOf(series, reading).map((one) => ({ name: read(fieldsOf(one).name), data: points(fieldsOf(one).data) }));
+    : listOf(series, reading).map((one) => ({
+        name: read(fieldsOf(one).name),
+        data: points(fieldsOf(one).data),
+      }));
   const labels = columns[0]?.data.map(({ label }) => label) ?? [];
-  const rows = labels.map((label, index) => [label, ...columns.map(({ data }) => data[index]?.value ?? "")]);
-  return joinParagraphs([titleText(title, reading), writeTable([["", ...columns.map(({ name }) => name)], ...rows])]);
+  const rows = labels.map((label, index) => [
+    label,
+    ...columns.map(({ data }) => data[index]?.value ?? ""),
+  ]);
+  return joinParagraphs([
+    titleText(title, reading),
+    writeTable([["", ...columns.map(({ name }) => name)], ...rows]),
+  ]);
 }
 
 function titleText(title: unknown, reading: Reading): string {

@@ -101,7 +101,8 @@ export function quote(text: string): string {
 /** Undefined for what is no time that a date can hold. `seconds` may be a `ts` of Slack. */
 export function toIsoDate(seconds: unknown): string | undefined {
   const isTime =
-    typeof seconds === "number" || (typeof seconds === "string" && /^\d{1,15}(?:\.\d{1,9})?$/.test(seconds));
+    typeof seconds === "number" ||
+    (typeof seconds === "string" && /^\d{1,15}(?:\.\d{1,9})?$/.test(seconds));
   const ms = isTime ? Math.floor(Number(seconds)) * 1000 : Number.NaN;
   return Math.abs(ms) <= 8.64e15 ? new Date(ms).toISOString().replace(".000Z", "Z") : undefined;
 }

@@ -20,7 +20,10 @@ export function wordsOf(
   const parts = readBlocks(blocks, reading);
   const blockText = joinBlocks(parts);
   if (isApp && (summary === "" || blockText === "")) return blockText || summary;
-  if (isApp) return parts.every(isTable) || blockText.length < summary.length ? join(summary, blockText) : blockText;
+  if (isApp)
+    return parts.every(isTable) || blockText.length < summary.length
+      ? join(summary, blockText)
+      : blockText;
   const richText = joinBlocks(parts.filter(isRichText));
   if (richText !== "" && toLetters(richText) === toLetters(summary)) return blockText;
   return join(summary, joinBlocks(parts.filter((part) => !isRichText(part))));

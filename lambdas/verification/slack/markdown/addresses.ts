@@ -37,7 +37,12 @@ const mailScheme = "mailto:";
  * Finds the mail address around the `@` at `at` (GitHub Flavored Markdown, section 6.9), starting at `from` or later. Reads the name
  * backwards from the `@`. A regular expression would start at every character of a long name and take quadratic time.
  */
-export function mailAround(request: { text: string; from: number; at: number; work: Work }): Span | undefined {
+export function mailAround(request: {
+  text: string;
+  from: number;
+  at: number;
+  work: Work;
+}): Span | undefined {
   const { text, from, at, work } = request;
   const least = Math.max(from, at - maxMailNameLength);
   let start = at;
@@ -48,7 +53,8 @@ export function mailAround(request: { text: string; from: number; at: number; wo
   const [host] = matchAt(mailHost, text, at) ?? [];
   if (host === undefined) return undefined;
   const schemeStart = start - mailScheme.length;
-  const hasScheme = schemeStart >= from && text.slice(schemeStart, start).toLowerCase() === mailScheme;
+  const hasScheme =
+    schemeStart >= from && text.slice(schemeStart, start).toLowerCase() === mailScheme;
   return { start: hasScheme ? schemeStart : start, end: at + host.length };
 }
 
@@ -56,7 +62,13 @@ export function mailAround(request: { text: string; from: number; at: number; wo
 function isMailNameSign(code: number): boolean {
   const lower = code | 0x20;
   if (lower >= 0x61 && lower <= 0x7a) return true;
-  return (code >= 0x30 && code <= 0x39) || code === 0x2e || code === 0x2d || code === 0x5f || code === 0x2b;
+  return (
+    (code >= 0x30 && code <= 0x39) ||
+    code === 0x2e ||
+    code === 0x2d ||
+    code === 0x5f ||
+    code === 0x2b
+  );
 }
 
 /** Removes what belongs to the sentence: text behind the address, and punctuation at its end. */

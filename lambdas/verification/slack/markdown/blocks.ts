@@ -38,9 +38,14 @@ import {
 
 /** Below this depth, the marks of quotes and lists are text. */
 const maxDepth = 32;
-type Read = { blocks: RawBlock[]; references: Definitions["references"]; definitionEnds: readonly number[] };
+type Read = {
+  blocks: RawBlock[];
+  references: Definitions["references"];
+  definitionEnds: readonly number[];
+};
 
 /** `definitionEnds` holds the ends of the labels of link definitions. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function readBlocks({ text, work }: { text: string; work: Work }): Read {
   const references: Definitions["references"] = new Map();
   const definitionEnds: number[] = [];
@@ -141,7 +146,11 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
   }
 
   /** Opens the blocks that start in the line. Returns the depth of the remaining text, or undefined if none remains. */
-  function beginBlocks(request: { line: Line; start: number; matched: number }): number | undefined {
+  function beginBlocks(request: {
+    line: Line;
+    start: number;
+    matched: number;
+  }): number | undefined {
     const { line, start, matched } = request;
     const { text: said } = line;
     let depth = matched;
@@ -151,13 +160,20 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
       if (line.indent > 3) {
         if (leaf?.type === "paragraph") return depth;
         closeTo(depth);
-        leaf = { type: "indented", isApart: takeApart(), texts: [], start, end: start + said.length };
+        leaf = {
+          type: "indented",
+          isApart: takeApart(),
+          texts: [],
+          start,
+          end: start + said.length,
+        };
         skipColumns(line, 4);
         leaf.texts.push(readRest(line));
         return undefined;
       }
       const at = line.nonspace;
-      const mark = open.length <= maxDepth || depth < open.length ? listMarkAt(said, at) : undefined;
+      const mark =
+        open.length <= maxDepth || depth < open.length ? listMarkAt(said, at) : undefined;
       const heading = headingAt(said, at);
       if (said[at] === ">" && depth <= maxDepth) {
         closeTo(depth);
@@ -168,7 +184,11 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
       } else if (heading !== undefined) {
         closeTo(depth);
         const content = said.slice(heading.start, heading.end);
-        add({ type: "heading", isApart: takeApart(), leaf: createLeaf(content, start + heading.start) });
+        add({
+          type: "heading",
+          isApart: takeApart(),
+          leaf: createLeaf(content, start + heading.start),
+        });
         return undefined;
       } else if (isInterrupting && isUnderline(said, at) && closeAsHeading()) {
         return undefined;
@@ -176,11 +196,16 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
         closeTo(depth);
         add({ type: "hr", isApart: takeApart() });
         return undefined;
-      } else if (mark !== undefined && depth <= maxDepth && (!isInterrupting || mayInterrupt(said, at, mark))) {
+      } else if (
+        mark !== undefined &&
+        depth <= maxDepth &&
+        (!isInterrupting || mayInterrupt(said, at, mark))
+      ) {
         closeTo(depth);
         openItem(line, mark);
       } else {
-        const isTaken = beginsCode({ line, start, depth }) || beginsHtml({ line, start, depth, isInterrupting });
+        const isTaken =
+          beginsCode({ line, start, depth }) || beginsHtml({ line, start, depth, isInterrupting });
         return isTaken ? undefined : depth;
       }
       depth = open.length;
@@ -188,19 +213,41 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     return depth;
   }
 
-  function beginsCode({ line, start, depth }: { line: Line; start: number; depth: number }): boolean {
+  function beginsCode({
+    line,
+    start,
+    depth,
+  }: {
+    line: Line;
+    start: number;
+    depth: number;
+  }): boolean {
     const fence = fenceAt(line.text, line.nonspace);
     if (fence === undefined) return false;
     closeTo(depth);
     const end = start + line.text.length;
-    leaf = { type: "fence", isApart: takeApart(), fence, indent: line.indent, texts: [], start, end };
+    leaf = {
+      type: "fence",
+      isApart: takeApart(),
+      fence,
+      indent: line.indent,
+      texts: [],
+      start,
+      end,
+    };
     return true;
   }
 
-  function beginsHtml(request: { line: Line; start: number; depth: number; isInterrupting: boolean }): boolean {
+  function beginsHtml(request: {
+    line: Line;
+    start: number;
+    depth: number;
+    isInterrupting: boolean;
+  }): boolean {
     const { line, start, depth, isInterrupting } = request;
     const html = htmlAt(line.text, line.nonspace);
-    if (html === undefined || (leaf?.type === "paragraph" && !html.interrupts && isInterrupting)) return false;
+    if (html === undefined || (leaf?.type === "paragraph" && !html.interrupts && isInterrupting))
+      return false;
     closeTo(depth);
     const texts = [line.text.slice(line.offset)];
     const end = start + line.text.length;
@@ -235,7 +282,8 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
   }
 
   function addText(line: Line, start: number): void {
-    if (leaf?.type !== "paragraph") leaf = { type: "paragraph", isApart: takeApart(), texts: [], lines: [], length: 0 };
+    if (leaf?.type !== "paragraph")
+      leaf = { type: "paragraph", isApart: takeApart(), texts: [], lines: [], length: 0 };
     const said = line.text.slice(line.nonspace);
     leaf.lines.push({ at: leaf.length, source: start + line.nonspace });
     leaf.texts.push(said);
@@ -282,10 +330,22 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
         return;
       }
       case "fence":
-        add({ type: "code", isApart, text: closing.texts.join("\n"), lang: closing.fence.lang, place: closing });
+        add({
+          type: "code",
+          isApart,
+          text: closing.texts.join("\n"),
+          lang: closing.fence.lang,
+          place: closing,
+        });
         return;
       case "indented":
-        add({ type: "code", isApart, text: closing.texts.join("\n").trimEnd(), lang: "", place: closing });
+        add({
+          type: "code",
+          isApart,
+          text: closing.texts.join("\n").trimEnd(),
+          lang: "",
+          place: closing,
+        });
         return;
       case "html":
         add({ type: "html", isApart, text: closing.texts.join("\n"), place: closing });
@@ -320,12 +380,20 @@ function tableBelow(paragraph: Paragraph, line: Line): OpenTable | undefined {
   const align = tableRule(line.text.slice(line.offset));
   const [last, place] = [paragraph.texts.at(-1), paragraph.lines.at(-1)];
   if (align === undefined || last === undefined || place === undefined) return undefined;
-  const header = splitCells(last).map(({ start, end }) => createLeaf(last.slice(start, end), place.source + start));
+  const header = splitCells(last).map(({ start, end }) =>
+    createLeaf(last.slice(start, end), place.source + start),
+  );
   if (header.length !== align.length) return undefined;
   paragraph.texts.pop();
   paragraph.lines.pop();
   paragraph.length -= last.length + 1;
-  return { type: "table", isApart: paragraph.texts.length === 0 && paragraph.isApart, header, align, rows: [] };
+  return {
+    type: "table",
+    isApart: paragraph.texts.length === 0 && paragraph.isApart,
+    header,
+    align,
+    rows: [],
+  };
 }
 
 /** True if the line starts another block. */
@@ -343,11 +411,14 @@ function endsTable({ text: said, nonspace }: Line): boolean {
 
 function cellLeaves({ text: said, offset }: Line, start: number): Leaf[] {
   const row = said.slice(offset);
-  return splitCells(row).map((cell) => createLeaf(row.slice(cell.start, cell.end), start + offset + cell.start));
+  return splitCells(row).map((cell) =>
+    createLeaf(row.slice(cell.start, cell.end), start + offset + cell.start),
+  );
 }
 
 function tableBlock({ isApart, header, align, rows }: OpenTable, text: string): RawBlock {
-  if (header.length * rows.length <= maxCells) return { type: "table", isApart, header, align, rows };
+  if (header.length * rows.length <= maxCells)
+    return { type: "table", isApart, header, align, rows };
   const [first] = header;
   const last = rows.at(-1)?.at(-1) ?? first;
   const [from, to] = [sourceOf(first), sourceOf(last) + (last?.content.length ?? 0)];

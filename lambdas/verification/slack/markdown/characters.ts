@@ -59,7 +59,16 @@ const names: Record<string, string> = {
   ...{ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00A0" },
   ...{ ensp: "\u2002", emsp: "\u2003", thinsp: "\u2009", tab: "\t" },
   ...{ shy: "\u00AD", zwj: "\u200D", zwnj: "\u200C", lrm: "\u200E", rlm: "\u200F" },
-  ...{ period: ".", colon: ":", sol: "/", commat: "@", lowbar: "_", num: "#", quest: "?", equals: "=" },
+  ...{
+    period: ".",
+    colon: ":",
+    sol: "/",
+    commat: "@",
+    lowbar: "_",
+    num: "#",
+    quest: "?",
+    equals: "=",
+  },
 };
 const entities = /&(?:#(\d{1,7})|#x([0-9a-f]{1,6})|([a-z]{2,6}));/gi;
 /** Invisible. Replaces a removed character, so that the text on both sides does not join into another entity or notation. */

@@ -21,7 +21,15 @@ const blank = /^\s/u;
 const punctuation = /^[\p{P}\p{S}]/u;
 
 /** `before` and `after` are the characters beside the signs, or "" at the ends of the text. */
-export function createMark({ signs, before, after }: { signs: string; before: string; after: string }): Mark {
+export function createMark({
+  signs,
+  before,
+  after,
+}: {
+  signs: string;
+  before: string;
+  after: string;
+}): Mark {
   const sign = signs[0] ?? "";
   const isBlankBefore = before === "" || blank.test(before);
   const isBlankAfter = after === "" || blank.test(after);
@@ -117,7 +125,10 @@ function mergeMarks(row: readonly (Inline | Mark)[]): Inline[] {
 }
 
 /** An index of the runs of backticks in a text, which finds the run that closes a code span. */
-export type Backticks = { lengthAt(at: number): number; closing(from: number, length: number): number | undefined };
+export type Backticks = {
+  lengthAt(at: number): number;
+  closing(from: number, length: number): number | undefined;
+};
 
 export function createBackticks(content: string, work: Work): Backticks {
   work.spend(content.length);
@@ -183,23 +194,41 @@ export function inlineTarget(text: string, at: number, work: Work): Found | unde
 }
 
 /** Reads `[name]`. The name may be empty. */
-export function readNameAt(text: string, at: number, work: Work): { name: string; end: number } | undefined {
+export function readNameAt(
+  text: string,
+  at: number,
+  work: Work,
+): { name: string; end: number } | undefined {
   const [all, inner = ""] = matchAt(name, text, at) ?? [];
   work.spend(all?.length ?? 1);
-  return all === undefined || inner.length > maxNameLength ? undefined : { name: inner, end: at + all.length };
+  return all === undefined || inner.length > maxNameLength
+    ? undefined
+    : { name: inner, end: at + all.length };
 }
 
 /** Reads `[label]: address "title"` up to the end of the line. */
-function definitionAt(text: string, at: number, work: Work): (Found & { label: string; labelEnd: number }) | undefined {
+function definitionAt(
+  text: string,
+  at: number,
+  work: Work,
+): (Found & { label: string; labelEnd: number }) | undefined {
   const start = skip(/ {0,3}/y, text, at);
   const label = readNameAt(text, start, work);
   if (label === undefined || text[label.end] !== ":" || label.name.trim() === "") return undefined;
-  const address = addressAt({ text, at: skip(blanks, text, label.end + 1), mayBeEmpty: false, work });
+  const address = addressAt({
+    text,
+    at: skip(blanks, text, label.end + 1),
+    mayBeEmpty: false,
+    work,
+  });
   if (address === undefined) return undefined;
   const titleStart = skip(blanks, text, address.end);
   const titleEnd = titleStart > address.end ? titleEndAt(text, titleStart, work) : undefined;
-  const end = (titleEnd === undefined ? undefined : lineEnd(text, titleEnd)) ?? lineEnd(text, address.end);
-  return end === undefined ? undefined : { label: label.name, labelEnd: label.end - 1, href: address.href, end };
+  const end =
+    (titleEnd === undefined ? undefined : lineEnd(text, titleEnd)) ?? lineEnd(text, address.end);
+  return end === undefined
+    ? undefined
+    : { label: label.name, labelEnd: label.end - 1, href: address.href, end };
 }
 
 /** Normalizes a name. Names that differ only in case and white space are equal. */
@@ -209,12 +238,22 @@ export function referenceName(label: string): string {
 
 /** Removes backslash escapes and decodes entities. */
 export function unescapeText(text: string): string {
-  return text.replace(escapeOrEntity, (written, sign: string | undefined) => sign ?? decodeEntities(written));
+  return text.replace(
+    escapeOrEntity,
+    (written, sign: string | undefined) => sign ?? decodeEntities(written),
+  );
 }
 
-function addressAt(request: { text: string; at: number; mayBeEmpty: boolean; work: Work }): Found | undefined {
+function addressAt(request: {
+  text: string;
+  at: number;
+  mayBeEmpty: boolean;
+  work: Work;
+}): Found | undefined {
   const { text, at, mayBeEmpty, work } = request;
-  return text[at] === "<" ? bracketedAddress(text, at, work) : plainAddress({ text, at, mayBeEmpty, work });
+  return text[at] === "<"
+    ? bracketedAddress(text, at, work)
+    : plainAddress({ text, at, mayBeEmpty, work });
 }
 
 function bracketedAddress(text: string, at: number, work: Work): Found | undefined {
@@ -228,7 +267,12 @@ function bracketedAddress(text: string, at: number, work: Work): Found | undefin
   return undefined;
 }
 
-function plainAddress(request: { text: string; at: number; mayBeEmpty: boolean; work: Work }): Found | undefined {
+function plainAddress(request: {
+  text: string;
+  at: number;
+  mayBeEmpty: boolean;
+  work: Work;
+}): Found | undefined {
   const { text, at, mayBeEmpty, work } = request;
   let depth = 0;
   let end = at;
@@ -288,7 +332,11 @@ export function withoutDefinitions(
 ): Leaf | undefined {
   const content = texts.join("\n");
   let at = 0;
-  for (let found = definitionAt(content, at, work); found !== undefined; found = definitionAt(content, at, work)) {
+  for (
+    let found = definitionAt(content, at, work);
+    found !== undefined;
+    found = definitionAt(content, at, work)
+  ) {
     const name = referenceName(found.label);
     if (!references.has(name)) references.set(name, { href: found.href });
     definitionEnds.push(findSource(lines, found.labelEnd));

@@ -1,6 +1,12 @@
 /** Reads the inline content of a paragraph, heading or table cell in one pass from left to right. */
 
-import { address, addressRest, addressRestInBrackets, mailAround, withoutEnd } from "./addresses.ts";
+import {
+  address,
+  addressRest,
+  addressRestInBrackets,
+  mailAround,
+  withoutEnd,
+} from "./addresses.ts";
 import { decodeEntities } from "./characters.ts";
 import {
   autoAddress,
@@ -34,7 +40,12 @@ const special = /[\\`*_~[\]!<\n@]/g;
 const escapable = /[!-/:-@[-`{-~]/;
 
 /** Creates one reader for all leaves of a text. */
-export function createInlineReader({ references, work, takeAddress }: InlineReading): (leaf: Leaf) => Inline[] {
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
+export function createInlineReader({
+  references,
+  work,
+  takeAddress,
+}: InlineReading): (leaf: Leaf) => Inline[] {
   let content = "";
   let lines: Leaf["lines"] = [];
   let row: (Inline | Mark)[] = [];
@@ -99,7 +110,8 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
   function readEscape(): void {
     const next = content[at + 1] ?? "";
     if (next === "\n") put({ type: "br" }, skipBlanks(at + 2));
-    else if (escapable.test(next)) put({ type: "text", text: next === "&" ? "&amp;" : next }, at + 2);
+    else if (escapable.test(next))
+      put({ type: "text", text: next === "&" ? "&amp;" : next }, at + 2);
     else at += 1;
   }
 
@@ -120,7 +132,11 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
   function readMark(sign: string): void {
     let end = at;
     while (content[end] === sign) end += 1;
-    const mark = createMark({ signs: content.slice(at, end), before: characterBefore(at), after: characterAt(end) });
+    const mark = createMark({
+      signs: content.slice(at, end),
+      before: characterBefore(at),
+      after: characterAt(end),
+    });
     if (mark.opens || mark.closes) put(mark, end);
     else at = end;
   }
@@ -142,7 +158,8 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     const isClosed = brackets.length < closedBelow;
     closedBelow = Math.min(closedBelow, brackets.length);
     for (const outer of brackets.slice(-1)) outer.holdsBrackets = true;
-    const target = opener === undefined || (isClosed && !opener.isImage) ? undefined : findTarget(opener);
+    const target =
+      opener === undefined || (isClosed && !opener.isImage) ? undefined : findTarget(opener);
     if (opener === undefined || target === undefined) {
       at += 1;
       return;
@@ -158,13 +175,19 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
       label: content.slice(labelAt, at).replace(/\\([[\]])/g, "$1"),
       href: target.href,
       children: withEmphasis(inner, work).map(toTextInLink),
-      place: { start: sourceOf(opener.at), labelEnd: sourceOf(at), end: sourceOf(target.end - 1) + 1 },
+      place: {
+        start: sourceOf(opener.at),
+        labelEnd: sourceOf(at),
+        end: sourceOf(target.end - 1) + 1,
+      },
     };
     if (!opener.isImage) closedBelow = brackets.length;
     put(link, target.end);
   }
 
-  function findTarget(opener: Bracket): { form: Link["form"]; href: string; end: number } | undefined {
+  function findTarget(
+    opener: Bracket,
+  ): { form: Link["form"]; href: string; end: number } | undefined {
     const inline = inlineTarget(content, at + 1, work);
     if (inline !== undefined) return { form: "inline", ...inline };
     if (references.size === 0) return undefined;
@@ -201,7 +224,10 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
   }
 
   function readComment(): void {
-    commentsEnd = commentsEnd !== undefined && commentsEnd < at + 4 && commentsEnd >= 0 ? undefined : commentsEnd;
+    commentsEnd =
+      commentsEnd !== undefined && commentsEnd < at + 4 && commentsEnd >= 0
+        ? undefined
+        : commentsEnd;
     if (commentsEnd === undefined) {
       commentsEnd = content.indexOf("-->", at + 4);
       work.spend((commentsEnd < 0 ? content.length : commentsEnd) - at);
@@ -211,7 +237,11 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
   }
 
   function htmlUpTo(end: number): Inline {
-    return { type: "html", text: content.slice(at, end), place: { start: sourceOf(at), end: sourceOf(end - 1) + 1 } };
+    return {
+      type: "html",
+      text: content.slice(at, end),
+      place: { start: sourceOf(at), end: sourceOf(end - 1) + 1 },
+    };
   }
 
   function readLineEnd(): void {
@@ -252,9 +282,28 @@ export function createInlineReader({ references, work, takeAddress }: InlineRead
     put(createAutoLink({ shown: said, href, end: found.end }), found.end);
   }
 
-  function createAutoLink({ shown, href, end }: { shown: string; href: string; end: number }): Link {
-    const place = { start: sourceOf(at), labelEnd: sourceOf(end - 1) + 1, end: sourceOf(end - 1) + 1 };
-    return { type: "link", form: "auto", label: shown, href, children: [{ type: "text", text: shown }], place };
+  function createAutoLink({
+    shown,
+    href,
+    end,
+  }: {
+    shown: string;
+    href: string;
+    end: number;
+  }): Link {
+    const place = {
+      start: sourceOf(at),
+      labelEnd: sourceOf(end - 1) + 1,
+      end: sourceOf(end - 1) + 1,
+    };
+    return {
+      type: "link",
+      form: "auto",
+      label: shown,
+      href,
+      children: [{ type: "text", text: shown }],
+      place,
+    };
   }
 
   function addressFrom(from: number): number {

@@ -84,12 +84,20 @@ const listMark = /(?:([-+*])|(\d{1,9})([.)]))(?=[ \t]|$)/y;
 const blockTags =
   "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|meta|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul";
 /** Attributes may not contain `<`, so that the search for a tag's end stops at the next tag. */
-const attributes = "(?:[ \\t]+[a-z_:][\\w.:-]*(?:[ \\t]*=[ \\t]*(?:\"[^\"<]*\"|'[^'<]*'|[^\\s\"'=<>`]+))?)*";
-const wholeTag = new RegExp(`(?:<[a-z][a-z0-9-]*${attributes}[ \\t]*/?>|</[a-z][a-z0-9-]*[ \\t]*>)[ \\t]*$`, "iy");
+const attributes =
+  "(?:[ \\t]+[a-z_:][\\w.:-]*(?:[ \\t]*=[ \\t]*(?:\"[^\"<]*\"|'[^'<]*'|[^\\s\"'=<>`]+))?)*";
+const wholeTag = new RegExp(
+  `(?:<[a-z][a-z0-9-]*${attributes}[ \\t]*/?>|</[a-z][a-z0-9-]*[ \\t]*>)[ \\t]*$`,
+  "iy",
+);
 
 /** The starts of HTML blocks. A block ends with the line that matches `end`, or else before an empty line. */
 const htmlStarts: readonly { start: RegExp; end?: RegExp; interrupts: boolean }[] = [
-  { start: /<(?:script|pre|style|textarea)(?:[\s>]|$)/iy, end: /<\/(?:script|pre|style|textarea)>/i, interrupts: true },
+  {
+    start: /<(?:script|pre|style|textarea)(?:[\s>]|$)/iy,
+    end: /<\/(?:script|pre|style|textarea)>/i,
+    interrupts: true,
+  },
   { start: /<!--/y, end: /-->/, interrupts: true },
   { start: /<\?/y, end: /\?>/, interrupts: true },
   { start: /<![a-z]/iy, end: />/, interrupts: true },
@@ -144,7 +152,11 @@ export function listMarkAt(text: string, at: number): ListMark | undefined {
   const found = matchAt(listMark, text, at);
   if (found === undefined) return undefined;
   const [all, bullet, digits, end = ""] = found;
-  return { kind: bullet ?? end, length: all.length, number: digits === undefined ? undefined : Number(digits) };
+  return {
+    kind: bullet ?? end,
+    length: all.length,
+    number: digits === undefined ? undefined : Number(digits),
+  };
 }
 
 /** A list may follow a line of text directly only if it starts with 1 and has content. So `2024. That` stays text. */
@@ -185,7 +197,8 @@ export function splitCells(line: string): { start: number; end: number }[] {
     }
   }
   cells.push(trimRange(line, from, line.length));
-  const isEmpty = (cell: { start: number; end: number } | undefined) => cell !== undefined && cell.start >= cell.end;
+  const isEmpty = (cell: { start: number; end: number } | undefined) =>
+    cell !== undefined && cell.start >= cell.end;
   if (isEmpty(cells[0])) cells.shift();
   if (isEmpty(cells.at(-1))) cells.pop();
   return cells;

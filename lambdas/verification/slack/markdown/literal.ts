@@ -41,13 +41,22 @@ const [strong = "", emphasis = "", struck = "", ticked = ""] = kinds.map((ofKind
   ofKind.map(({ sign, stored }) => sign + stored).join(""),
 );
 const patterns = [
-  { start: new RegExp(`(?<![a-zA-Z0-9${strong}])[${strong}]+(?=[^\\s${strong}])`), any: new RegExp(`[${strong}]`) },
+  {
+    start: new RegExp(`(?<![a-zA-Z0-9${strong}])[${strong}]+(?=[^\\s${strong}])`),
+    any: new RegExp(`[${strong}]`),
+  },
   {
     start: new RegExp(`(?<![a-zA-Z0-9${emphasis}])[${emphasis}]+(?=[^\\s${emphasis}])`),
     any: new RegExp(`[${emphasis}]`),
   },
-  { start: new RegExp(`(?<![a-zA-Z0-9${struck}])[${struck}]+(?=[^\\s${struck}])`), any: new RegExp(`[${struck}]`) },
-  { start: new RegExp(`(?<![a-zA-Z0-9${ticked}])[${ticked}]+(?=[^\\s${ticked}])`), any: new RegExp(`[${ticked}]`) },
+  {
+    start: new RegExp(`(?<![a-zA-Z0-9${struck}])[${struck}]+(?=[^\\s${struck}])`),
+    any: new RegExp(`[${struck}]`),
+  },
+  {
+    start: new RegExp(`(?<![a-zA-Z0-9${ticked}])[${ticked}]+(?=[^\\s${ticked}])`),
+    any: new RegExp(`[${ticked}]`),
+  },
 ];
 /** Code may span lines and start with a blank, so the line does not tell whether a backtick has a partner. */
 const code = kinds.length - 1;
@@ -58,12 +67,16 @@ const code = kinds.length - 1;
  * @example literalMrkdwn`• ${title}: _${message}_`
  */
 export function literalMrkdwn(template: TemplateStringsArray, ...texts: readonly string[]): string {
-  return settleSigns(String.raw({ raw: template }, ...texts.map((text) => storeSigns(escapeMrkdwn(text)))));
+  return settleSigns(
+    String.raw({ raw: template }, ...texts.map((text) => storeSigns(escapeMrkdwn(text)))),
+  );
 }
 
 /** Sets the signs of a literal text aside, until `settleSigns` sees the formatting around them. */
 export function storeSigns(text: string): string {
-  return anySign.test(text) ? text.replace(everySign, (sign) => bySign.get(sign)?.stored ?? sign) : text;
+  return anySign.test(text)
+    ? text.replace(everySign, (sign) => bySign.get(sign)?.stored ?? sign)
+    : text;
 }
 
 /** Puts the signs back, or signs that look like them where Slack would format. `text` is mrkdwn. */
@@ -74,9 +87,14 @@ export function settleSigns(text: string): string {
 function settleLine(line: string): string {
   const canFormat = patterns.map((pattern, kind) => kind === code || hasPair(line, pattern));
   const settled = line.replace(storedRun, (run, stored: string, at: number) => {
-    const { sign, lookalike, kind } = byStored.get(stored) ?? { sign: stored, lookalike: stored, kind: code };
+    const { sign, lookalike, kind } = byStored.get(stored) ?? {
+      sign: stored,
+      lookalike: stored,
+      kind: code,
+    };
     const around = `${line[at - 1] ?? " "}${line[at + run.length] ?? " "}`;
-    const isInert = !canFormat[kind] || (kind !== code && /^(?:[a-zA-Z0-9]{2}|\s{2})$/.test(around));
+    const isInert =
+      !canFormat[kind] || (kind !== code && /^(?:[a-zA-Z0-9]{2}|\s{2})$/.test(around));
     return (isInert ? sign : lookalike).repeat(run.length);
   });
   return /^(?:&gt;|＞)/.test(settled) ? wordJoiner + settled : settled;

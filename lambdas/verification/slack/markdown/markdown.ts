@@ -51,7 +51,12 @@ export function readMarkdown({ text, work }: { text: string; work: Work }): Mark
     const addresses = createAddresses(text);
     const read = createInlineReader({ references, work, takeAddress: addresses.take });
     const inlined = blocks.map((block) => withInlines(block, read));
-    return { blocks: inlined, definitionEnds, isPartial: addresses.isExhausted(), steps: work.steps() };
+    return {
+      blocks: inlined,
+      definitionEnds,
+      isPartial: addresses.isExhausted(),
+      steps: work.steps(),
+    };
   } catch (thrown) {
     if (!(thrown instanceof TooMuchWork)) throw thrown;
     const blocks: MarkdownBlock[] = [{ type: "as_written", isApart: false, text }];
@@ -69,9 +74,17 @@ function withInlines(block: RawBlock, read: Read): MarkdownBlock {
     case "heading":
       return { type: block.type, isApart, children: read(block.leaf) };
     case "table":
-      return { ...block, header: block.header.map(cellOf), rows: block.rows.map((row) => row.map(cellOf)) };
+      return {
+        ...block,
+        header: block.header.map(cellOf),
+        rows: block.rows.map((row) => row.map(cellOf)),
+      };
     case "quote":
-      return { type: "quote", isApart, blocks: block.blocks.map((inner) => withInlines(inner, read)) };
+      return {
+        type: "quote",
+        isApart,
+        blocks: block.blocks.map((inner) => withInlines(inner, read)),
+      };
     case "list":
       return { ...block, items: block.items.map(({ blocks }) => createItem(blocks, read)) };
     default:
@@ -84,13 +97,17 @@ const task = /^\[([ xX])\][ \t]+(?=\S)/;
 function createItem(blocks: readonly RawBlock[], read: Read): ListItem {
   const [first, ...others] = blocks;
   const found = first?.type === "paragraph" ? task.exec(first.leaf.content) : null;
-  if (first?.type !== "paragraph" || found === null) return { blocks: blocks.map((block) => withInlines(block, read)) };
+  if (first?.type !== "paragraph" || found === null)
+    return { blocks: blocks.map((block) => withInlines(block, read)) };
   const [mark, sign] = found;
   const leaf = {
     content: first.leaf.content.slice(mark.length),
     lines: first.leaf.lines.map(({ at, source }) => ({ at: at - mark.length, source })),
   };
-  return { isChecked: sign !== " ", blocks: [{ ...first, leaf }, ...others].map((block) => withInlines(block, read)) };
+  return {
+    isChecked: sign !== " ",
+    blocks: [{ ...first, leaf }, ...others].map((block) => withInlines(block, read)),
+  };
 }
 
 /** In a table cell, `\|` means `|` even within code. */

@@ -4,7 +4,13 @@
  */
 
 import { isVisible } from "../../../shared/visible-text.ts";
-import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "../messages/split.ts";
+import {
+  blockText,
+  jointBefore,
+  maxMarkdownLength,
+  scanBlocks,
+  type TextBlock,
+} from "../messages/split.ts";
 import { decodeEntities, escapeMrkdwn, removeJoiners } from "./characters.ts";
 import { splitCells } from "./lines.ts";
 import { settleSigns, storedSigns, storeSigns } from "./literal.ts";
@@ -20,7 +26,10 @@ const maxDepth = 8;
 /** `markdown` must come from `safeMarkdown`. The result is escaped. */
 export function toMrkdwn(markdown: string): string {
   if (latest.markdown !== markdown) {
-    latest = { markdown, mrkdwn: blocksMrkdwn({ blocks: parseMarkdown(markdown).blocks, depth: 0 }).trimEnd() };
+    latest = {
+      markdown,
+      mrkdwn: blocksMrkdwn({ blocks: parseMarkdown(markdown).blocks, depth: 0 }).trimEnd(),
+    };
   }
   return latest.mrkdwn;
 }
@@ -28,7 +37,13 @@ export function toMrkdwn(markdown: string): string {
 /** An answer of one message is converted twice in a row: to see how long it is, and for notifications. */
 let latest = { markdown: "", mrkdwn: "" };
 
-function blocksMrkdwn({ blocks, depth }: { blocks: readonly MarkdownBlock[]; depth: number }): string {
+function blocksMrkdwn({
+  blocks,
+  depth,
+}: {
+  blocks: readonly MarkdownBlock[];
+  depth: number;
+}): string {
   let text = "";
   let isApart = false;
   for (const block of blocks) {
@@ -66,7 +81,9 @@ function blockMrkdwn({ block, depth }: { block: MarkdownBlock; depth: number }):
 function listMrkdwn({ list, depth }: { list: List; depth: number }): string {
   const indent = "    ".repeat(Math.min(depth, maxDepth));
   const items = list.items.map((item, index) => {
-    const mark = list.isOrdered ? `${list.start + index}.` : (bullets[Math.min(depth, bullets.length - 1)] ?? "•");
+    const mark = list.isOrdered
+      ? `${list.start + index}.`
+      : (bullets[Math.min(depth, bullets.length - 1)] ?? "•");
     return `${indent}${item.isChecked === undefined ? `${mark} ` : ""}${itemMrkdwn({ item, depth })}`;
   });
   return items.join("\n");
@@ -77,7 +94,8 @@ function itemMrkdwn({ item, depth }: { item: ListItem; depth: number }): string 
   const box = item.isChecked === undefined ? "" : item.isChecked ? "☑ " : "☐ ";
   const blocks = item.blocks.map((block) => blockMrkdwn({ block, depth: depth + 1 }));
   const [first, ...rest] = blocks.filter((block) => block.trim() !== "");
-  const startsBelow = item.blocks[0] !== undefined && !["paragraph", "heading"].includes(item.blocks[0].type);
+  const startsBelow =
+    item.blocks[0] !== undefined && !["paragraph", "heading"].includes(item.blocks[0].type);
   return box + (startsBelow ? "\n" : "") + [first ?? "", ...rest].join("\n");
 }
 
@@ -107,7 +125,13 @@ type Within = { isBold: boolean; isLabel: boolean; disguised: ReadonlySet<Link> 
  * `inlines` must be a whole paragraph, heading or cell, because a misleading address can span several of them. The signs of literal
  * text are still to be settled.
  */
-function inlineMrkdwn({ inlines, isBold = false }: { inlines: readonly Inline[]; isBold?: boolean }): string {
+function inlineMrkdwn({
+  inlines,
+  isBold = false,
+}: {
+  inlines: readonly Inline[];
+  isBold?: boolean;
+}): string {
   return innerMrkdwn(inlines, { isBold, isLabel: false, disguised: disguisedLinks(inlines) });
 }
 
@@ -118,7 +142,8 @@ function innerMrkdwn(inlines: readonly Inline[], within: Within): string {
   for (const inline of inlines) {
     const piece = createPiece(inline, within);
     if (piece.text === "") continue;
-    const touches = (piece.isMark && touchingEnd.test(end)) || (afterMark && touchingStart.test(piece.text));
+    const touches =
+      (piece.isMark && touchingEnd.test(end)) || (afterMark && touchingStart.test(piece.text));
     shown.push(touches ? zeroWidthSpace : "", piece.text);
     end = piece.text.slice(-2);
     afterMark = piece.isMark;
@@ -137,7 +162,10 @@ function createPiece(inline: Inline, within: Within): Piece {
     case "del":
       return wrapPiece({ text: innerMrkdwn(inline.children, within), mark: "~" });
     case "codespan":
-      return wrapPiece({ text: escapeText(decodeEntities(inline.text)).replaceAll("`", "ˋ"), mark: "`" });
+      return wrapPiece({
+        text: escapeText(decodeEntities(inline.text)).replaceAll("`", "ˋ"),
+        mark: "`",
+      });
     case "link": {
       const label = innerMrkdwn(inline.children, { ...within, isLabel: true });
       return text(linkMrkdwn({ link: inline, label, within }));
@@ -161,7 +189,15 @@ function wrapPiece({ text: inner, mark }: { text: string; mark: string }): Piece
 }
 
 /** Shows the address beside the label if the label could be mistaken for another address. */
-function linkMrkdwn({ link, label, within }: { link: Link; label: string; within: Within }): string {
+function linkMrkdwn({
+  link,
+  label,
+  within,
+}: {
+  link: Link;
+  label: string;
+  within: Within;
+}): string {
   const { href, form } = link;
   const shown = isVisible(label) ? label.replace(/\s+/g, " ").trim() : "";
   const address = escapeText(shownAddress(href));
@@ -171,7 +207,9 @@ function linkMrkdwn({ link, label, within }: { link: Link; label: string; within
   if (within.disguised.has(link)) return isNamed ? `${shown} (<${address}>)` : `<${address}>`;
   const target = escapeText(href.replace(/[|<>\s]/g, (character) => encodeURIComponent(character)));
   const written = storeSigns(target);
-  return shown === "" || shown === written || `mailto:${shown}` === written ? `<${target}>` : `<${target}|${shown}>`;
+  return shown === "" || shown === written || `mailto:${shown}` === written
+    ? `<${target}>`
+    : `<${target}|${shown}>`;
 }
 
 function text(value: string): Piece {
@@ -205,11 +243,15 @@ function tableLines({ header, align, rows }: Pick<Table, "header" | "align" | "r
   const widths = columnWidths({ cells, columns: header.length });
   const line = (row: readonly Drawn[]) =>
     row
-      .map((cell, column) => padCell({ cell, width: widths[column] ?? 0, align: align[column] ?? "left" }))
+      .map((cell, column) =>
+        padCell({ cell, width: widths[column] ?? 0, align: align[column] ?? "left" }),
+      )
       .join(" | ")
       .trimEnd();
   const rule = widths
-    .map((width, column) => "-".repeat(Math.max(width, minWidth) + (column === 0 ? 1 : 2)).slice(edge(column)))
+    .map((width, column) =>
+      "-".repeat(Math.max(width, minWidth) + (column === 0 ? 1 : 2)).slice(edge(column)),
+    )
     .join("+");
   const [head = [], ...others] = cells;
   return [line(head), rule, ...others.map(line)];
@@ -229,7 +271,13 @@ function drawCells(row: readonly Cell[]): Drawn[] {
 }
 
 /** Narrows the columns if one long cell among many short ones would make the table many times longer than its text. */
-function columnWidths({ cells, columns }: { cells: readonly (readonly Drawn[])[]; columns: number }): number[] {
+function columnWidths({
+  cells,
+  columns,
+}: {
+  cells: readonly (readonly Drawn[])[];
+  columns: number;
+}): number[] {
   const longest = Array.from({ length: columns }, () => minWidth);
   let length = 0;
   for (const row of cells) {
@@ -239,11 +287,16 @@ function columnWidths({ cells, columns }: { cells: readonly (readonly Drawn[])[]
     }
   }
   const most = length * maxBlanksPerCharacter + blanksOfAnyTable;
-  const maxWidth = maxWidths.find((width) => countBlanks({ cells, longest, maxWidth: width }) <= most) ?? 0;
+  const maxWidth =
+    maxWidths.find((width) => countBlanks({ cells, longest, maxWidth: width }) <= most) ?? 0;
   return longest.map((width) => Math.min(width, maxWidth));
 }
 
-type Columns = { cells: readonly (readonly Drawn[])[]; longest: readonly number[]; maxWidth: number };
+type Columns = {
+  cells: readonly (readonly Drawn[])[];
+  longest: readonly number[];
+  maxWidth: number;
+};
 
 function countBlanks({ cells, longest, maxWidth }: Columns): number {
   let blanks = 0;
@@ -304,9 +357,16 @@ export function fencedTables(markdown: string): string {
 
 function canSlackDraw(block: TextBlock): boolean {
   const columns = (block.head[1] ?? "").split("|").filter((cell) => cell.includes("-")).length;
-  if (columns > maxColumns || block.body.length >= maxRows || blockText(block).length > maxTableLength) return false;
+  if (
+    columns > maxColumns ||
+    block.body.length >= maxRows ||
+    blockText(block).length > maxTableLength
+  )
+    return false;
   // Slack does not document cells beyond the header, and GitHub Flavored Markdown (section 4.10) ignores them.
-  return !block.body.some((row) => splitCells(row).some(({ start, end }, index) => index >= columns && start < end));
+  return !block.body.some((row) =>
+    splitCells(row).some(({ start, end }, index) => index >= columns && start < end),
+  );
 }
 
 /** Returns the block unchanged if the parser does not read it as a table. */

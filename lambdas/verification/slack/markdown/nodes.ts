@@ -85,7 +85,9 @@ export function listInlines(block: MarkdownBlock): readonly Inline[] {
 /** Returns the same nodes, with one group per table cell. */
 export function inlineGroups(block: MarkdownBlock): readonly (readonly Inline[])[] {
   if (block.type === "paragraph" || block.type === "heading") return [block.children];
-  return block.type === "table" ? [block.header, ...block.rows].flat().map(({ children }) => children) : [];
+  return block.type === "table"
+    ? [block.header, ...block.rows].flat().map(({ children }) => children)
+    : [];
 }
 
 /** Returns all inline nodes in text order, each before the nodes within it. */
@@ -107,9 +109,20 @@ function addInlines(inlines: readonly Inline[], flat: Inline[]): void {
 /** Blocks with leaves in place of inline nodes, because inline text is read only after all link definitions are known. */
 export type RawBlock = { isApart: boolean } & (
   | { type: "paragraph" | "heading"; leaf: Leaf }
-  | { type: "table"; header: readonly Leaf[]; align: readonly Align[]; rows: readonly (readonly Leaf[])[] }
+  | {
+      type: "table";
+      header: readonly Leaf[];
+      align: readonly Align[];
+      rows: readonly (readonly Leaf[])[];
+    }
   | { type: "quote"; blocks: RawBlock[] }
-  | { type: "list"; kind: string; isOrdered: boolean; start: number; items: { blocks: RawBlock[] }[] }
+  | {
+      type: "list";
+      kind: string;
+      isOrdered: boolean;
+      start: number;
+      items: { blocks: RawBlock[] }[];
+    }
   | Extract<MarkdownBlock, { type: "code" | "html" | "hr" }>
 );
 
@@ -125,7 +138,15 @@ export type Paragraph = {
 };
 export type OpenLeaf =
   | Paragraph
-  | { type: "fence"; isApart: boolean; fence: Fence; indent: number; texts: string[]; start: number; end: number }
+  | {
+      type: "fence";
+      isApart: boolean;
+      fence: Fence;
+      indent: number;
+      texts: string[];
+      start: number;
+      end: number;
+    }
   | { type: "indented"; isApart: boolean; texts: string[]; start: number; end: number }
   | { type: "html"; isApart: boolean; html: HtmlStart; texts: string[]; start: number; end: number }
   | { type: "table"; isApart: boolean; header: Leaf[]; align: Align[]; rows: Leaf[][] };
@@ -176,5 +197,8 @@ export function createLeaf(content: string, source: number): Leaf {
 
 export function trimLeaf({ content, lines }: Leaf): Leaf {
   const before = content.length - content.trimStart().length;
-  return { content: content.trim(), lines: lines.map(({ at, source }) => ({ at: at - before, source })) };
+  return {
+    content: content.trim(),
+    lines: lines.map(({ at, source }) => ({ at: at - before, source })),
+  };
 }

@@ -1,9 +1,22 @@
 /** Makes an agent's Markdown safe to show: it notifies nobody, and no link pretends to lead to another address. */
 
 import { isVisible } from "../../../shared/visible-text.ts";
-import { decodeEntities, removeActiveEntities, removeNotation, slackLink, wordJoiner } from "./characters.ts";
+import {
+  decodeEntities,
+  removeActiveEntities,
+  removeNotation,
+  slackLink,
+  wordJoiner,
+} from "./characters.ts";
 import { limitDepth, type Markdown, parseMarkdown } from "./markdown.ts";
-import { inlineGroups, type Link, listInlines, type TextRange, walkBlocks, walkInlines } from "./nodes.ts";
+import {
+  inlineGroups,
+  type Link,
+  listInlines,
+  type TextRange,
+  walkBlocks,
+  walkInlines,
+} from "./nodes.ts";
 import { canNameAddress, disguisedLinks, hasVisibleLabel, shownAddress } from "./visible-text.ts";
 
 /** Bidirectional overrides, which would show an address backwards. */
@@ -35,15 +48,19 @@ function convertSlackLinks(text: string): string {
   if (tree.isPartial) return text;
   const code = listCodePlaces(tree);
   let passed = 0;
-  const edits = links.flatMap(({ index: start, 0: notation, 1: address = "", 2: label = "" }): Edit[] => {
-    while ((code[passed]?.end ?? Number.POSITIVE_INFINITY) <= start) passed += 1;
-    const isCode = start >= (code[passed]?.start ?? Number.POSITIVE_INFINITY);
-    const before = markdown[start - 1] ?? "";
-    if (isCode || before === "\\") return [];
-    // Behind these signs, the label would become an image, or the name of another link.
-    const gap = /[!\]]/.test(before) ? wordJoiner : "";
-    return [{ start, end: start + notation.length, text: gap + markdownLink({ address, label }) }];
-  });
+  const edits = links.flatMap(
+    ({ index: start, 0: notation, 1: address = "", 2: label = "" }): Edit[] => {
+      while ((code[passed]?.end ?? Number.POSITIVE_INFINITY) <= start) passed += 1;
+      const isCode = start >= (code[passed]?.start ?? Number.POSITIVE_INFINITY);
+      const before = markdown[start - 1] ?? "";
+      if (isCode || before === "\\") return [];
+      // Behind these signs, the label would become an image, or the name of another link.
+      const gap = /[!\]]/.test(before) ? wordJoiner : "";
+      return [
+        { start, end: start + notation.length, text: gap + markdownLink({ address, label }) },
+      ];
+    },
+  );
   return applyEdits(markdown, edits);
 }
 
@@ -95,7 +112,9 @@ export function exposeLinkTargets(markdown: string): string {
   for (let round = 0; round < maxRounds; round += 1) {
     const tree = parseMarkdown(text);
     if (tree.isPartial) break;
-    const edits = [...createLinkEdits(text, tree), ...findUnreadLinks(text, tree)].sort((a, b) => a.start - b.start);
+    const edits = [...createLinkEdits(text, tree), ...findUnreadLinks(text, tree)].sort(
+      (a, b) => a.start - b.start,
+    );
     if (edits.length === 0) return text;
     text = applyEdits(text, edits);
   }
@@ -142,8 +161,11 @@ function delimitAddress(text: string, { href, place: { start, end } }: Link): Ed
   if (text[start] === "<" || !/^(?:https?|ftp):/i.test(href)) return [];
   addressBoundary.lastIndex = end;
   if (addressBoundary.test(text)) return [];
-  const address = href.replace(/[\s<>|\\]/g, (sign) => encodeURIComponent(sign)).replace(entityStart, "&amp;");
-  const opening = openingMarks.exec(text.slice(Math.max(0, start - maxMarksLength), start))?.[0].length;
+  const address = href
+    .replace(/[\s<>|\\]/g, (sign) => encodeURIComponent(sign))
+    .replace(entityStart, "&amp;");
+  const opening = openingMarks.exec(text.slice(Math.max(0, start - maxMarksLength), start))?.[0]
+    .length;
   closingMarks.lastIndex = end;
   const closing = closingMarks.exec(text)?.[0].length;
   return [
@@ -160,7 +182,8 @@ function insertion(at: number, text: string): Edit {
 function findDisguisedLinks(blocks: Markdown["blocks"]): ReadonlySet<Link> {
   const disguised = new Set<Link>();
   for (const block of walkBlocks(blocks))
-    for (const inlines of inlineGroups(block)) for (const link of disguisedLinks(inlines)) disguised.add(link);
+    for (const inlines of inlineGroups(block))
+      for (const link of disguisedLinks(inlines)) disguised.add(link);
   return disguised;
 }
 
@@ -219,9 +242,12 @@ function listCodePlaces({ blocks }: Markdown): (TextRange & { isPlain: boolean }
     const inlines = [...walkInlines(listInlines(block))];
     const isPlain = !inlines.some(
       (inline) =>
-        "href" in inline || inline.type === "html" || (inline.type === "text" && /[[\]`<\\]/.test(inline.text)),
+        "href" in inline ||
+        inline.type === "html" ||
+        (inline.type === "text" && /[[\]`<\\]/.test(inline.text)),
     );
-    for (const inline of inlines) if (inline.type === "codespan") places.push({ ...inline.place, isPlain });
+    for (const inline of inlines)
+      if (inline.type === "codespan") places.push({ ...inline.place, isPlain });
   }
   return places;
 }
@@ -237,7 +263,8 @@ function findPlacesNearAddresses({ text, places, asRead }: PlaceSearch): number[
   for (const lines of text.split(/\n(?=[ \t>]*\n)/)) {
     const end = start + lines.length + 1;
     const within: number[] = [];
-    for (; next < places.length && (places[next] ?? 0) < end; next += 1) within.push(places[next] ?? 0);
+    for (; next < places.length && (places[next] ?? 0) < end; next += 1)
+      within.push(places[next] ?? 0);
     if (within.length > 0 && canNameAddress(asRead(lines))) found.push(...within);
     start = end;
   }

@@ -7,7 +7,14 @@ import { parseUrl } from "../../../shared/untrusted-input.ts";
 import { invisible, isVisible } from "../../../shared/visible-text.ts";
 import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
-import { type Inline, type Link, listInlines, type MarkdownBlock, walkBlocks, walkInlines } from "./nodes.ts";
+import {
+  type Inline,
+  type Link,
+  listInlines,
+  type MarkdownBlock,
+  walkBlocks,
+  walkInlines,
+} from "./nodes.ts";
 
 /** Chinese, Japanese and Korean letters. */
 const cjk = "[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}ー]";
@@ -19,7 +26,8 @@ const mrkdwnMarks = /```|[*_~`]|^[\s>•◦▪☐☑─]+/gm;
 /** Reads Markdown as Slack draws it. An empty numbered list still shows its numbers. */
 export function hasVisibleText(markdown: string): boolean {
   if (!isVisible(markdown)) return false;
-  for (const block of walkBlocks(parseMarkdown(markdown).blocks)) if (isVisibleBlock(block)) return true;
+  for (const block of walkBlocks(parseMarkdown(markdown).blocks))
+    if (isVisibleBlock(block)) return true;
   return false;
 }
 
@@ -29,7 +37,8 @@ export function hasVisibleMrkdwn(mrkdwn: string): boolean {
 
 /** True if the label of a link or the text of an image shows anything. */
 export function hasVisibleLabel(link: Link): boolean {
-  if (link.type === "image" || link.children.length === 0) return isVisible(decodeEntities(link.label));
+  if (link.type === "image" || link.children.length === 0)
+    return isVisible(decodeEntities(link.label));
   return hasVisibleInline(link.children);
 }
 
@@ -70,7 +79,10 @@ export function removeComments(markdown: string): string {
   for (const block of walkBlocks(parseMarkdown(markdown).blocks)) {
     const html = block.type === "html" ? [block] : walkInlines(listInlines(block)).filter(isHtml);
     for (const { place } of html) {
-      pieces.push(markdown.slice(from, place.start), markdown.slice(place.start, place.end).replace(comments, ""));
+      pieces.push(
+        markdown.slice(from, place.start),
+        markdown.slice(place.start, place.end).replace(comments, ""),
+      );
       from = place.end;
     }
   }
@@ -112,7 +124,10 @@ type Word = { text: string; links: Link[]; pieces: number };
 /** White space that a reader notices. A thinner blank would not separate `bank` from `.example`. */
 const wideBlank = "[ \\t\\n\\r\\u00A0\\u2000-\\u2005\\u2007\\u3000]+";
 /** Also includes the punctuation that separates words in Chinese and Japanese. */
-const separator = new RegExp(`${wideBlank}|[、，；！？]|(?<=${cjk})：|(?<=${cjk})。(?=${cjk})`, "u");
+const separator = new RegExp(
+  `${wideBlank}|[、，；！？]|(?<=${cjk})：|(?<=${cjk})。(?=${cjk})`,
+  "u",
+);
 
 /**
  * Finds misleading links in one paragraph, heading or cell. Checks each label, and each word that contains a link: in
@@ -124,7 +139,8 @@ export function disguisedLinks(inlines: readonly Inline[]): ReadonlySet<Link> {
   for (const link of links) if (isDisguised(link)) disguised.add(link);
   // Only a link with a label is part of a word.
   if (!links.some(isLabeled)) return disguised;
-  for (const word of visibleWords(inlines)) if (isMisleading(word)) for (const link of word.links) disguised.add(link);
+  for (const word of visibleWords(inlines))
+    if (isMisleading(word)) for (const link of word.links) disguised.add(link);
   return disguised;
 }
 
@@ -150,7 +166,8 @@ function visibleWords(inlines: readonly Inline[]): Word[] {
   function add(nodes: readonly Inline[]): void {
     for (const node of nodes) {
       if (isLabeled(node)) addText(labelOf(node).trim(), node);
-      else if (node.type === "strong" || node.type === "em" || node.type === "del") add(node.children);
+      else if (node.type === "strong" || node.type === "em" || node.type === "del")
+        add(node.children);
       else if (node.type !== "html") addText(inlineToPlainText(node));
     }
   }
@@ -183,7 +200,9 @@ function labelOf(link: Link): string {
   const [first, ...others] = link.children;
   if (first?.type === "text" && others.length === 0) return decodeEntities(first.text);
   const children = link.children.filter(({ type }) => type !== "html");
-  return link.type === "image" || children.length === 0 ? decodeEntities(link.label) : toPlainText(children);
+  return link.type === "image" || children.length === 0
+    ? decodeEntities(link.label)
+    : toPlainText(children);
 }
 
 function isLineBreak(html: string): boolean {
@@ -201,7 +220,10 @@ const lookalike = new RegExp(
 /** Quotes, brackets and formatting signs. A reader still recognizes an address around or between them. */
 const wrappings = /[\p{Ps}\p{Pe}\p{Pi}\p{Pf}"'`´*_~<>]/gu;
 /** Marks without a letter that look like a dot. Excludes accents. */
-const freeMark = new RegExp(`(?<=[\\s${invisible}])(?![\\u0300-\\u0304\\p{DI}])\\p{Mn}|\\u{1D16D}`, "gu");
+const freeMark = new RegExp(
+  `(?<=[\\s${invisible}])(?![\\u0300-\\u0304\\p{DI}])\\p{Mn}|\\u{1D16D}`,
+  "gu",
+);
 /**
  * A spacing mark, which looks like a dot beside its letter. A lookbehind for the letter would read the same run of marks again at each
  * position.
@@ -210,7 +232,8 @@ const spacingMark = new RegExp(`(\\p{Script=Latin}[\\p{Mn}${invisible}]*)\\p{Mc}
 /** The middle dot between Chinese, Japanese or Korean letters, where it is ordinary punctuation. */
 const cjkMiddleDot = new RegExp(`(?<=${cjk})[\\u30FB\\u30FD\\u00B7\\u119E](?=${cjk})`, "gu");
 /** Letters and digits that look like a dot or a colon. */
-const dotLetters = /[\u02D0\u02D1\u0660\u06F0\u119E\u1427\u2D48\u30FD\u4E36\uA4F8-\uA4FD\uA78F\u{1BC00}\u{1D2E1}]/gu;
+const dotLetters =
+  /[\u02D0\u02D1\u0660\u06F0\u119E\u1427\u2D48\u30FD\u4E36\uA4F8-\uA4FD\uA78F\u{1BC00}\u{1D2E1}]/gu;
 /**
  * Modifier letters, some of which look like a low dot or a colon. Excludes apostrophes, high accents, and those of Japanese. Beside letters of
  * their own script they are ordinary.
@@ -247,8 +270,12 @@ const strangeSign =
 /** `host.tld`. A top-level domain always contains a letter. */
 const hostLike = /[^\s.]\.+[\p{N}\p{S}]*\p{L}/u;
 const numericHost = /\d{1,3}(?:\.\d{1,3}){3}/u;
-const schemeLike = new RegExp(`(?!${cjk})\\p{L}[\\p{N}+.-]{0,40}:(?=[^\\s:])|[/\\\\]{2}|:[/\\\\]`, "u");
-const knownScheme = /(?:^|[^\p{L}])(?:https?|ftps?|mailto|tel|file|data|javascript|slack|ssh|git):/iu;
+const schemeLike = new RegExp(
+  `(?!${cjk})\\p{L}[\\p{N}+.-]{0,40}:(?=[^\\s:])|[/\\\\]{2}|:[/\\\\]`,
+  "u",
+);
+const knownScheme =
+  /(?:^|[^\p{L}])(?:https?|ftps?|mailto|tel|file|data|javascript|slack|ssh|git):/iu;
 /** `1. Overview` and `Step 2. Start`. */
 const numbering = /(?<!\S)\d{1,2}\. (?=\p{Lu}|\p{Lo})/gu;
 
@@ -262,7 +289,13 @@ const plainWords =
   /^[[\w\s,;!?'"\(\)#+%=、，！？「」（）\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー\-]--[\u2F02\u2F03\u30FD\u4E36\u4E3F]]*$/v;
 
 /** `label` must have its entities decoded. A remaining entity is unknown, so the label could be an address. */
-export function isNamingOtherAddress({ label, address }: { label: string; address: string }): boolean {
+export function isNamingOtherAddress({
+  label,
+  address,
+}: {
+  label: string;
+  address: string;
+}): boolean {
   if (label === address || `mailto:${label}` === address) return isHidingHost(address);
   // Each word of the label is compared with the whole address.
   if (label.length > longestLabel) return true;
@@ -327,9 +360,11 @@ export function shownAddress(href: string): string {
 }
 
 function plainAddress(href: string): string {
-  if (!/^(?:https?|ftp):/i.test(href) || (/^[\x21-\x7e]+$/.test(href) && !isHidingHost(href))) return href;
+  if (!/^(?:https?|ftp):/i.test(href) || (/^[\x21-\x7e]+$/.test(href) && !isHidingHost(href)))
+    return href;
   const url = parseUrl(href);
-  if (url === null) return href.toWellFormed().replace(/[^\x21-\x3f\x41-\x7e]/gu, encodeURIComponent);
+  if (url === null)
+    return href.toWellFormed().replace(/[^\x21-\x3f\x41-\x7e]/gu, encodeURIComponent);
   [url.username, url.password] = ["", ""];
   return url.href;
 }
@@ -337,7 +372,8 @@ function plainAddress(href: string): string {
 /** True if the word names this address: the same host, and a path that the address starts with. A shortened path needs an ellipsis. */
 function isAddress(written: string, real: URL | null): boolean {
   const word = stripMarks(written);
-  if (!/^(?:https?:\/\/)?[a-z0-9.:-]+(?:[/?#][\x21-\x7e]*)?$/i.test(word) || !word.includes(".")) return false;
+  if (!/^(?:https?:\/\/)?[a-z0-9.:-]+(?:[/?#][\x21-\x7e]*)?$/i.test(word) || !word.includes("."))
+    return false;
   if (real === null || !/^https?:$/.test(real.protocol) || real.username !== "") return false;
   const said = parseUrl(/^https?:\/\//i.test(word) ? word : `https://${word}`);
   if (said === null) return false;

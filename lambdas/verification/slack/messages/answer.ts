@@ -1,7 +1,12 @@
 /** Turns an agent's answer into Slack messages and files. A very long answer becomes a file itself. */
 
 import type { Artifact } from "../../../../contracts/methods.ts";
-import { isNestedTooDeep, parseUrl, sanitizeLine, truncate } from "../../../shared/untrusted-input.ts";
+import {
+  isNestedTooDeep,
+  parseUrl,
+  sanitizeLine,
+  truncate,
+} from "../../../shared/untrusted-input.ts";
 import { isVisible } from "../../../shared/visible-text.ts";
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
@@ -40,14 +45,25 @@ export function answerParts(request: {
   const before = aboveText({ task, locale });
   const reference = referenceText({ locale, requestId: task.id });
   const isAttached = isLongAnswer(answer.text) && !hasFailed({ answer, index: 0 });
-  const form = task.mrkdwnFallback ? ({ type: "mrkdwn", before } as const) : ({ type: "markdown" } as const);
-  const { parts, isWhole } = isAttached ? shortenAnswer(answer.text, form) : answerMessages(answer.text, form);
-  const rest = isAttached ? continuedText({ locale, name: longAnswerName }) : isWhole ? "" : cutAnswerText[locale];
+  const form = task.mrkdwnFallback
+    ? ({ type: "mrkdwn", before } as const)
+    : ({ type: "markdown" } as const);
+  const { parts, isWhole } = isAttached
+    ? shortenAnswer(answer.text, form)
+    : answerMessages(answer.text, form);
+  const rest = isAttached
+    ? continuedText({ locale, name: longAnswerName })
+    : isWhole
+      ? ""
+      : cutAnswerText[locale];
   const after = removeEmpty([rest, missing]);
   if (parts.length === 0) {
     const replacement = emptyAnswerText[locale](files.length - failed.length);
     // Escaped file names can make this longer than a message.
-    const text = cut({ text: removeEmpty([before, replacement, missing]).join("\n"), maxLength: maxEmptyAnswerLength });
+    const text = cut({
+      text: removeEmpty([before, replacement, missing]).join("\n"),
+      maxLength: maxEmptyAnswerLength,
+    });
     return [
       task.mrkdwnFallback
         ? plainLast({ text, reference })
@@ -69,10 +85,18 @@ export function canceledAnswerParts(request: {
 }): MessageContent[] {
   const { task, text, note, locale } = request;
   const before = aboveText({ task, locale });
-  const form = task.mrkdwnFallback ? ({ type: "mrkdwn", before } as const) : ({ type: "markdown" } as const);
+  const form = task.mrkdwnFallback
+    ? ({ type: "mrkdwn", before } as const)
+    : ({ type: "markdown" } as const);
   const { parts, isWhole } = answerMessages(text, form);
   const after = removeEmpty([isWhole ? "" : cutAnswerText[locale], note]);
-  return toContents({ form, parts, before, after, reference: referenceText({ locale, requestId: task.id }) });
+  return toContents({
+    form,
+    parts,
+    before,
+    after,
+    reference: referenceText({ locale, requestId: task.id }),
+  });
 }
 
 /** Adds the line `before` to the first part, and `after`, the reference and the blocks `below` to the last one. Parts in mrkdwn have the line already. */
@@ -115,7 +139,10 @@ function plainContents(request: {
   const end = plainLast({ text: after.join("\n"), reference }).text;
   const last = parts.pop() ?? "";
   const together = removeEmpty([last, end]).join("\n\n");
-  const ends = together.length <= maxMrkdwnLength ? [together] : [last, cut({ text: end, maxLength: maxMrkdwnLength })];
+  const ends =
+    together.length <= maxMrkdwnLength
+      ? [together]
+      : [last, cut({ text: end, maxLength: maxMrkdwnLength })];
   return [...parts, ...ends].map((part) => ({ text: part }));
 }
 
@@ -132,7 +159,10 @@ export function withBlocks(request: {
   below?: readonly SlackBlock[];
 }): MessageContent {
   const { text, blocks, reference, below = [] } = request;
-  return { text, blocks: [...blocks, ...(reference === undefined ? [] : [context(reference)]), ...below] };
+  return {
+    text,
+    blocks: [...blocks, ...(reference === undefined ? [] : [context(reference)]), ...below],
+  };
 }
 
 /** An answer that needs more messages becomes a file, because nobody reads that many. */
@@ -162,13 +192,17 @@ function isLongAnswer(text: string): boolean {
   if (text.length <= shortLength) return false;
   if (text.length > maxParts * maxMarkdownLength) return true;
   const known = readCachedAnswer(text);
-  return markdownOf(known).length > maxParts || plainParts({ mrkdwn: mrkdwnOf(known) }).length > maxMrkdwnParts;
+  return (
+    markdownOf(known).length > maxParts ||
+    plainParts({ mrkdwn: mrkdwnOf(known) }).length > maxMrkdwnParts
+  );
 }
 
 /** Returns parts that are safe to show, each for one markdown block or for the text of one message. */
 function answerMessages(text: string, form: AnswerForm): AnswerMessages {
   const known = readCachedAnswer(text);
-  const all = form.type === "mrkdwn" ? shownMrkdwn(known.safe, mrkdwnOf(known), form) : markdownOf(known);
+  const all =
+    form.type === "mrkdwn" ? shownMrkdwn(known.safe, mrkdwnOf(known), form) : markdownOf(known);
   const parts = all.slice(0, mostMessages);
   const isWhole = all.length <= mostMessages && text.length <= maxReadLength;
   return { parts: form.type === "mrkdwn" ? parts : parts.filter(hasVisibleText), isWhole };
@@ -179,7 +213,8 @@ function shortenAnswer(text: string, form: AnswerForm): AnswerMessages {
   // Three times the shown length is enough to read, since a long text takes time.
   const start = safeMarkdown(text.slice(0, shownLength * 3));
   const [beginning = ""] = safeParts({ safe: start, maxLength: shownLength });
-  if (form.type === "markdown") return { parts: [beginning].filter(hasVisibleText), isWhole: false };
+  if (form.type === "markdown")
+    return { parts: [beginning].filter(hasVisibleText), isWhole: false };
   return { parts: shownMrkdwn(beginning, toMrkdwn(beginning), form).slice(0, 1), isWhole: false };
 }
 
@@ -193,12 +228,18 @@ function shownMrkdwn(safe: string, mrkdwn: string, { before }: { before: string 
 }
 
 function plainParts({ mrkdwn, before = "" }: { mrkdwn: string; before?: string }): string[] {
-  return splitAnswer({ text: before === "" ? mrkdwn : `${before}\n${mrkdwn}`, maxLength: maxMrkdwnLength });
+  return splitAnswer({
+    text: before === "" ? mrkdwn : `${before}\n${mrkdwn}`,
+    maxLength: maxMrkdwnLength,
+  });
 }
 
 /** Splits Markdown into parts of at most `maxLength`. Comments are removed first, because a cut comment would become visible. */
 function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): string[] {
-  const parts = splitAnswer({ text: fencedTables(safe.length > maxLength ? removeComments(safe) : safe), maxLength });
+  const parts = splitAnswer({
+    text: fencedTables(safe.length > maxLength ? removeComments(safe) : safe),
+    maxLength,
+  });
   // Safe text that was not cut is still safe.
   const whole = safe.trimEnd();
   return parts.map((part) => (part === whole ? part : safePart({ part, maxLength })));
@@ -267,10 +308,14 @@ function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
   for (const artifact of artifacts) {
     const made = readContent(artifact);
     if (isEmptyFile(artifact)) surplus += 1;
-    if (made === undefined || ("text" in made.content && made.content.text.trim() === answerText)) continue;
+    if (made === undefined || ("text" in made.content && made.content.text.trim() === answerText))
+      continue;
     if (files.length < maxFiles) {
       const taken = files.map(({ name }) => name);
-      files.push({ name: chooseUniqueName({ name: chooseFileName({ artifact, ...made }), taken }), ...made });
+      files.push({
+        name: chooseUniqueName({ name: chooseFileName({ artifact, ...made }), taken }),
+        ...made,
+      });
     } else surplus += 1;
   }
   return { files, leftOut: surplus + leftOut };
@@ -288,7 +333,8 @@ function readContent(artifact: Artifact): Omit<OutgoingFile, "name"> | undefined
   const type = mimetype === undefined || mimetype === "" ? {} : { mimetype };
   if (text !== undefined && text.trim() !== "") return { ...type, content: { text } };
   if (base64 !== undefined && base64 !== "") return { ...type, content: { base64 } };
-  if (data !== undefined && data !== null) return { mimetype: "application/json", content: { data } };
+  if (data !== undefined && data !== null)
+    return { mimetype: "application/json", content: { data } };
   return url === undefined || url === "" ? undefined : { ...type, content: { url } };
 }
 
@@ -327,13 +373,20 @@ const extensions: Record<string, string> = {
 };
 
 /** Chooses a file name that is safe on every operating system, with an extension that fits the content. */
-export function chooseFileName(request: Omit<OutgoingFile, "name"> & { artifact: Artifact }): string {
+export function chooseFileName(
+  request: Omit<OutgoingFile, "name"> & { artifact: Artifact },
+): string {
   const { artifact, mimetype, content } = request;
   const fromUrl = "url" in content ? lastSegment(content.url) : "";
   const name = sanitizeFileName(artifact.name ?? "") || sanitizeFileName(fromUrl) || "file";
   if (extension.test(name)) return name;
   const known = extensions[(mimetype ?? "").split(";")[0]?.trim().toLowerCase() ?? ""];
-  return name + (known ?? extension.exec(sanitizeFileName(fromUrl))?.[0] ?? ("text" in content ? ".txt" : ".bin"));
+  return (
+    name +
+    (known ??
+      extension.exec(sanitizeFileName(fromUrl))?.[0] ??
+      ("text" in content ? ".txt" : ".bin"))
+  );
 }
 
 /** Adds a number to a taken name: `report (2).csv`. Compares names without case, as some file systems do. */

@@ -47,7 +47,11 @@ const slackStatuses = {
 export const maxPlanTitleLength = 150;
 
 /** The steps of a task (https://docs.slack.dev/reference/block-kit/blocks/plan-block). Of steps with one id the last one is shown. */
-export function plan(request: { title: string; steps: readonly TaskStep[]; locale: Locale }): SlackBlock {
+export function plan(request: {
+  title: string;
+  steps: readonly TaskStep[];
+  locale: Locale;
+}): SlackBlock {
   const { title, steps, locale } = request;
   const tasks = lastOfEachId(steps).map((step) => ({
     type: "task_card",
@@ -62,14 +66,22 @@ const untitledStep: Record<Locale, string> = { en: "Step", ja: "手順" };
 
 /** Returns the id if the title shows nothing, and a general word if the id shows nothing either. */
 function stepTitle({ step: { title, id }, locale }: { step: TaskStep; locale: Locale }): string {
-  const texts = [title, id].map((text) => shortenWithLinks({ text, maxLength: maxPlanTitleLength }));
+  const texts = [title, id].map((text) =>
+    shortenWithLinks({ text, maxLength: maxPlanTitleLength }),
+  );
   return texts.find(isVisible) ?? untitledStep[locale];
 }
 
 const stepSigns = { pending: "○", in_progress: "▸", completed: "✓", failed: "✗" } as const;
 
 /** The same in mrkdwn, for clients and workspaces without plans. */
-export function planLines({ steps, locale }: { steps: readonly TaskStep[]; locale: Locale }): string {
+export function planLines({
+  steps,
+  locale,
+}: {
+  steps: readonly TaskStep[];
+  locale: Locale;
+}): string {
   return lastOfEachId(steps)
     .map((step) => literalMrkdwn`${stepSigns[step.status]} ${stepTitle({ step, locale })}`)
     .join("\n");
@@ -82,7 +94,11 @@ export function context(text: string): SlackBlock {
 
 /** `confirm` is what Slack asks before it sends the click, all in plain text. */
 type Confirm = { title: string; text: string; confirm: string; deny: string };
-export type ButtonLook = Button & { label: string; style?: string | undefined; confirm?: Confirm | undefined };
+export type ButtonLook = Button & {
+  label: string;
+  style?: string | undefined;
+  confirm?: Confirm | undefined;
+};
 
 /** Shows at most `maxButtons`. */
 export function buttons(looks: readonly ButtonLook[]): SlackBlock {
@@ -90,11 +106,23 @@ export function buttons(looks: readonly ButtonLook[]): SlackBlock {
 }
 
 /** Slack rejects the whole message for an unknown style, so other styles are left out. */
-export function buttonElement({ label, style, confirm, ...button }: ButtonLook): Record<string, unknown> {
-  const texts = Object.entries(confirm ?? {}).map(([name, text]) => [name, { type: "plain_text", text }]);
+export function buttonElement({
+  label,
+  style,
+  confirm,
+  ...button
+}: ButtonLook): Record<string, unknown> {
+  const texts = Object.entries(confirm ?? {}).map(([name, text]) => [
+    name,
+    { type: "plain_text", text },
+  ]);
   return {
     type: "button",
-    text: { type: "plain_text", text: shorten({ text: label, maxLength: maxLabelLength }), emoji: true },
+    text: {
+      type: "plain_text",
+      text: shorten({ text: label, maxLength: maxLabelLength }),
+      emoji: true,
+    },
     ...encodeButton(button),
     ...(style === "primary" || style === "danger" ? { style } : {}),
     ...(confirm !== undefined && { confirm: Object.fromEntries(texts) }),
@@ -113,14 +141,25 @@ const feedbackTexts: Record<Vote, Record<Locale, { text: string; label: string }
 };
 
 /** 👍 and 👎 (https://docs.slack.dev/reference/block-kit/block-elements/feedback-buttons-element). Slack shows each person their own vote. */
-export function feedbackButtons({ requestId, locale }: { requestId: string; locale: Locale }): SlackBlock {
+export function feedbackButtons({
+  requestId,
+  locale,
+}: {
+  requestId: string;
+  locale: Locale;
+}): SlackBlock {
   const look = (vote: Vote) => {
     const { text, label } = feedbackTexts[vote][locale];
     const { value } = encodeButton({ requestId, button: { type: "feedback", vote } });
     return { text: { type: "plain_text", text }, accessibility_label: label, value };
   };
   const { action_id } = encodeButton({ requestId, button: { type: "feedback", vote: "up" } });
-  const element = { type: "feedback_buttons", action_id, positive_button: look("up"), negative_button: look("down") };
+  const element = {
+    type: "feedback_buttons",
+    action_id,
+    positive_button: look("up"),
+    negative_button: look("down"),
+  };
   return { type: "context_actions", elements: [element] };
 }
 
@@ -128,7 +167,10 @@ export function feedbackButtons({ requestId, locale }: { requestId: string; loca
 export function cut({ text, maxLength }: { text: string; maxLength: number }): string {
   if (text.length <= maxLength) return text;
   // A text may be as long as a whole response, so the part that is never shown is not scanned.
-  const [beginning = ""] = splitAnswer({ text: text.slice(0, maxLength * 2), maxLength: maxLength - 3 });
+  const [beginning = ""] = splitAnswer({
+    text: text.slice(0, maxLength * 2),
+    maxLength: maxLength - 3,
+  });
   return `${beginning}\n…`;
 }
 
@@ -175,7 +217,9 @@ const japanese: Record<Unit, string> = { second: "秒", minute: "分", hour: "�
 export function spanText({ spanMs, locale }: { spanMs: number; locale: Locale }): string {
   const [unit, unitMs] = units.find(([, ms]) => spanMs > ms) ?? (["second", 1000] as const);
   const count = Math.max(1, Math.ceil(spanMs / unitMs));
-  return locale === "ja" ? `${count}${japanese[unit]}` : `${count} ${unit}${count === 1 ? "" : "s"}`;
+  return locale === "ja"
+    ? `${count}${japanese[unit]}`
+    : `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
 
 export const placeholderPart = 0;

@@ -22,7 +22,13 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 const maxValueLength = 200;
 
 /** Returns undefined for a button that is not ours: the value must be exactly what `encodeButton` writes. */
-export function decodeButton({ action_id, value }: { action_id: string; value: string }): Button | undefined {
+export function decodeButton({
+  action_id,
+  value,
+}: {
+  action_id: string;
+  value: string;
+}): Button | undefined {
   if (value.length > maxValueLength) return undefined;
   const fields = Object(parseJson(value)) as { r?: unknown; q?: unknown; o?: unknown; v?: unknown };
   const { r: requestId } = fields;
@@ -30,7 +36,9 @@ export function decodeButton({ action_id, value }: { action_id: string; value: s
   const button = readButton(action_id, fields);
   if (button === undefined) return undefined;
   const expected = encodeButton({ requestId, button });
-  return expected.action_id === action_id && expected.value === value ? { requestId, button } : undefined;
+  return expected.action_id === action_id && expected.value === value
+    ? { requestId, button }
+    : undefined;
 }
 
 function readButton(
@@ -39,7 +47,8 @@ function readButton(
 ): Button["button"] | undefined {
   if (action === cancelAction) return { type: "cancel" };
   if (action === retryAction) return { type: "retry" };
-  if (action === feedbackAction) return vote === "up" || vote === "down" ? { type: "feedback", vote } : undefined;
+  if (action === feedbackAction)
+    return vote === "up" || vote === "down" ? { type: "feedback", vote } : undefined;
   if (!isCount(question)) return undefined;
   if (action === formAction) return { type: "open_form", question };
   return isCount(option) ? { type: "answer", question, option } : undefined;
@@ -61,7 +70,10 @@ export function encodeButton({ requestId, button }: Button): { action_id: string
       return { action_id: formAction, value: JSON.stringify({ r: requestId, q: button.question }) };
     case "answer": {
       const { question, option } = button;
-      return { action_id: `${answerAction}${option}`, value: JSON.stringify({ r: requestId, q: question, o: option }) };
+      return {
+        action_id: `${answerAction}${option}`,
+        value: JSON.stringify({ r: requestId, q: question, o: option }),
+      };
     }
   }
 }

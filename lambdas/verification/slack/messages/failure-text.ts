@@ -64,7 +64,10 @@ const giveReference = "下のお問い合わせ番号を管理者にお伝えく
 
 const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   agent_failed: {
-    en: { happened: "The agent couldn't finish this.", todo: "Try again, or rephrase your request." },
+    en: {
+      happened: "The agent couldn't finish this.",
+      todo: "Try again, or rephrase your request.",
+    },
     ja: {
       happened: "エージェントが作業を完了できませんでした。",
       todo: "もう一度試すか、依頼の書き方を変えてみてください。",
@@ -72,14 +75,23 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   busy: {
     en: { happened: "The agent is busy right now.", todo: "Try again in a few minutes." },
-    ja: { happened: "現在、エージェントへの依頼が混み合っています。", todo: "数分後にもう一度お試しください。" },
+    ja: {
+      happened: "現在、エージェントへの依頼が混み合っています。",
+      todo: "数分後にもう一度お試しください。",
+    },
   },
   canceled: {
     en: { happened: "This was canceled.", todo: "Ask again if you still need it." },
-    ja: { happened: "この依頼はキャンセルされました。", todo: "まだ必要な場合は、もう一度ご依頼ください。" },
+    ja: {
+      happened: "この依頼はキャンセルされました。",
+      todo: "まだ必要な場合は、もう一度ご依頼ください。",
+    },
   },
   lost: {
-    en: { happened: "This was interrupted before it finished.", todo: "Check what was done before you ask again." },
+    en: {
+      happened: "This was interrupted before it finished.",
+      todo: "Check what was done before you ask again.",
+    },
     ja: {
       happened: "処理が途中で中断されました。",
       todo: checkFirst,
@@ -126,22 +138,37 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
     },
   },
   no_agent: {
-    en: { happened: "No agent is set up for this conversation.", todo: "Ask your admin to set one up." },
-    ja: { happened: "この会話にはエージェントが設定されていません。", todo: "管理者に設定を依頼してください。" },
+    en: {
+      happened: "No agent is set up for this conversation.",
+      todo: "Ask your admin to set one up.",
+    },
+    ja: {
+      happened: "この会話にはエージェントが設定されていません。",
+      todo: "管理者に設定を依頼してください。",
+    },
   },
   no_budget: {
     en: { happened: "The agent's budget is used up.", todo: "Ask your admin to raise it." },
-    ja: { happened: "エージェントの予算を使い切りました。", todo: "管理者に増額を依頼してください。" },
+    ja: {
+      happened: "エージェントの予算を使い切りました。",
+      todo: "管理者に増額を依頼してください。",
+    },
   },
   no_plan: {
-    en: { happened: "The agent didn't take this on.", todo: "Describe what you need in more detail." },
+    en: {
+      happened: "The agent didn't take this on.",
+      todo: "Describe what you need in more detail.",
+    },
     ja: {
       happened: "エージェントがこの依頼に対応できませんでした。",
       todo: "してほしいことを、もう少し詳しくお書きください。",
     },
   },
   no_text: {
-    en: { happened: "I couldn't find a request in your message.", todo: "Tell me what you need in a few words." },
+    en: {
+      happened: "I couldn't find a request in your message.",
+      todo: "Tell me what you need in a few words.",
+    },
     ja: {
       happened: "メッセージから依頼の内容を読み取れませんでした。",
       todo: "してほしいことを文章でお送りください。",
@@ -149,10 +176,16 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
   },
   not_permitted: {
     en: { happened: "The agent isn't allowed to do that.", todo: "Ask your admin for permission." },
-    ja: { happened: "エージェントにはその操作が許可されていません。", todo: "管理者に許可を依頼してください。" },
+    ja: {
+      happened: "エージェントにはその操作が許可されていません。",
+      todo: "管理者に許可を依頼してください。",
+    },
   },
   task_gone: {
-    en: { happened: "The agent has lost track of this.", todo: "Check what was done before you ask again." },
+    en: {
+      happened: "The agent has lost track of this.",
+      todo: "Check what was done before you ask again.",
+    },
     ja: {
       happened: "エージェント側にこの依頼の記録が見つかりませんでした。",
       todo: checkFirst,
@@ -163,7 +196,10 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
       happened: "Your message or the answer to it is too large.",
       todo: "Shorten your message, or ask for less at once.",
     },
-    ja: { happened: "メッセージまたは回答のサイズが大きすぎます。", todo: "内容を短くするか、分けてご依頼ください。" },
+    ja: {
+      happened: "メッセージまたは回答のサイズが大きすぎます。",
+      todo: "内容を短くするか、分けてご依頼ください。",
+    },
   },
   too_long: {
     en: {
@@ -208,7 +244,15 @@ const failureTexts: Record<Situation, Record<Locale, Notice>> = {
 };
 
 /** `lost` means that the Execution zone lost the task, so that part of the work may be done. */
-export function failureText({ reason, lost, locale }: { reason: ClientReason; lost: boolean; locale: Locale }): Notice {
+export function failureText({
+  reason,
+  lost,
+  locale,
+}: {
+  reason: ClientReason;
+  lost: boolean;
+  locale: Locale;
+}): Notice {
   return failureTexts[lost ? "lost" : situations[reason]][locale];
 }
 

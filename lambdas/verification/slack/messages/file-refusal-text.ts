@@ -8,7 +8,13 @@ type FileText = Record<Locale, (file: { name: string; most: number | undefined }
 
 type FileRefusal = Extract<TaskOutcome, { type: "file_refused" }>;
 
-export function fileRefusalText({ outcome, locale }: { outcome: FileRefusal; locale: Locale }): Notice {
+export function fileRefusalText({
+  outcome,
+  locale,
+}: {
+  outcome: FileRefusal;
+  locale: Locale;
+}): Notice {
   const { why, detail, name, most } = outcome;
   return fileRefused[detail ?? why][locale]({ name: formatFileName(name), most });
 }
@@ -27,14 +33,20 @@ const fileRefused: Record<FileRefusal["why"] | NonNullable<FileRefusal["detail"]
   too_many: {
     en: ({ most }) =>
       most === 0
-        ? { happened: "I can't take files here.", todo: "Put what matters in your message instead." }
+        ? {
+            happened: "I can't take files here.",
+            todo: "Put what matters in your message instead.",
+          }
         : {
             happened: `That's too many files.${most === undefined ? "" : ` I can take up to ${most === 1 ? "1 file" : `${most} files`} at once.`}`,
             todo: "Send fewer files, or split them across several messages.",
           },
     ja: ({ most }) =>
       most === 0
-        ? { happened: "ここではファイルを受け取れません。", todo: "必要な内容をメッセージにお書きください。" }
+        ? {
+            happened: "ここではファイルを受け取れません。",
+            todo: "必要な内容をメッセージにお書きください。",
+          }
         : {
             happened: `ファイルが多すぎます${most === undefined ? "" : `（一度に${most}件まで）`}。`,
             todo: "ファイルを減らすか、メッセージを分けてお送りください。",
@@ -52,11 +64,17 @@ const fileRefused: Record<FileRefusal["why"] | NonNullable<FileRefusal["detail"]
   },
   canvas: {
     en: () => ({ happened: "I can't read canvases.", todo: "Copy the text into your message." }),
-    ja: () => ({ happened: "canvasは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" }),
+    ja: () => ({
+      happened: "canvasは読み取れません。",
+      todo: "内容をメッセージに貼り付けてお送りください。",
+    }),
   },
   list: {
     en: () => ({ happened: "I can't read lists.", todo: "Copy the text into your message." }),
-    ja: () => ({ happened: "リストは読み取れません。", todo: "内容をメッセージに貼り付けてお送りください。" }),
+    ja: () => ({
+      happened: "リストは読み取れません。",
+      todo: "内容をメッセージに貼り付けてお送りください。",
+    }),
   },
   not_to_be_had: {
     en: ({ name }) => ({

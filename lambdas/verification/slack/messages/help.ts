@@ -12,12 +12,16 @@ const maxPromptLength = 100;
 /** In mrkdwn. It mentions no person and no group, because that would notify them. */
 export function helpText({ overview, locale }: { overview: Overview; locale: Locale }): string {
   const [prompt] = overview.prompts;
-  const example = prompt && examples[locale](shorten({ text: prompt.message, maxLength: maxPromptLength }));
+  const example =
+    prompt && examples[locale](shorten({ text: prompt.message, maxLength: maxPromptLength }));
   const routes = routeLines(overview, locale).slice(0, maxRoutes);
   const space = locale === "ja" ? "" : " ";
   const lines: Record<keyof typeof labels, string> = {
     about: descriptionText(overview, locale),
-    asking: [askingText(overview, locale), ...(routes.length > 0 ? routes : example ? [example] : [])].join(space),
+    asking: [
+      askingText(overview, locale),
+      ...(routes.length > 0 ? routes : example ? [example] : []),
+    ].join(space),
     people: peopleText(overview, locale),
     tasks: tasksText[locale](overview.tasks.length, overview.hasMoreTasks),
     quota: quotaText(overview, locale),
@@ -51,7 +55,10 @@ const tasksText: Record<Locale, (count: number, hasMore: boolean) => string> = {
       : `${count}件${hasMore ? "以上" : ""}あります。ホームタブで確認・キャンセルできます。`,
 };
 
-const everyone: Record<Locale, string> = { en: "everyone in this workspace", ja: "このワークスペースの全員" };
+const everyone: Record<Locale, string> = {
+  en: "everyone in this workspace",
+  ja: "このワークスペースの全員",
+};
 const everyoneIn: Record<Locale, (channels: string) => string> = {
   en: (channels) => `everyone in ${channels}`,
   ja: (channels) => `${channels} の全員`,
@@ -74,13 +81,19 @@ function peopleText({ rules }: Overview, locale: Locale): string {
   const isNamed = people.some(({ user, group }) => (user ?? group) !== undefined);
   const open = people.filter(({ user, group }) => (user ?? group) === undefined);
   const isEveryone = open.some(({ channel }) => channel === undefined);
-  const channels = [...new Set(open.flatMap(({ channel }) => (channel === undefined ? [] : [`<#${channel}>`])))];
+  const channels = [
+    ...new Set(open.flatMap(({ channel }) => (channel === undefined ? [] : [`<#${channel}>`]))),
+  ];
   const parts = isEveryone
     ? [everyone[locale]]
     : [
         ...(channels.length === 0
           ? []
-          : [everyoneIn[locale](channels.slice(0, maxChannels).join(locale === "ja" ? "、" : ", "))]),
+          : [
+              everyoneIn[locale](
+                channels.slice(0, maxChannels).join(locale === "ja" ? "、" : ", "),
+              ),
+            ]),
         ...(channels.length > maxChannels ? [otherChannels[locale]] : []),
         ...(isNamed ? [chosen[locale]] : []),
       ];

@@ -83,8 +83,12 @@ const maxPromptLength = 200;
 
 function promptsText({ prompts }: Overview, locale: Locale): string {
   const lines = prompts.map(({ title, message }) => {
-    const [short = "", asked = ""] = [title, message].map((text) => shorten({ text, maxLength: maxPromptLength }));
-    return bullet(locale === "ja" ? literalMrkdwn`${short}：「${asked}」` : literalMrkdwn`${short}: _${asked}_`);
+    const [short = "", asked = ""] = [title, message].map((text) =>
+      shorten({ text, maxLength: maxPromptLength }),
+    );
+    return bullet(
+      locale === "ja" ? literalMrkdwn`${short}：「${asked}」` : literalMrkdwn`${short}: _${asked}_`,
+    );
   });
   return [tryThese[locale], ...lines].join("\n");
 }
@@ -109,7 +113,8 @@ const rulePhrases: Record<Locale, (rule: RuleParts) => string> = {
     return `${people}${places}${external === undefined ? "" : externalPhrases[external].en}`;
   },
   ja: ({ who, where, external }) => {
-    const people = who === "" ? (where === "" ? "このワークスペースの全員" : `${where} の全員`) : who;
+    const people =
+      who === "" ? (where === "" ? "このワークスペースの全員" : `${where} の全員`) : who;
     const limits = [
       ...(who === "" || where === "" ? [] : [`${where} のみ`]),
       ...(external === undefined ? [] : [externalPhrases[external].ja]),
@@ -120,7 +125,9 @@ const rulePhrases: Record<Locale, (rule: RuleParts) => string> = {
 
 /** One phrase per rule, without its label, which is a note among admins. Rules for other bots name no people. */
 function peopleLines({ rules }: Overview, locale: Locale): string[] {
-  return [...new Set(rules.flatMap((rule) => (rule.bot === undefined ? [rulePhrase(rule, locale)] : [])))];
+  return [
+    ...new Set(rules.flatMap((rule) => (rule.bot === undefined ? [rulePhrase(rule, locale)] : []))),
+  ];
 }
 
 function rulePhrase({ user, group, channel, external }: AllowlistRule, locale: Locale): string {
@@ -134,12 +141,18 @@ const memberPhrases: Record<Locale, (user: string, group: string) => string> = {
 };
 
 /** A rule with both matches the user only as a member of the group. */
-function peoplePhrase({ user, group }: Pick<AllowlistRule, "user" | "group">, locale: Locale): string {
+function peoplePhrase(
+  { user, group }: Pick<AllowlistRule, "user" | "group">,
+  locale: Locale,
+): string {
   const [person, members] = [user && `<@${user}>`, group && `<!subteam^${group}>`];
   return person && members ? memberPhrases[locale](person, members) : (person ?? members ?? "");
 }
 
-const nothing: Record<Locale, string> = { en: "You have no tasks in progress.", ja: "進行中の依頼はありません。" };
+const nothing: Record<Locale, string> = {
+  en: "You have no tasks in progress.",
+  ja: "進行中の依頼はありません。",
+};
 const moreTasks: Record<Locale, string> = {
   en: "There are more. These are your newest tasks.",
   ja: "ほかにもあります。新しいものだけを表示しています。",
@@ -149,7 +162,9 @@ function taskBlocks({ tasks, hasMoreTasks }: Overview, locale: Locale): SlackBlo
   const shown = tasks.slice(0, maxHomeTasks);
   return [
     header(titles.tasks[locale]),
-    ...(shown.length === 0 ? [section(nothing[locale])] : shown.map((task) => taskBlock(task, locale))),
+    ...(shown.length === 0
+      ? [section(nothing[locale])]
+      : shown.map((task) => taskBlock(task, locale))),
     ...(hasMoreTasks || tasks.length > maxHomeTasks ? [context(moreTasks[locale])] : []),
   ];
 }
@@ -165,7 +180,10 @@ const cancelLabel: Record<Locale, string> = { en: "Cancel", ja: "キャンセル
 const noText: Record<Locale, string> = { en: "(no text)", ja: "（テキストなし）" };
 const directMessage: Record<Locale, string> = { en: "direct message", ja: "ダイレクトメッセージ" };
 
-function taskBlock({ requestId, text, channel, askedAtMs, activity }: OwnTask, locale: Locale): SlackBlock {
+function taskBlock(
+  { requestId, text, channel, askedAtMs, activity }: OwnTask,
+  locale: Locale,
+): SlackBlock {
   const line = shortenWithLinks({ text, maxLength: maxTaskLength }) || noText[locale];
   const where = channel.startsWith("D") ? directMessage[locale] : `<#${channel}>`;
   const when = slackDate({ atMs: askedAtMs, locale });

@@ -3,7 +3,11 @@
  * with it. `modal.ts` builds them. The ingress loads this file, so it loads no schemas.
  */
 import { checkFieldValues, type FieldProblem } from "../../../../contracts/field-values.ts";
-import type { FieldValue, FieldValues, QuestionField } from "../../../../contracts/question-fields.ts";
+import type {
+  FieldValue,
+  FieldValues,
+  QuestionField,
+} from "../../../../contracts/question-fields.ts";
 import { parseJson } from "../../../shared/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 
@@ -40,8 +44,11 @@ export type SubmittedView = {
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 export function readQuestionModal({ private_metadata }: SubmittedView): QuestionModal | undefined {
-  const { requestId, question, locale } = Object(parseJson(private_metadata)) as Partial<QuestionModal>;
-  const isOurs = typeof requestId === "string" && uuid.test(requestId) && Number.isSafeInteger(question);
+  const { requestId, question, locale } = Object(
+    parseJson(private_metadata),
+  ) as Partial<QuestionModal>;
+  const isOurs =
+    typeof requestId === "string" && uuid.test(requestId) && Number.isSafeInteger(question);
   return isOurs ? { requestId, question: Number(question), locale: toLocale(locale) } : undefined;
 }
 
@@ -49,9 +56,17 @@ const slackId = /^[A-Z0-9]{1,64}$/;
 const slackTs = /^(?=.{3,32}$)\d+\.\d+$/;
 
 export function readAskAboutModal({ private_metadata }: SubmittedView): AskAboutModal | undefined {
-  const fields = Object(parseJson(private_metadata)) as Partial<Record<keyof AskAboutModal, unknown>>;
+  const fields = Object(parseJson(private_metadata)) as Partial<
+    Record<keyof AskAboutModal, unknown>
+  >;
   const { channel, ts, threadTs, actionTs, external, locale } = fields;
-  if (typeof channel !== "string" || !slackId.test(channel) || !isSlackTs(ts) || !isSlackTs(actionTs)) return undefined;
+  if (
+    typeof channel !== "string" ||
+    !slackId.test(channel) ||
+    !isSlackTs(ts) ||
+    !isSlackTs(actionTs)
+  )
+    return undefined;
   return {
     channel,
     ts,
@@ -90,11 +105,20 @@ export function readFieldInputs(
   });
   const checked = checkFieldValues({ fields, values: Object.fromEntries(given) });
   if ("values" in checked) return checked;
-  const errors = checked.problems.map(({ id, problem }): [string, string] => [id, problemText(problem, locale)]);
+  const errors = checked.problems.map(({ id, problem }): [string, string] => [
+    id,
+    problemText(problem, locale),
+  ]);
   return { errors: Object.fromEntries(errors) };
 }
 
-type Input = { type?: unknown; options?: unknown; min_value?: unknown; max_value?: unknown; max_length?: unknown };
+type Input = {
+  type?: unknown;
+  options?: unknown;
+  min_value?: unknown;
+  max_value?: unknown;
+  max_length?: unknown;
+};
 
 /** The input as the field that it was made of. Undefined for another block. */
 function toField(block: unknown): QuestionField | undefined {
@@ -132,13 +156,20 @@ function toOptions({ options }: Input): { id: string; label: string }[] {
 
 /** Slack sends limits of numbers as texts. Anything else is no limit, because converting it may throw. */
 function numbers<N extends string>(limits: Record<N, unknown>): { [K in N]?: number } {
-  const known = Object.entries(limits).filter(([, limit]) => typeof limit === "string" || typeof limit === "number");
-  return Object.fromEntries(known.map(([name, limit]) => [name, Number(limit)])) as { [K in N]?: number };
+  const known = Object.entries(limits).filter(
+    ([, limit]) => typeof limit === "string" || typeof limit === "number",
+  );
+  return Object.fromEntries(known.map(([name, limit]) => [name, Number(limit)])) as {
+    [K in N]?: number;
+  };
 }
 
 /** The state of one input (https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload). */
 function toValue(state: unknown): FieldValue | undefined {
-  const { type, value, selected_option, selected_options, selected_date } = Object(state) as Record<string, unknown>;
+  const { type, value, selected_option, selected_options, selected_date } = Object(state) as Record<
+    string,
+    unknown
+  >;
   switch (type) {
     case "static_select":
       return toText(Object(selected_option).value);

@@ -2,7 +2,11 @@
  * Builds the bot's modals (https://docs.slack.dev/reference/views/modal-views): one with a question's fields, and that of the message
  * shortcut. `modal-values.ts` reads them when they come back.
  */
-import type { FieldValue, FieldValues, QuestionField } from "../../../../contracts/question-fields.ts";
+import type {
+  FieldValue,
+  FieldValues,
+  QuestionField,
+} from "../../../../contracts/question-fields.ts";
 import { isVisible } from "../../../shared/visible-text.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { ModalView, SlackBlock } from "../api/slack.ts";
@@ -57,7 +61,12 @@ export function buildAskAboutModal(modal: AskAboutModal): ModalView {
         optional: true,
         label: plainText(instructionLabel[locale], maxLabelLength),
         hint: plainText(instructionHint[locale], maxLabelLength),
-        element: { type: "plain_text_input", action_id: inputAction, multiline: true, max_length: maxInputLength },
+        element: {
+          type: "plain_text_input",
+          action_id: inputAction,
+          multiline: true,
+          max_length: maxInputLength,
+        },
       },
     ],
   };
@@ -67,7 +76,10 @@ export function buildAskAboutModal(modal: AskAboutModal): ModalView {
 export type ShortcutRefusal = "not_in_channel" | "not_set_up";
 
 /** A modal without inputs that says why the shortcut cannot be used there. */
-export function buildShortcutRefusalModal(request: { refusal: ShortcutRefusal; locale: Locale }): ModalView {
+export function buildShortcutRefusalModal(request: {
+  refusal: ShortcutRefusal;
+  locale: Locale;
+}): ModalView {
   const { refusal, locale } = request;
   return {
     ...createFrame({ title: askAboutTitle[locale], locale }),
@@ -127,7 +139,9 @@ function toElement(field: QuestionField): { type: string } & Record<string, unkn
 /** Without an exponent, which Slack does not take. */
 function decimal(value: number): string {
   const text = String(value);
-  return text.includes("e") ? value.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 }) : text;
+  return text.includes("e")
+    ? value.toLocaleString("en", { useGrouping: false, maximumFractionDigits: 20 })
+    : text;
 }
 
 function toOptions(options: readonly { label: string }[]): unknown[] {
@@ -165,7 +179,10 @@ function toFieldValue(field: QuestionField, value: FieldValue): FieldValue {
 }
 
 /** The values of an answered question for people, as pairs of a label and a text, in the order of the fields. */
-export function listFieldAnswers(question: AgentQuestion, locale: Locale): { label: string; text: string }[] {
+export function listFieldAnswers(
+  question: AgentQuestion,
+  locale: Locale,
+): { label: string; text: string }[] {
   const { fields = [], answer } = question;
   return fields.flatMap((field, index) => {
     const value = answer?.fields?.[field.id];
@@ -175,12 +192,21 @@ export function listFieldAnswers(question: AgentQuestion, locale: Locale): { lab
   });
 }
 
-function toShown(request: { field: QuestionField; value: NonNullable<FieldValue>; locale: Locale }): string {
+function toShown(request: {
+  field: QuestionField;
+  value: NonNullable<FieldValue>;
+  locale: Locale;
+}): string {
   const { field, value, locale } = request;
   if (field.type !== "choice" && field.type !== "choices") return String(value);
   const chosen: unknown[] = Array.isArray(value) ? value : [value];
-  const shown = field.options.map((option, index) => ({ id: option.id, label: labelOf(option, index) }));
-  return shown.flatMap(({ id, label }) => (chosen.includes(id) ? [label] : [])).join(locale === "ja" ? "、" : ", ");
+  const shown = field.options.map((option, index) => ({
+    id: option.id,
+    label: labelOf(option, index),
+  }));
+  return shown
+    .flatMap(({ id, label }) => (chosen.includes(id) ? [label] : []))
+    .join(locale === "ja" ? "、" : ", ");
 }
 
 const questionTitle: LocalizedText = { en: "Your answer", ja: "回答" };

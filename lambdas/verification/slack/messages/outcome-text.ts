@@ -54,7 +54,8 @@ export const cutAnswerText: Record<Locale, string> = {
 };
 
 const notAttached: Record<Locale, (names: readonly string[]) => string> = {
-  en: (names) => `I couldn't attach ${names.length === 1 ? "this file" : "these files"}: ${names.join(", ")}`,
+  en: (names) =>
+    `I couldn't attach ${names.length === 1 ? "this file" : "these files"}: ${names.join(", ")}`,
   ja: (names) => `次のファイルを添付できませんでした：${names.join("、")}`,
 };
 
@@ -64,7 +65,13 @@ const leftOut: Record<Locale, (count: number) => string> = {
 };
 
 /** The first eight digits of the request id are enough to find the task in the logs. */
-export function referenceText({ locale, requestId }: { locale: Locale; requestId: string }): string {
+export function referenceText({
+  locale,
+  requestId,
+}: {
+  locale: Locale;
+  requestId: string;
+}): string {
   return reference[locale](requestId.slice(0, 8));
 }
 
@@ -126,7 +133,11 @@ export const replacedText: Record<Locale, string> = {
 };
 
 /** Returns "" if all files were attached. */
-export function missingFilesText(request: { locale: Locale; failed: readonly string[]; leftOut: number }): string {
+export function missingFilesText(request: {
+  locale: Locale;
+  failed: readonly string[];
+  leftOut: number;
+}): string {
   const { locale, failed } = request;
   return [
     ...(failed.length === 0 ? [] : [notAttached[locale](failed.map(formatFileName))]),
@@ -157,7 +168,10 @@ export function createOutcomeText(request: {
   if (outcome?.type === "canceling") return canceling[locale](outcome.count);
   if (outcome?.type === "help") return outcome.text;
   if (outcome === undefined)
-    return joinSentences({ notice: failureText({ reason: "internal", lost: false, locale }), locale });
+    return joinSentences({
+      notice: failureText({ reason: "internal", lost: false, locale }),
+      locale,
+    });
   const quote = outcome.type === "failed" ? quoteExplanation(outcome.explanation ?? "") : "";
   if (outcome.type === "failed" && quote !== "") {
     return `${failureText({ ...outcome, locale }).happened}${locale === "ja" ? "" : " "}${agentSays[locale]}\n${quote}`;
@@ -192,7 +206,13 @@ function quoteExplanation(explanation: string): string {
   return isVisible(line) ? literalMrkdwn`> ${line}` : "";
 }
 
-function joinSentences({ notice: { happened, todo }, locale }: { notice: Notice; locale: Locale }): string {
+function joinSentences({
+  notice: { happened, todo },
+  locale,
+}: {
+  notice: Notice;
+  locale: Locale;
+}): string {
   return `${happened}${locale === "ja" ? "" : " "}${todo}`;
 }
 
@@ -200,7 +220,11 @@ type OtherOutcome = Exclude<TaskOutcome, { type: "answer" | "failed" | "cancelin
 /** `contact` is mrkdwn from the configuration. `nowMs` is when the message arrived, so that every try shows the same text. */
 type About = { contact: string | undefined; nowMs: number };
 
-function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: OtherOutcome; locale: Locale }): Notice {
+function otherOutcomeText({
+  outcome,
+  locale,
+  ...about
+}: About & { outcome: OtherOutcome; locale: Locale }): Notice {
   switch (outcome.type) {
     case "refused":
       return (outcome.external ? refusedExternal : refused)[locale](about);
@@ -219,7 +243,10 @@ function otherOutcomeText({ outcome, locale, ...about }: About & { outcome: Othe
 
 /** The message that a person chose for the shortcut. */
 const unreadableMessage: Record<Locale, Notice> = {
-  en: { happened: "I couldn't read that message. It may have been deleted.", todo: "Ask me in a new message." },
+  en: {
+    happened: "I couldn't read that message. It may have been deleted.",
+    todo: "Ask me in a new message.",
+  },
   ja: {
     happened: "メッセージを読み込めませんでした。削除された可能性があります。",
     todo: "新しいメッセージでご依頼ください。",
@@ -240,7 +267,10 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
     },
   },
   unreadable: {
-    en: { happened: "I couldn't find the original message to retry.", todo: "Ask again in a new message." },
+    en: {
+      happened: "I couldn't find the original message to retry.",
+      todo: "Ask again in a new message.",
+    },
     ja: {
       happened: "元のメッセージが見つからないため、再実行できませんでした。",
       todo: "新しいメッセージでご依頼ください。",
@@ -248,7 +278,8 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
   },
   files_gone: {
     en: {
-      happened: "The files in the original message are no longer available, so I couldn't try again.",
+      happened:
+        "The files in the original message are no longer available, so I couldn't try again.",
       todo: "Upload them again in a new message.",
     },
     ja: {
@@ -257,7 +288,10 @@ const fixed: Record<Fixed, Record<Locale, Notice>> = {
     },
   },
   unanswered: {
-    en: { happened: "Nobody answered the question in time, so I stopped.", todo: "Ask again when you're ready." },
+    en: {
+      happened: "Nobody answered the question in time, so I stopped.",
+      todo: "Ask again when you're ready.",
+    },
     ja: {
       happened: "期限までに質問への回答がなかったため、終了しました。",
       todo: "回答できるときに、もう一度ご依頼ください。",
@@ -298,7 +332,13 @@ const refusedExternal: Record<Locale, (about: About) => Notice> = {
 };
 
 /** Says that the person may not ask here, and whom to ask. */
-export function refusedText({ locale, contact }: { locale: Locale; contact: string | undefined }): string {
+export function refusedText({
+  locale,
+  contact,
+}: {
+  locale: Locale;
+  contact: string | undefined;
+}): string {
   return joinSentences({ notice: refused[locale]({ contact, nowMs: 0 }), locale });
 }
 
@@ -321,7 +361,9 @@ const limited: Record<Locale, (about: Limited) => Notice> = {
         }
       : {
           happened:
-            by === "user" ? "You've reached your limit for now." : "This channel has reached its limit for now.",
+            by === "user"
+              ? "You've reached your limit for now."
+              : "This channel has reached its limit for now.",
           todo: `Try again in ${spanText({ spanMs: retryAtMs - nowMs, locale: "en" })} (${slackDate({ atMs: retryAtMs, locale: "en" })}).`,
         },
   ja: ({ by, retryAtMs, nowMs }) =>

@@ -17,12 +17,21 @@ export type OwnTask = {
 /** What is left of a person's quota. Each part is absent if the configuration does not limit it. */
 export type RemainingQuota = {
   inPeriod?:
-    | { left: number; of: number; spanMs: number /** Present if nothing is left. */; freeAtMs?: number }
+    | {
+        left: number;
+        of: number;
+        spanMs: number /** Present if nothing is left. */;
+        freeAtMs?: number;
+      }
     | undefined;
   atOnce?: { left: number; of: number } | undefined;
 };
 
-export type OverviewRoute = { word?: string | undefined; channel?: string | undefined; destination: string };
+export type OverviewRoute = {
+  word?: string | undefined;
+  channel?: string | undefined;
+  destination: string;
+};
 
 export type Overview = {
   /** The person may ask somewhere. */
@@ -63,15 +72,23 @@ export function askingText({ command }: Overview, locale: Locale): string {
   return asking[locale](command);
 }
 
-const routeSentences: Record<Locale, (route: { word: string; channel: string; agent: string }) => string> = {
+const routeSentences: Record<
+  Locale,
+  (route: { word: string; channel: string; agent: string }) => string
+> = {
   en: ({ word, channel, agent }) => {
     if (word !== "")
       return `${channel && `In ${channel}, `}${channel ? "start" : "Start"} your message with ${word} to ask ${agent}.`;
-    return channel === "" ? `Everything else goes to ${agent}.` : `In ${channel}, messages go to ${agent}.`;
+    return channel === ""
+      ? `Everything else goes to ${agent}.`
+      : `In ${channel}, messages go to ${agent}.`;
   },
   ja: ({ word, channel, agent }) => {
-    if (word !== "") return `${channel && `${channel} では `}${word} で始まるメッセージには ${agent} が対応します。`;
-    return channel === "" ? `それ以外には ${agent} が対応します。` : `${channel} では ${agent} が対応します。`;
+    if (word !== "")
+      return `${channel && `${channel} では `}${word} で始まるメッセージには ${agent} が対応します。`;
+    return channel === ""
+      ? `それ以外には ${agent} が対応します。`
+      : `${channel} では ${agent} が対応します。`;
   },
 };
 

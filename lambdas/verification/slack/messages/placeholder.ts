@@ -44,25 +44,46 @@ export function placeholderContent({ task, locale }: Request): MessageContent {
   const { steps = [] } = task.progress ?? {};
   const lines = planLines({ steps, locale });
   if (task.mrkdwnFallback)
-    return { text: removeEmpty([activity, lines, written === undefined ? "" : cutPlainNewest(written)]).join("\n") };
+    return {
+      text: removeEmpty([
+        activity,
+        lines,
+        written === undefined ? "" : cutPlainNewest(written),
+      ]).join("\n"),
+    };
   // Slack limits the text of all blocks together.
   const maxLength = maxMarkdownLength - steps.length * maxPlanTitleLength;
   const blocks =
-    written === undefined ? [section(activity)] : [markdownBlock(cutNewest(written, maxLength)), context(activity)];
-  const planned = steps.length === 0 ? [] : [plan({ title: activityTexts[toActivity(task)][locale], steps, locale })];
-  return { text: removeEmpty([activity, lines]).join("\n"), blocks: [...blocks, ...planned, ...cancel] };
+    written === undefined
+      ? [section(activity)]
+      : [markdownBlock(cutNewest(written, maxLength)), context(activity)];
+  const planned =
+    steps.length === 0
+      ? []
+      : [plan({ title: activityTexts[toActivity(task)][locale], steps, locale })];
+  return {
+    text: removeEmpty([activity, lines]).join("\n"),
+    blocks: [...blocks, ...planned, ...cancel],
+  };
 }
 
 /** In plain text. */
 export function statusText({ task, locale }: Request): string {
   const activity = toActivity(task);
-  return visibleQueuePosition(task) > 0 && !isEnding(activity) ? queuedStatus[locale] : status[activity][locale];
+  return visibleQueuePosition(task) > 0 && !isEnding(activity)
+    ? queuedStatus[locale]
+    : status[activity][locale];
 }
 
 function placeholderText({ task, locale }: Request): string {
   const { text = "", percent } = task.progress ?? {};
-  const doing = activityText({ activity: toActivity(task), queuePosition: visibleQueuePosition(task), locale });
-  const line = task.cancelReason === undefined ? shortenWithLinks({ text, maxLength: maxProgressLength }) : "";
+  const doing = activityText({
+    activity: toActivity(task),
+    queuePosition: visibleQueuePosition(task),
+    locale,
+  });
+  const line =
+    task.cancelReason === undefined ? shortenWithLinks({ text, maxLength: maxProgressLength }) : "";
   const note = isVisible(line) ? literalMrkdwn`${line}` : "";
   return removeEmpty([
     routeChangeText({ task, locale }),
@@ -88,7 +109,8 @@ function visibleQueuePosition({ queuePosition = 0, state }: Task): number {
 
 /** Returns undefined if a native stream already shows the text. */
 function readPartialAnswer({ progress, stream }: Task): string | undefined {
-  const isStreamed = stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
+  const isStreamed =
+    stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
   const text = progress?.partialText ?? "";
   // The ellipsis of a cut does not count as visible text.
   return isStreamed || !hasVisibleText(cutNewest(text).replace(/^…/, "")) ? undefined : text;
@@ -108,12 +130,17 @@ function cutToEnd(text: string): string {
 }
 
 function cutPlainNewest(text: string): string {
-  return newestText({ text: toMrkdwn(safeMarkdown(cutToEnd(text))), maxLength: maxMrkdwnLength - aroundLength * 5 });
+  return newestText({
+    text: toMrkdwn(safeMarkdown(cutToEnd(text))),
+    maxLength: maxMrkdwnLength - aroundLength * 5,
+  });
 }
 
 function cancelButton({ task, locale }: Request): SlackBlock[] {
   if (task.cancelReason !== undefined) return [];
-  return [buttons([{ requestId: task.id, button: { type: "cancel" }, label: cancelLabel[locale] }])];
+  return [
+    buttons([{ requestId: task.id, button: { type: "cancel" }, label: cancelLabel[locale] }]),
+  ];
 }
 
 type TaskActivity = "working" | "retrying" | "writing" | "asking" | "canceling" | "ending";
@@ -122,7 +149,10 @@ const activityTexts: Record<TaskActivity, Record<Locale, string>> = {
   working: { en: "Working on it…", ja: "対応しています…" },
   retrying: { en: "Trying again…", ja: "再実行しています…" },
   writing: { en: "Writing…", ja: "回答を作成しています…" },
-  asking: { en: "Waiting for an answer to the question below…", ja: "下の質問への回答を待っています…" },
+  asking: {
+    en: "Waiting for an answer to the question below…",
+    ja: "下の質問への回答を待っています…",
+  },
   canceling: { en: "Canceling…", ja: "キャンセルしています…" },
   ending: { en: "Out of time. Stopping…", ja: "時間切れのため、終了します…" },
 };
@@ -145,15 +175,24 @@ const queued: Record<Locale, (ahead: number) => string> = {
   ja: (ahead) => `先に届いた${ahead}件が終わり次第、対応します…`,
 };
 
-const queuedStatus: Record<Locale, string> = { en: "will start soon…", ja: "が順番を待っています…" };
+const queuedStatus: Record<Locale, string> = {
+  en: "will start soon…",
+  ja: "が順番を待っています…",
+};
 
 const cancelLabel: Record<Locale, string> = { en: "Cancel", ja: "キャンセル" };
 
-function activityText(request: { activity: TaskActivity; queuePosition: number; locale: Locale }): string {
+function activityText(request: {
+  activity: TaskActivity;
+  queuePosition: number;
+  locale: Locale;
+}): string {
   const { activity, queuePosition, locale } = request;
   const text = activityTexts[activity][locale];
   if (queuePosition === 0 || isEnding(activity)) return text;
-  return activity === "retrying" ? `${text} ${queued[locale](queuePosition)}` : queued[locale](queuePosition);
+  return activity === "retrying"
+    ? `${text} ${queued[locale](queuePosition)}`
+    : queued[locale](queuePosition);
 }
 
 function isEnding(activity: TaskActivity): boolean {
@@ -216,7 +255,8 @@ function cutBlockToEnd({ block, room }: { block: TextBlock; room: number }): Tex
   const lines: string[] = [];
   for (const line of block.body.toReversed()) {
     if (line.length > left) {
-      const rest = lines.length === 0 && left > 100 ? cutLineToEnd({ text: line, length: left }) : undefined;
+      const rest =
+        lines.length === 0 && left > 100 ? cutLineToEnd({ text: line, length: left }) : undefined;
       if (rest !== undefined) lines.unshift(rest);
       break;
     }

@@ -35,7 +35,12 @@ const maxListedChoices = 50;
 type ShownQuestion = { task: Task; question: AgentQuestion; locale: Locale };
 
 /** `nowMs` decides whether the question has expired. */
-export function questionContent({ task, question, locale, nowMs }: ShownQuestion & { nowMs: number }): MessageContent {
+export function questionContent({
+  task,
+  question,
+  locale,
+  nowMs,
+}: ShownQuestion & { nowMs: number }): MessageContent {
   const prompt = formatPrompt({ question, locale });
   const status = toQuestionStatus({ task, question, nowMs });
   const mrkdwnPrompt = cut({ text: toMrkdwn(prompt), maxLength: maxMrkdwnPromptLength });
@@ -48,18 +53,35 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
   if (end !== "") {
     // The answers matter more than the rest of a long prompt.
     const beginning = cut({ text: mrkdwnPrompt, maxLength: maxMrkdwnLength - end.length - 2 });
-    return { text: `${beginning}\n\n${end}`, ...blocksUnlessFallback([markdownBlock(prompt), section(end)]) };
+    return {
+      text: `${beginning}\n\n${end}`,
+      ...blocksUnlessFallback([markdownBlock(prompt), section(end)]),
+    };
   }
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
     text: cut({ text: `${mrkdwnPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
-    ...blocksUnlessFallback([markdownBlock(prompt), ...createButtons({ task, question, locale }), context(hint)]),
+    ...blocksUnlessFallback([
+      markdownBlock(prompt),
+      ...createButtons({ task, question, locale }),
+      context(hint),
+    ]),
   };
 
-  function formatAnswer({ option, text = "", ...given }: NonNullable<AgentQuestion["answer"]>): string {
+  function formatAnswer({
+    option,
+    text = "",
+    ...given
+  }: NonNullable<AgentQuestion["answer"]>): string {
     const label = option === undefined ? undefined : formatLabel({ question, index: option });
-    const answerLine = answeredText({ ...given, isForm: given.fields !== undefined, label, locale });
-    const replyLines = text === "" ? [] : [literalMrkdwn`> ${shorten({ text, maxLength: maxAnswerLength })}`];
+    const answerLine = answeredText({
+      ...given,
+      isForm: given.fields !== undefined,
+      label,
+      locale,
+    });
+    const replyLines =
+      text === "" ? [] : [literalMrkdwn`> ${shorten({ text, maxLength: maxAnswerLength })}`];
     const answers = listFieldAnswers(question, locale);
     const maxLength = Math.floor(maxFormLength / Math.max(1, answers.length));
     const lines = answers.map((each) => formatFieldAnswer({ ...each, maxLength, locale }));
@@ -71,11 +93,19 @@ export function questionContent({ task, question, locale, nowMs }: ShownQuestion
   }
 }
 
-function formatFieldAnswer(request: { label: string; text: string; maxLength: number; locale: Locale }): string {
+function formatFieldAnswer(request: {
+  label: string;
+  text: string;
+  maxLength: number;
+  locale: Locale;
+}): string {
   const { label, text, maxLength, locale } = request;
   // The line's own signs, and one for its end.
   const room = maxLength - "> : ".length - 1;
-  const name = escapeWithin({ text: shorten({ text: label, maxLength: maxFieldLabelLength }), maxLength: room * 0.4 });
+  const name = escapeWithin({
+    text: shorten({ text: label, maxLength: maxFieldLabelLength }),
+    maxLength: room * 0.4,
+  });
   const answer = shorten({ text, maxLength: maxFieldAnswerLength });
   return `> ${name}${locale === "ja" ? "：" : ": "}${escapeWithin({ text: answer, maxLength: room - name.length })}`;
 }
@@ -89,10 +119,21 @@ function escapeWithin({ text, maxLength }: { text: string; maxLength: number }):
 }
 
 /** The modal with the fields of the task's question. Undefined if it has none. */
-export function questionModalView({ task, locale }: { task: Task; locale: Locale }): ModalView | undefined {
+export function questionModalView({
+  task,
+  locale,
+}: {
+  task: Task;
+  locale: Locale;
+}): ModalView | undefined {
   const { question } = task;
   if (question === undefined) return undefined;
-  return buildQuestionModal({ task, question, prompt: toMrkdwn(formatPrompt({ question, locale })), locale });
+  return buildQuestionModal({
+    task,
+    question,
+    prompt: toMrkdwn(formatPrompt({ question, locale })),
+    locale,
+  });
 }
 
 /** Returns safe Markdown. Cuts the prompt before parsing it, because it may be as long as a whole response. */
@@ -101,10 +142,15 @@ function formatPrompt({ question, locale }: { question: AgentQuestion; locale: L
   const markdown = fencedTables(safeMarkdown(written));
   // The ellipsis of a cut does not count as visible text.
   const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPromptText[locale];
-  return safePart({ part: cut({ text: prompt, maxLength: maxPromptLength }), maxLength: maxPromptLength });
+  return safePart({
+    part: cut({ text: prompt, maxLength: maxPromptLength }),
+    maxLength: maxPromptLength,
+  });
 }
 
-function toQuestionStatus(request: Omit<ShownQuestion, "locale"> & { nowMs: number }): QuestionStatus {
+function toQuestionStatus(
+  request: Omit<ShownQuestion, "locale"> & { nowMs: number },
+): QuestionStatus {
   const { task, question, nowMs } = request;
   if (task.cancelReason === "unanswered" || task.outcome?.type === "unanswered") return "expired";
   if (task.cancelReason !== undefined || task.outcome !== undefined) return "over";
@@ -115,7 +161,9 @@ function toQuestionStatus(request: Omit<ShownQuestion, "locale"> & { nowMs: numb
 function createButtons({ task, question, locale }: ShownQuestion): SlackBlock[] {
   if (question.fields !== undefined) {
     const button = { type: "open_form", question: question.index } as const;
-    return [buttons([{ requestId: task.id, button, label: openFormLabel[locale], style: "primary" }])];
+    return [
+      buttons([{ requestId: task.id, button, label: openFormLabel[locale], style: "primary" }]),
+    ];
   }
   if (question.kind === "auth" || question.options.length === 0) return [];
   const looks = question.options.map(
@@ -129,11 +177,17 @@ function createButtons({ task, question, locale }: ShownQuestion): SlackBlock[] 
   return [buttons(looks)];
 }
 
-function createHint(options: { question: AgentQuestion; locale: Locale; isPlain: boolean }): string {
+function createHint(options: {
+  question: AgentQuestion;
+  locale: Locale;
+  isPlain: boolean;
+}): string {
   const { question, locale, isPlain } = options;
   if (question.kind === "auth") return hints.auth[locale];
   const until = untilText[locale](slackDate({ atMs: question.expiresAtMs, locale }));
-  const labels = question.options.map((_, index) => literalMrkdwn`• ${formatLabel({ question, index })}`);
+  const labels = question.options.map(
+    (_, index) => literalMrkdwn`• ${formatLabel({ question, index })}`,
+  );
   const listed = (isPlain ? labels : labels.slice(maxButtons)).slice(0, maxListedChoices);
   const kind =
     question.fields !== undefined && !isPlain
@@ -221,7 +275,10 @@ function answeredText(request: {
 type ReplyRefusalType = Exclude<ButtonClickRefusal["type"], "not_allowed" | "limited">;
 
 const refusals: Record<Exclude<ReplyRefusalType, "answered">, LocalizedText> = {
-  not_yours: { en: "This button is for someone else.", ja: "このボタンを操作する権限がありません。" },
+  not_yours: {
+    en: "This button is for someone else.",
+    ja: "このボタンを操作する権限がありません。",
+  },
   expired: { en: "It's too late to answer this.", ja: "この質問の回答期限は過ぎています。" },
   past: { en: "This question has already been answered.", ja: "この質問はすでに回答済みです。" },
   files_left: {
@@ -257,7 +314,10 @@ export function replyRefusalText(request: {
 }): string {
   const { refusal, locale } = request;
   return refusal.type === "answered"
-    ? alreadyAnswered[locale](`<@${escapeMrkdwn(refusal.by)}>`, slackDate({ atMs: refusal.atMs, locale }))
+    ? alreadyAnswered[locale](
+        `<@${escapeMrkdwn(refusal.by)}>`,
+        slackDate({ atMs: refusal.atMs, locale }),
+      )
     : refusals[refusal.type][locale];
 }
 

@@ -38,7 +38,8 @@ export function splitAnswer({ text, maxLength }: { text: string; maxLength: numb
       continue;
     }
     const isShort = room > maxLength * (1 - minFilledShare);
-    const fitsNext = fitsInto(block, maxLength) && !(isShort && (block.kind === "text" || block.kind === "list"));
+    const fitsNext =
+      fitsInto(block, maxLength) && !(isShort && (block.kind === "text" || block.kind === "list"));
     if (part.length > 0 && (fitsNext || room < maxLength * minRoomShare)) {
       blocksLeft.push(block);
       // A heading moves to the next part together with its content.
@@ -55,7 +56,8 @@ export function splitAnswer({ text, maxLength }: { text: string; maxLength: numb
   return parts;
 
   function take(block: TextBlock): void {
-    partLength += jointBefore({ block, isFirst: part.length === 0 }).length + blockText(block).length;
+    partLength +=
+      jointBefore({ block, isFirst: part.length === 0 }).length + blockText(block).length;
     part.push(block);
   }
 
@@ -74,13 +76,17 @@ function hasText({ kind, head, body }: TextBlock): boolean {
 const maxHeadShare = 0.25;
 
 /** `kept` has at most `room` UTF-16 units. Neither part is empty. The block is longer than `room`, which is at least 50. */
-function divideBlock({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
+function divideBlock({ block, room }: { block: TextBlock; room: number }): {
+  kept: TextBlock;
+  rest: TextBlock;
+} {
   const { head, tail } = block;
   if (head.length === 0) return divideText({ block, room });
   const frame = blockText({ ...block, body: [] }).length + 1;
   if (frame > room * maxHeadShare) {
     // Shows the header of a fenced table only once, but opens the fence in each message.
-    if (block.kind === "fence" && head.length > 1) return divideBlock({ block: withoutHeader(block), room });
+    if (block.kind === "fence" && head.length > 1)
+      return divideBlock({ block: withoutHeader(block), room });
     return divideText({ block: toText(block), room });
   }
   const lines = linesThatFit({ lines: block.body, room: room - frame });
@@ -98,7 +104,10 @@ function divideBlock({ block, room }: { block: TextBlock; room: number }): { kep
  * Joins only the lines around the cut, and only the beginning of a long one. Joining all lines at every cut would be slow for many short
  * lines, and splitting the rest for one long line.
  */
-function divideText({ block, room }: { block: TextBlock; room: number }): { kept: TextBlock; rest: TextBlock } {
+function divideText({ block, room }: { block: TextBlock; room: number }): {
+  kept: TextBlock;
+  rest: TextBlock;
+} {
   const { body } = block;
   const count = linesThatFit({ lines: body, room: room + lookAhead });
   const { [count]: lastLine = "" } = body;
@@ -109,7 +118,8 @@ function divideText({ block, room }: { block: TextBlock; room: number }): { kept
   const text = shortLines + lastLine.slice(0, room + lookAhead);
   const { end, next } = findCut({ text, budget: room });
   const restOfShort = next < shortLines.length ? shortLines.slice(next, -1).split("\n") : [];
-  const lastRest = count < body.length ? [lastLine.slice(Math.max(0, next - shortLines.length))] : [];
+  const lastRest =
+    count < body.length ? [lastLine.slice(Math.max(0, next - shortLines.length))] : [];
   return {
     kept: { ...block, body: [text.slice(0, end).trimEnd()] },
     rest: { ...block, body: [...restOfShort, ...lastRest, ...body.slice(count + 1)] },
@@ -183,17 +193,30 @@ function findCut({ text, budget }: { text: string; budget: number }): Cut {
   }
 }
 
-function findCharacterCut({ text, budget, least }: { text: string; budget: number; least: number }): number {
+function findCharacterCut({
+  text,
+  budget,
+  least,
+}: {
+  text: string;
+  budget: number;
+  least: number;
+}): number {
   // Includes one code point behind the budget. With half of it, the grapheme before it would look complete.
   const window = text.slice(0, budget + 2);
   const cutEntity = /&[a-z]{0,3}$/.exec(window.slice(0, budget));
   if (cutEntity !== null && cutEntity.index >= least) return cutEntity.index;
   const backticks = /`{1,2}$/.exec(window.slice(0, budget));
-  if (backticks !== null && window[budget] === "`" && backticks.index >= least) return backticks.index;
-  const grapheme = new Intl.Segmenter(undefined, { granularity: "grapheme" }).segment(window).containing(budget);
+  if (backticks !== null && window[budget] === "`" && backticks.index >= least)
+    return backticks.index;
+  const grapheme = new Intl.Segmenter(undefined, { granularity: "grapheme" })
+    .segment(window)
+    .containing(budget);
   if (grapheme !== undefined && grapheme.index >= least) return grapheme.index;
   // The grapheme is longer than a part, so it is split between code points.
-  const isPair = /[\uD800-\uDBFF]/.test(window[budget - 1] ?? "") && /[\uDC00-\uDFFF]/.test(window[budget] ?? "");
+  const isPair =
+    /[\uD800-\uDBFF]/.test(window[budget - 1] ?? "") &&
+    /[\uDC00-\uDFFF]/.test(window[budget] ?? "");
   return isPair ? budget - 1 : budget;
 }
 
@@ -229,7 +252,8 @@ export function scanBlocks(text: string): TextBlock[] {
       at += 1;
       continue;
     }
-    const { block, next } = fenceAt({ lines, at }) ?? tableAt({ lines, at }) ?? textAt({ lines, at });
+    const { block, next } =
+      fenceAt({ lines, at }) ?? tableAt({ lines, at }) ?? textAt({ lines, at });
     blocks.push({ ...block, isApart });
     isApart = false;
     at = next;
@@ -254,7 +278,9 @@ function fitsInto({ head, body, tail }: TextBlock, maxLength: number): boolean {
 }
 
 export function joinBlocks(blocks: readonly TextBlock[]): string {
-  return blocks.map((block, index) => jointBefore({ block, isFirst: index === 0 }) + blockText(block)).join("");
+  return blocks
+    .map((block, index) => jointBefore({ block, isFirst: index === 0 }) + blockText(block))
+    .join("");
 }
 
 export function jointBefore({ block, isFirst }: { block: TextBlock; isFirst: boolean }): string {
@@ -297,7 +323,12 @@ function fenceAt({ lines, at }: Position): Found | undefined {
   const first = at + (isTable ? 3 : 1);
   const tail = lines[end] ?? /^[ \t>]*(?:`+|~+)/.exec(open)?.[0] ?? "";
   return {
-    block: { kind: "fence", head: lines.slice(at, first), body: lines.slice(first, end), tail: [tail] },
+    block: {
+      kind: "fence",
+      head: lines.slice(at, first),
+      body: lines.slice(first, end),
+      tail: [tail],
+    },
     next: end + 1,
   };
 }
@@ -307,7 +338,12 @@ function tableAt({ lines, at }: Position): Found | undefined {
   if (!lines[at]?.includes("|") || !isTableRule(rule)) return undefined;
   const end = findEnd({ lines, at: at + 2, ends: (line) => isEmpty(line) || !line.includes("|") });
   return {
-    block: { kind: "table", head: lines.slice(at, at + 2), body: lines.slice(at + 2, end), tail: [] },
+    block: {
+      kind: "table",
+      head: lines.slice(at, at + 2),
+      body: lines.slice(at + 2, end),
+      tail: [],
+    },
     next: end,
   };
 }
@@ -332,8 +368,13 @@ function textAt({ lines, at }: Position): Found {
   return { block: { kind, head: [], body: lines.slice(at, end), tail: [] }, next: end };
 }
 
-function findEnd({ lines, at, ends }: Position & { ends: (line: string, index: number) => boolean }): number {
-  for (let index = at; index < lines.length; index += 1) if (ends(lines[index] ?? "", index)) return index;
+function findEnd({
+  lines,
+  at,
+  ends,
+}: Position & { ends: (line: string, index: number) => boolean }): number {
+  for (let index = at; index < lines.length; index += 1)
+    if (ends(lines[index] ?? "", index)) return index;
   return lines.length;
 }
 

@@ -34,11 +34,17 @@ export function nextStreamPiece(request: {
   const start = shows?.from ?? from;
   const whole = safeMarkdown(openFence(text.slice(0, start)) + text.slice(start, end));
   const shown = shows?.length ?? 0;
-  if (shows !== undefined && createDigest(whole.slice(0, shown)) !== shows.digest) return { type: "broken" };
+  if (shows !== undefined && createDigest(whole.slice(0, shown)) !== shows.digest)
+    return { type: "broken" };
   const markdown = whole.slice(shown);
   if (markdown.length > maxPieceLength) return { type: "broken" };
   if (!isVisible(markdown)) return { type: "none" };
-  return { type: "piece", markdown, shows: { from: start, length: whole.length, digest: createDigest(whole) }, end };
+  return {
+    type: "piece",
+    markdown,
+    shows: { from: start, length: whole.length, digest: createDigest(whole) },
+    end,
+  };
 }
 
 function createDigest(text: string): string {
@@ -64,9 +70,14 @@ const place = /[ \t\u3000]+|[。、！？]+|(?<![.!?])[.!?]+$/g;
 export function findPieceEnd({ text, from }: { text: string; from: number }): number {
   const rest = text.slice(from, from + maxReadLength);
   const lineEnd = from + rest.lastIndexOf("\n") + 1;
-  const lineStart = Math.max(lineEnd > from ? lineEnd : text.lastIndexOf("\n", from) + 1, from - lookBehind);
+  const lineStart = Math.max(
+    lineEnd > from ? lineEnd : text.lastIndexOf("\n", from) + 1,
+    from - lookBehind,
+  );
   const line = text.slice(lineStart, from + rest.length);
-  const within = indivisibleLine.test(line) ? undefined : findLastPlace({ line, from: Math.max(0, from - lineStart) });
+  const within = indivisibleLine.test(line)
+    ? undefined
+    : findLastPlace({ line, from: Math.max(0, from - lineStart) });
   const end = within === undefined ? lineEnd : Math.max(lineEnd, lineStart + within);
   const mustCut = end === from && rest.length > maxHeldBack;
   return mustCut ? excludeHalfPair(text, from + rest.length) : end;
@@ -74,7 +85,9 @@ export function findPieceEnd({ text, from }: { text: string; from: number }): nu
 
 /** Finds the last place behind `from` that is not within a link, code or emphasis. */
 function findLastPlace({ line, from }: { line: string; from: number }): number | undefined {
-  const ends = [...line.matchAll(place)].map((match) => match.index + match[0].length).filter((end) => end > from);
+  const ends = [...line.matchAll(place)]
+    .map((match) => match.index + match[0].length)
+    .filter((end) => end > from);
   return ends
     .toReversed()
     .slice(0, maxPlaces)

@@ -21,7 +21,12 @@ import {
   undeliveredText,
 } from "./outcome-text.ts";
 import { placeholderContent, statusText } from "./placeholder.ts";
-import { type ButtonClickRefusal, questionContent, questionModalView, replyRefusalText } from "./question.ts";
+import {
+  type ButtonClickRefusal,
+  questionContent,
+  questionModalView,
+  replyRefusalText,
+} from "./question.ts";
 
 type TaskTextOptions = { locale: Locale; contact?: string | undefined; feedback?: boolean };
 
@@ -40,13 +45,16 @@ export function createTaskText(options: TaskTextOptions): TaskText {
       return answerParts({ task, answer: outcome, locale, canVote: options.feedback === true });
     }
     if (outcome?.type === "help" && !isUndelivered) {
-      return [{ text: outcome.text, ...(task.mrkdwnFallback ? {} : { blocks: [section(outcome.text)] }) }];
+      return [
+        { text: outcome.text, ...(task.mrkdwnFallback ? {} : { blocks: [section(outcome.text)] }) },
+      ];
     }
     const outcomeText =
       outcome?.type === "answer"
         ? undeliveredText[locale]
         : createOutcomeText({ task, outcome, locale, contact: options.contact });
-    const written = isUndelivered || !isCanceled(task) ? [] : canceledParts({ task, locale, text: outcomeText });
+    const written =
+      isUndelivered || !isCanceled(task) ? [] : canceledParts({ task, locale, text: outcomeText });
     if (written.length > 0) return written;
     const text = removeEmpty([aboveText({ task, locale }), outcomeText]).join("\n");
     const reference = referenceText({ locale, requestId: task.id });
@@ -54,7 +62,11 @@ export function createTaskText(options: TaskTextOptions): TaskText {
     return [
       task.mrkdwnFallback || isUndelivered
         ? plain
-        : withBlocks({ ...plain, blocks: [section(text), ...retryButton({ task, locale })], reference }),
+        : withBlocks({
+            ...plain,
+            blocks: [section(text), ...retryButton({ task, locale })],
+            reference,
+          }),
     ];
   }
 
@@ -73,7 +85,8 @@ export function createTaskText(options: TaskTextOptions): TaskText {
     status: (task) => statusText({ task, locale: localeOf(task) }),
     sessionTitle: ({ message }) => sessionTitle(message.text),
     lateChange: ({ task, lateChange }) => ({ text: lateChangeText[lateChange][localeOf(task)] }),
-    questionModal: ({ task, locale }) => questionModalView({ task, locale: locale ?? localeOf(task) }),
+    questionModal: ({ task, locale }) =>
+      questionModalView({ task, locale: locale ?? localeOf(task) }),
     withoutRetry({ task, text: shown }) {
       const reference = referenceText({ locale: localeOf(task), requestId: task.id });
       const end = plainLast({ text: "", reference }).text;
@@ -82,7 +95,8 @@ export function createTaskText(options: TaskTextOptions): TaskText {
     },
     buttonClickRefused({ refusal, locale = options.locale }) {
       if (refusal.type === "not_allowed") return refusedText({ locale, contact: options.contact });
-      if (refusal.type === "limited") return limitedText({ ...refusal, nowMs: refusal.atMs, locale });
+      if (refusal.type === "limited")
+        return limitedText({ ...refusal, nowMs: refusal.atMs, locale });
       return replyRefusalText({ refusal, locale });
     },
   };
@@ -169,7 +183,10 @@ const slackNotation = /<(?:[@#!](?:[^<>|]+)|((?:https?|mailto):[^<>|]+))(?:\|([^
 
 /** In plain text, on one line. A mention without a name is left out. */
 function sessionTitle(text: string): string | undefined {
-  const plain = text.replace(slackNotation, (_notation, address = "", label = "") => label || address);
+  const plain = text.replace(
+    slackNotation,
+    (_notation, address = "", label = "") => label || address,
+  );
   const title = shorten({ text: plain, maxLength: maxTitleLength });
   return isVisible(title) ? title : undefined;
 }
@@ -181,7 +198,11 @@ function retryButton({ task, locale }: Request): SlackBlock[] {
   const advice = retryAdviceOf(task);
   if (advice === undefined) return [];
   const confirm = advice === "with_care" ? confirmRetry[locale] : undefined;
-  return [buttons([{ requestId: task.id, button: { type: "retry" }, label: retryLabel[locale], confirm }])];
+  return [
+    buttons([
+      { requestId: task.id, button: { type: "retry" }, label: retryLabel[locale], confirm },
+    ]),
+  ];
 }
 
 const retryLabel: Record<Locale, string> = { en: "Try again", ja: "もう一度試す" };

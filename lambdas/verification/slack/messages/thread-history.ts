@@ -1,6 +1,11 @@
 /** The history of a thread for the agent: the newest messages within the contract's limits, oldest first. */
 
-import { cutText, maxHistoryBytes, maxHistoryItems, maxHistoryTextLength } from "../../../../contracts/limits.ts";
+import {
+  cutText,
+  maxHistoryBytes,
+  maxHistoryItems,
+  maxHistoryTextLength,
+} from "../../../../contracts/limits.ts";
 import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
 import type { UserFile, UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
@@ -52,7 +57,10 @@ export function listThreadFiles(options: {
 
 /** A post of ours without a key is a stream, or the files of an answer. Failures, questions and placeholders are no answers. */
 function isOwnAnswer(post: PostedMessage): boolean {
-  return post.from === "self" && (post.key === undefined || toHistoryItem(post, () => undefined).length > 0);
+  return (
+    post.from === "self" &&
+    (post.key === undefined || toHistoryItem(post, () => undefined).length > 0)
+  );
 }
 
 function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
@@ -61,7 +69,8 @@ function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
   if (written.trim() === "") return [];
   const text = cutText(addNames(written, nameOf), maxHistoryTextLength);
   if (from === "self") return [{ role: "assistant", text, ts }];
-  if (from === "other_bot") return [{ role: "user", text, ts, bot: true, ...(name === undefined ? {} : { name }) }];
+  if (from === "other_bot")
+    return [{ role: "user", text, ts, bot: true, ...(name === undefined ? {} : { name }) }];
   const writer = nameOf(user ?? "");
   return [
     {

@@ -45,7 +45,12 @@ export function createCallOperation(options: {
     const post = (to: UsableInterface) => {
       const once = () => postOperation({ to, operation, params, call, http, maxResponseBytes });
       if (operation !== "SendMessage") return once();
-      return sent.send({ messageId: call.id, interfaceKey: toInterfaceKey(to), post: once, isUntouched: isRefused });
+      return sent.send({
+        messageId: call.id,
+        interfaceKey: toInterfaceKey(to),
+        post: once,
+        isUntouched: isRefused,
+      });
     };
     const card = await cards.current(call);
     const first = choose(card);
@@ -55,7 +60,8 @@ export function createCallOperation(options: {
     refused = toInterfaceKey(first);
     cards.forget(card);
     const second = choose(await cards.current(call).catch(() => card));
-    const mayFollow = toInterfaceKey(second) !== toInterfaceKey(first) && second.tenant === first.tenant;
+    const mayFollow =
+      toInterfaceKey(second) !== toInterfaceKey(first) && second.tenant === first.tenant;
     return mayFollow ? post(second) : answer;
   };
 }
@@ -67,7 +73,11 @@ const methodNotFound = -32601;
  * True if the agent refused the version, so that nothing was processed. Every agent of a version has its `SendMessage`, so "method not
  * found" for it means a wrong version. Other methods may be missing in any version.
  */
-function isVersionRefused(request: { answer: TransportResponse; operation: CalledOperation; id: string }): boolean {
+function isVersionRefused(request: {
+  answer: TransportResponse;
+  operation: CalledOperation;
+  id: string;
+}): boolean {
   const { answer, operation, id } = request;
   const envelope = parseEnvelope({ body: answer.body, repairs: true });
   if (envelope === undefined || !("error" in envelope)) return false;
@@ -103,7 +113,9 @@ export async function findTaskByMessage(request: {
     const asked = await ask({ operation: "ListTasks", params, call }).catch(throwListingFailure);
     if ("passed" in asked) return asked;
     const { tasks, nextPageToken } = asked.result;
-    const found = tasks.find((task) => task.history.some((message) => message.messageId === messageId));
+    const found = tasks.find((task) =>
+      task.history.some((message) => message.messageId === messageId),
+    );
     if (found !== undefined) return { taskId: found.id };
     if (nextPageToken === undefined) break;
     pageToken = nextPageToken;

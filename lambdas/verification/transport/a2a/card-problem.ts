@@ -23,7 +23,8 @@ export function createCardError(name: CardProblemName, message: string): Sekisho
   return new SekishoError(reason, { cause: new PeerProblem(name, message), undelivered: true });
 }
 
-export const foreignText = "The JSON at the card's address is not the agent card of an A2A agent. Check the address.";
+export const foreignText =
+  "The JSON at the card's address is not the agent card of an A2A agent. Check the address.";
 
 const maxListed = 10;
 const maxNameLength = 60;
@@ -31,5 +32,7 @@ const maxNameLength = 60;
 /** Joins names from a card, each once, without control characters and cut. */
 export function joinNames(names: readonly string[]): string {
   const clean = [...new Set(names.map((name) => sanitizeLine(name.slice(0, maxNameLength))))];
-  return clean.length > maxListed ? `${clean.slice(0, maxListed).join(", ")} and more` : clean.join(", ");
+  return clean.length > maxListed
+    ? `${clean.slice(0, maxListed).join(", ")} and more`
+    : clean.join(", ");
 }

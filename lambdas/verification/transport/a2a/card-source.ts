@@ -10,7 +10,12 @@ import { abortable } from "../../../shared/async/waiting.ts";
 import { parseJson, parseUrl } from "../../../shared/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";
-import { type CheckResponseHead, checkResponseHead, isRedirection, statusToReason } from "../read-response.ts";
+import {
+  type CheckResponseHead,
+  checkResponseHead,
+  isRedirection,
+  statusToReason,
+} from "../read-response.ts";
 import { createCardError, foreignText } from "./card-problem.ts";
 import { toUndeliveredError } from "./interfaces.ts";
 
@@ -47,7 +52,11 @@ export function createCardSource(options: {
       }
       const freshMs = freshnessMs(response.headers["cache-control"]);
       // The cache adds jitter: it renews up to an eighth later, and expires up to a twentieth earlier.
-      return { credential: latest.card, renewAfterMs: (freshMs * 8) / 9, lifetimeMs: (freshMs + staleMs) / 0.95 };
+      return {
+        credential: latest.card,
+        renewAfterMs: (freshMs * 8) / 9,
+        lifetimeMs: (freshMs + staleMs) / 0.95,
+      };
     },
     timeoutMs: fetchTimeoutMs,
     retryAfterMs,
@@ -85,7 +94,10 @@ const usualPaths = `Most agents have it at ${agentCardPath}, older ones at /.wel
 
 function createStatusError(status: number, retry_after_ms: number | undefined): SekishoError {
   if (status === 404 || status === 405 || status === 410) {
-    return createCardError("CardNotFound", `There is no agent card at its address (HTTP ${status}). ${usualPaths}`);
+    return createCardError(
+      "CardNotFound",
+      `There is no agent card at its address (HTTP ${status}). ${usualPaths}`,
+    );
   }
   const reason = statusToReason(status);
   if (reason === "invalid_response" || reason === "payload_too_large") {
@@ -93,7 +105,10 @@ function createStatusError(status: number, retry_after_ms: number | undefined): 
     return createCardError("CardRefused", message);
   }
   const cause = Object.assign(new Error("the card's URL returned an error"), { status });
-  return new SekishoError(reason, { details: retry_after_ms === undefined ? {} : { retry_after_ms }, cause });
+  return new SekishoError(reason, {
+    details: retry_after_ms === undefined ? {} : { retry_after_ms },
+    cause,
+  });
 }
 
 function createPageError(): SekishoError {
@@ -108,7 +123,10 @@ function createNotJsonError(): SekishoError {
 }
 
 function createRedirectError(why: string): SekishoError {
-  return createCardError("CardRedirects", `The card's address redirects ${why}. Set card to the final address.`);
+  return createCardError(
+    "CardRedirects",
+    `The card's address redirects ${why}. Set card to the final address.`,
+  );
 }
 
 const maxCardBytes = 256 * 1024;
@@ -130,7 +148,14 @@ async function fetchCard(options: {
   };
   let url = cardUrl;
   for (let redirects = 0; redirects <= maxRedirects; redirects += 1) {
-    const request = { url, headers, body: new Uint8Array(), signal, maxResponseBytes: maxCardBytes, refuse };
+    const request = {
+      url,
+      headers,
+      body: new Uint8Array(),
+      signal,
+      maxResponseBytes: maxCardBytes,
+      refuse,
+    };
     const response = await http.send({ method: "GET", ...request });
     if (!isRedirection(response.status)) return response;
     if (response.status === 304 && etag !== undefined) return response;
@@ -143,7 +168,9 @@ const refuse: CheckResponseHead = (head) => {
   if (isRedirection(head.status)) return undefined;
   const refusal = checkResponseHead(head);
   if (refusal?.reason !== "invalid_response") return refusal;
-  return /html/i.test(head.headers["content-type"] ?? "") ? createPageError() : createNotJsonError();
+  return /html/i.test(head.headers["content-type"] ?? "")
+    ? createPageError()
+    : createNotJsonError();
 };
 
 function resolveRedirect({ from, location }: { from: URL; location: string | undefined }): URL {

@@ -55,15 +55,22 @@ function createUnspokenError(request: {
 }): SekishoError {
   const { offered, pinned } = request;
   if (offered.length === 0) {
-    return createCardError("CardIsForeign", `${foreignText} It has a name, but no address to call.`);
+    return createCardError(
+      "CardIsForeign",
+      `${foreignText} It has a name, but no address to call.`,
+    );
   }
-  const versions = joinNames(offered.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion));
+  const versions = joinNames(
+    offered.filter(isJsonRpc).map(({ protocolVersion }) => protocolVersion),
+  );
   if (versions === "") {
     const bindings = joinNames(offered.map(({ protocolBinding }) => protocolBinding));
     const message = `Its agent card offers ${bindings} only, and Sekisho calls agents over JSON-RPC. Ask its maker for a JSON-RPC interface, or put a gateway in front of it.`;
     return createCardError("CardWithoutJsonRpc", message);
   }
-  const isPinned = pinned !== undefined && offered.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
+  const isPinned =
+    pinned !== undefined &&
+    offered.some((one) => isJsonRpc(one) && readVersion(one.protocolVersion));
   const advice = isPinned
     ? `the destination's version is ${pinned}. Set it to "highest".`
     : "Sekisho supports 1.0, 0.3 and 0.2. Ask its maker for one of them.";
@@ -91,10 +98,14 @@ function addressWithin(cardUrl: URL, address: string): URL | undefined {
 
 /** Converts a failed fetch of the card to an error of the call. It is never ambiguous, and never about the message's own size. */
 export function toUndeliveredError(thrown: unknown): SekishoError {
-  if (!(thrown instanceof SekishoError)) return new SekishoError("unavailable", { cause: thrown, undelivered: true });
+  if (!(thrown instanceof SekishoError))
+    return new SekishoError("unavailable", { cause: thrown, undelivered: true });
   const { reason, details, exact, cause } = thrown;
   if (reason === "payload_too_large") {
-    return createCardError("CardTooLarge", "Its agent card is larger than 256 KiB. Check the card's address.");
+    return createCardError(
+      "CardTooLarge",
+      "Its agent card is larger than 256 KiB. Check the card's address.",
+    );
   }
   return new SekishoError(reason === "ambiguous" ? "unavailable" : reason, {
     details,

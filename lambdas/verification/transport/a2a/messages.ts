@@ -35,7 +35,10 @@ export function createTaskMessage(options: {
 }
 
 /** Sends no context id, because the agent knows the task's own. */
-export function createAnswerParams(options: { messageId: string; params: ParamsOf<"answer_task"> }): SendParams {
+export function createAnswerParams(options: {
+  messageId: string;
+  params: ParamsOf<"answer_task">;
+}): SendParams {
   const { messageId } = options;
   const { task_id: taskId, option_id, text, fields, user_id } = options.params;
   const metadata = {

@@ -48,7 +48,8 @@ export async function postOperation<O extends CalledOperation>(request: {
   if (method === undefined) throw new SekishoError("unsupported_operation");
   // Version 0.3 has no `ListTasks`; `method` was undefined for it.
   const inV03 = operation as Exclude<O, "ListTasks">;
-  const written = version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
+  const written =
+    version === "1.0" ? { ...params, tenant } : paramsToV03({ operation: inV03, params });
   const response = await http.send({
     method: "POST",
     url,
@@ -103,10 +104,18 @@ type OperationResult<O extends CalledOperation> = z.output<(typeof schemas)[O]>;
  * Throws `invalid_response` for a wrong shape or an unknown state. If the task is completed, the error ends it, because a retry would
  * return the same.
  */
-export function readResult<O extends CalledOperation>(request: { operation: O; result: unknown }): OperationResult<O> {
+export function readResult<O extends CalledOperation>(request: {
+  operation: O;
+  result: unknown;
+}): OperationResult<O> {
   const { operation, result } = request;
   const parsed = hasTooManyEntries(result) ? undefined : schemas[operation].safeParse(result);
   if (parsed?.success) return parsed.data as OperationResult<O>;
-  const issues = parsed?.error.issues ?? [{ path: [], message: "has more artifacts and parts than are read" }];
-  throw new SekishoError("invalid_response", { cause: createMemberProblem(issues), endsTask: isCompleted(result) });
+  const issues = parsed?.error.issues ?? [
+    { path: [], message: "has more artifacts and parts than are read" },
+  ];
+  throw new SekishoError("invalid_response", {
+    cause: createMemberProblem(issues),
+    endsTask: isCompleted(result),
+  });
 }

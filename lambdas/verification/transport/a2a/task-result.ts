@@ -28,7 +28,12 @@ import {
 } from "../../../../contracts/methods.ts";
 
 /** The reasons of a failed task, as opposed to those of a failed call. */
-const failures = ["execution_failed", "timeout", "budget_exceeded", "payload_too_large"] as const satisfies Reason[];
+const failures = [
+  "execution_failed",
+  "timeout",
+  "budget_exceeded",
+  "payload_too_large",
+] as const satisfies Reason[];
 
 /** The metadata fields that a Sekisho host adds to a task. Malformed ones are ignored. */
 const notesSchema = z
@@ -63,7 +68,9 @@ function toTaskResult(task: ReadTask, retryAfterMs: number | undefined): TaskRes
   const { state, kind } = fromA2aState(status.state);
   switch (state) {
     case "completed": {
-      const said = artifacts.map(({ parts }) => readArtifactText(parts)).filter((text) => text !== "");
+      const said = artifacts
+        .map(({ parts }) => readArtifactText(parts))
+        .filter((text) => text !== "");
       const response_text = said.length > 0 ? said.join("\n\n") : lastText(task);
       return { status: "success", response_text, ...readArtifacts(artifacts) };
     }
@@ -95,21 +102,33 @@ function readQuestion(task: ReadTask, stateKind: "auth" | undefined) {
   const { parts = [] } = message ?? {};
   const fields = readQuestionFields(parts);
   const calls = listOpenCalls(parts);
-  const { options = createApprovalOptions(calls) } = questionSchema.parse(message?.metadata?.[questionKey]);
-  const isShown = (part: Part) => part.data !== undefined && (isToolCall(part) || !isToolRecord(part));
+  const { options = createApprovalOptions(calls) } = questionSchema.parse(
+    message?.metadata?.[questionKey],
+  );
+  const isShown = (part: Part) =>
+    part.data !== undefined && (isToolCall(part) || !isToolRecord(part));
   const data = fields === undefined ? parts.filter(isShown) : [];
   // A person must see what they are asked to approve, also where the agent says it in data only.
   const descriptions =
     calls.length > 0
       ? calls.slice(0, maxDescribed).map(describeCall)
       : data.slice(0, maxDescribed).map((part) => formatJson(part.data));
-  const prompt = [joinTextParts(parts), ...descriptions].filter((text) => text !== "").join("\n\n") || lastText(task);
+  const prompt =
+    [joinTextParts(parts), ...descriptions].filter((text) => text !== "").join("\n\n") ||
+    lastText(task);
   const kind = calls.some(asksForCredentials) ? "auth" : stateKind;
-  return { prompt, ...dropUndefined({ options, fields, kind, question_id: createQuestionId(message?.messageId) }) };
+  return {
+    prompt,
+    ...dropUndefined({ options, fields, kind, question_id: createQuestionId(message?.messageId) }),
+  };
 }
 
 /** The error of a task that ended without a result, with what its agent says about it. Only a failed task may name a reason of its own. */
-function createEndedError({ id: task_id, status }: ReadTask, state: TaskState, notes: Notes): SekishoError {
+function createEndedError(
+  { id: task_id, status }: ReadTask,
+  state: TaskState,
+  notes: Notes,
+): SekishoError {
   const { reason, lost } = state === "failed" ? notes : {};
   const usual = findReasonOfState({ state, dialect: "a2a" });
   const said = joinTextParts(status.message?.parts ?? []);
@@ -120,7 +139,9 @@ function createEndedError({ id: task_id, status }: ReadTask, state: TaskState, n
   });
 }
 
-const fixedTexts: ReadonlySet<string> = new Set(reasons.map((reason) => new SekishoError(reason).message));
+const fixedTexts: ReadonlySet<string> = new Set(
+  reasons.map((reason) => new SekishoError(reason).message),
+);
 
 /** An agent may fail to cancel (A2A 1.0, section 3.1.5), so only the state says whether the task was canceled. */
 export function toCancelResult({ id, status }: ReadTask): ResultOf<"cancel_task"> | SekishoError {
@@ -138,12 +159,18 @@ function createQuestionId(messageId: string | undefined): string | undefined {
 /** The text of the task's status message, or else the agent's last text. */
 function lastText({ status, history }: ReadTask): string {
   const agents = history.filter(({ role }) => role === "ROLE_AGENT").toReversed();
-  const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) => joinTextParts(parts));
+  const texts = [...(status.message ? [status.message] : []), ...agents].map(({ parts }) =>
+    joinTextParts(parts),
+  );
   return texts.find((text) => text !== "") ?? "";
 }
 
-function dropUndefined<T extends object>(members: T): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never;
+function dropUndefined<T extends object>(
+  members: T,
+): Partial<{ [K in keyof T]: Exclude<T[K], undefined> }> {
+  return Object.fromEntries(
+    Object.entries(members).filter(([, value]) => value !== undefined),
+  ) as never;
 }
 
 const maxNameLength = 255;
@@ -158,21 +185,27 @@ function readAnswerText(parts: readonly Part[]): string {
  * them.
  */
 function readArtifactText(parts: readonly Part[]): string {
-  return parts.flatMap((part) => (part.text === undefined || isTextFile(part) ? [] : [part.text])).join("");
+  return parts
+    .flatMap((part) => (part.text === undefined || isTextFile(part) ? [] : [part.text]))
+    .join("");
 }
 
 /** Returns the parts that are not the answer's text. Omits `artifacts` if there are none. */
 function readArtifacts(sources: readonly { name?: string | undefined; parts: readonly Part[] }[]): {
   artifacts?: Artifact[];
 } {
-  const artifacts = sources.flatMap(({ name, parts }) => parts.flatMap((part) => toArtifact(name, part)));
+  const artifacts = sources.flatMap(({ name, parts }) =>
+    parts.flatMap((part) => toArtifact(name, part)),
+  );
   return artifacts.length === 0 ? {} : { artifacts };
 }
 
 function toArtifact(given: string | undefined, part: Part): Artifact[] {
   const { filename = given, mediaType: mimetype, text, url, raw: base64, data } = part;
   if ((text !== undefined && !isTextFile(part)) || isToolRecord(part)) return [];
-  return [dropUndefined({ name: filename?.slice(0, maxNameLength), mimetype, text, url, base64, data })];
+  return [
+    dropUndefined({ name: filename?.slice(0, maxNameLength), mimetype, text, url, base64, data }),
+  ];
 }
 
 function isTextFile({ text, filename }: Part): boolean {

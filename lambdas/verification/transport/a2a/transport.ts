@@ -4,7 +4,12 @@ import type { A2aVersion, OperationParams } from "../../../../contracts/a2a/oper
 import { requestSchema } from "../../../../contracts/envelope.ts";
 import { encodeError } from "../../../../contracts/error-data.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { methods, type ParamsOf, type ResultOf, type TaskResult } from "../../../../contracts/methods.ts";
+import {
+  methods,
+  type ParamsOf,
+  type ResultOf,
+  type TaskResult,
+} from "../../../../contracts/methods.ts";
 import { type Authorizer, parseCheckedUrl } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend } from "../http/transport.ts";
 import { defaultMaxResponseBytes } from "../read-response.ts";
@@ -45,23 +50,36 @@ export function createA2aTransport(options: {
     const asked = await ask({ operation: "SendMessage", params, call });
     if ("passed" in asked) return asked.passed;
     const { result } = asked;
-    requireSameTask(params.message.taskId, "task" in result ? result.task.id : result.message.taskId);
+    requireSameTask(
+      params.message.taskId,
+      "task" in result ? result.task.id : result.message.taskId,
+    );
     return respond({ call, outcome: toZoneResult(asked), received: asked });
   }
 
   /** Finds the task by its id, or by the id of the message that began it. */
   async function find({ task_id, request_id = "" }: ParamsOf<"get_task">, call: PeerCall) {
-    return task_id === undefined ? findTaskByMessage({ messageId: request_id, ask, call }) : { taskId: task_id };
+    return task_id === undefined
+      ? findTaskByMessage({ messageId: request_id, ask, call })
+      : { taskId: task_id };
   }
 
   async function get(key: ParamsOf<"get_task">, call: PeerCall) {
     const found = await find(key, call);
     if ("passed" in found) return found.passed;
-    const asked = await ask({ operation: "GetTask", params: { id: found.taskId, historyLength }, call });
+    const asked = await ask({
+      operation: "GetTask",
+      params: { id: found.taskId, historyLength },
+      call,
+    });
     if ("passed" in asked) return asked.passed;
     const { result: task, retryAfterMs } = asked;
     requireSameTask(found.taskId, task.id);
-    return respond({ call, outcome: toZoneResult({ result: { task }, retryAfterMs }), received: asked });
+    return respond({
+      call,
+      outcome: toZoneResult({ result: { task }, retryAfterMs }),
+      received: asked,
+    });
   }
 
   async function cancel(key: ParamsOf<"cancel_task">, call: PeerCall) {
@@ -81,10 +99,16 @@ export function createA2aTransport(options: {
       switch (method) {
         case "execute_task": {
           const task = methods[method].params.parse(params);
-          return sendMessage(createTaskMessage({ messageId, contextId: exchange.sessionId, params: task }), call);
+          return sendMessage(
+            createTaskMessage({ messageId, contextId: exchange.sessionId, params: task }),
+            call,
+          );
         }
         case "answer_task":
-          return sendMessage(createAnswerParams({ messageId, params: methods[method].params.parse(params) }), call);
+          return sendMessage(
+            createAnswerParams({ messageId, params: methods[method].params.parse(params) }),
+            call,
+          );
         case "get_task":
           return get(methods[method].params.parse(params), call);
         case "cancel_task":
@@ -107,7 +131,9 @@ export function createA2aTransport(options: {
 /** Refuses a response about another task, because its answer may be for other people. */
 function requireSameTask(asked: string | undefined, answered: string | undefined): void {
   if (asked === undefined || answered === undefined || answered === asked) return;
-  throw new SekishoError("invalid_response", { cause: new Error("the agent answered for another task") });
+  throw new SekishoError("invalid_response", {
+    cause: new Error("the agent answered for another task"),
+  });
 }
 
 /** Throws `invalid_response` for an outcome that is not valid JSON. The agent has answered, so the call must not look unsent. */
@@ -120,7 +146,9 @@ export function respond(request: {
   const { shortened, receivedBytes } = request.received;
   const { id } = request.call;
   const isFailed = outcome instanceof SekishoError;
-  const member = isFailed ? { error: encodeError({ error: outcome, dialect: "zone" }) } : { result: outcome };
+  const member = isFailed
+    ? { error: encodeError({ error: outcome, dialect: "zone" }) }
+    : { result: outcome };
   const explanation = isFailed ? outcome.explanation : undefined;
   try {
     return {

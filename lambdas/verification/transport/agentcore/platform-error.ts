@@ -14,7 +14,9 @@ const sdkErrorSchema = z.object({
   code: z.string().optional().catch(undefined),
   syscall: z.string().optional().catch(undefined),
   error: errorObjectSchema.optional().catch(undefined),
-  $metadata: z.object({ httpStatusCode: z.int().optional(), requestId: z.string().optional() }).catch({}),
+  $metadata: z
+    .object({ httpStatusCode: z.int().optional(), requestId: z.string().optional() })
+    .catch({}),
   $response: z
     .object({ headers: z.record(z.string(), z.string()).catch({}) })
     .optional()
@@ -22,12 +24,17 @@ const sdkErrorSchema = z.object({
 });
 
 /** `wasSent` means that the request was handed to the network. Before that, it cannot have arrived. */
-export function classify(request: { thrown: unknown; wasSent: boolean; nowMs: number }): SekishoError {
+export function classify(request: {
+  thrown: unknown;
+  wasSent: boolean;
+  nowMs: number;
+}): SekishoError {
   const { thrown, wasSent, nowMs } = request;
   const { data } = sdkErrorSchema.safeParse(thrown);
   const status = data?.$metadata.httpStatusCode;
   if (data === undefined || status === undefined) {
-    const neverConnected = !wasSent || data?.syscall === "connect" || notConnected.test(data?.code ?? "");
+    const neverConnected =
+      !wasSent || data?.syscall === "connect" || notConnected.test(data?.code ?? "");
     const reason = neverConnected ? "unavailable" : "ambiguous";
     return new SekishoError(reason, { cause: thrown, undelivered: neverConnected });
   }
@@ -75,7 +82,13 @@ const maxPlatformErrorBytes = 4096;
 const bodySchema = z.object({ error: errorObjectSchema });
 
 /** Returns undefined if AgentCore does not use the code. */
-function platformReason({ code, message }: { code: number; message: string }): ClientReason | undefined {
+function platformReason({
+  code,
+  message,
+}: {
+  code: number;
+  message: string;
+}): ClientReason | undefined {
   switch (code) {
     case -32051:
     case -32501:

@@ -23,7 +23,10 @@ export type RuntimeClient = {
     use: (output: InvokeAgentRuntimeCommandOutput) => Promise<T>;
     signal: AbortSignal;
   }): Promise<T>;
-  stop(request: { command: (sdk: Sdk) => StopRuntimeSessionCommand; signal: AbortSignal }): Promise<void>;
+  stop(request: {
+    command: (sdk: Sdk) => StopRuntimeSessionCommand;
+    signal: AbortSignal;
+  }): Promise<void>;
   close(): Promise<void>;
 };
 

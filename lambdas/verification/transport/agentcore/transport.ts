@@ -23,16 +23,29 @@ export function createAgentCoreTransport(options: {
   stopAfterResult?: boolean;
   now?: () => number;
 }): Transport {
-  const { runtimeArn: agentRuntimeArn, qualifier = "DEFAULT", region = agentRuntimeArn.split(":")[3] ?? "" } = options;
+  const {
+    runtimeArn: agentRuntimeArn,
+    qualifier = "DEFAULT",
+    region = agentRuntimeArn.split(":")[3] ?? "",
+  } = options;
   const { endpoint, credentials, maxResponseBytes = defaultMaxResponseBytes } = options;
   const { stopAfterResult = false, now = Date.now } = options;
   const client = createRuntimeClient({ region, endpoint, credentials, now });
   const target = { agentRuntimeArn, qualifier };
 
-  async function stopSession({ sessionId, signal }: { sessionId: string; signal: AbortSignal }): Promise<void> {
+  async function stopSession({
+    sessionId,
+    signal,
+  }: {
+    sessionId: string;
+    signal: AbortSignal;
+  }): Promise<void> {
     const input = { ...target, runtimeSessionId: requireSessionId(sessionId) };
     await client
-      .stop({ command: ({ StopRuntimeSessionCommand }) => new StopRuntimeSessionCommand(input), signal })
+      .stop({
+        command: ({ StopRuntimeSessionCommand }) => new StopRuntimeSessionCommand(input),
+        signal,
+      })
       .catch((error: SekishoError) => {
         // A 404 means that the session has ended already.
         if (error.reason !== "agent_not_found") throw error;
@@ -71,7 +84,9 @@ async function read(
   { response, contentType, statusCode }: InvokeAgentRuntimeCommandOutput,
   maxResponseBytes: number,
 ): Promise<TransportResponse> {
-  const stream = response as unknown as (AsyncIterable<Uint8Array> & { destroy(): void }) | undefined;
+  const stream = response as unknown as
+    | (AsyncIterable<Uint8Array> & { destroy(): void })
+    | undefined;
   if (stream === undefined || !isJson(contentType)) {
     stream?.destroy();
     throw new SekishoError("invalid_response");

@@ -11,17 +11,25 @@ import type { Sts } from "../../../shared/aws/sts.ts";
 import { codeOf, createCredentialError } from "./authorizer.ts";
 
 /** `externalId` is required if the role's trust policy asks for it. */
-export type AssumedRole = { sts: Pick<Sts, "assumeRole">; roleArn: string; externalId?: string | undefined };
+export type AssumedRole = {
+  sts: Pick<Sts, "assumeRole">;
+  roleArn: string;
+  externalId?: string | undefined;
+};
 
 /** Every role allows one hour, and role chaining allows no more. */
 const durationSeconds = 3600;
 
-export function cacheAssumedRole(options: CredentialCacheOptions & AssumedRole): CachedCredential<AwsCredentials> {
+export function cacheAssumedRole(
+  options: CredentialCacheOptions & AssumedRole,
+): CachedCredential<AwsCredentials> {
   const { sts, roleArn, externalId, ...cacheOptions } = options;
   return createCachedCredential({
     ...cacheOptions,
     async fetch({ signal }) {
-      const credential = await sts.assumeRole({ roleArn, externalId, durationSeconds, signal }).catch(throwStsFailure);
+      const credential = await sts
+        .assumeRole({ roleArn, externalId, durationSeconds, signal })
+        .catch(throwStsFailure);
       return { credential, lifetimeMs: durationSeconds * 1000 };
     },
   });
@@ -32,6 +40,7 @@ const transientErrors = /throttl|limitexceeded|toomanyrequests|requesttimeout|ex
 
 /** For use in `catch`. */
 export function throwStsFailure(thrown: unknown): never {
-  const refused = thrown instanceof AwsCallError && !transientErrors.test(thrown.name) ? thrown.status : 0;
+  const refused =
+    thrown instanceof AwsCallError && !transientErrors.test(thrown.name) ? thrown.status : 0;
   throw createCredentialError({ status: refused, code: codeOf(thrown) });
 }

@@ -45,8 +45,10 @@ export const noAuthorizer: Authorizer = {
 export function parseCheckedUrl(address: string): URL {
   const url = parseUrl(address);
   if (url === null) throw new Error("The url must be an absolute URL.");
-  if (!isSecureUrl(url)) throw new Error(`The url must be https (http only on loopback), not ${url.protocol}//.`);
-  if (url.username !== "" || url.password !== "") throw new Error("The url must not contain credentials.");
+  if (!isSecureUrl(url))
+    throw new Error(`The url must be https (http only on loopback), not ${url.protocol}//.`);
+  if (url.username !== "" || url.password !== "")
+    throw new Error("The url must not contain credentials.");
   return url;
 }
 

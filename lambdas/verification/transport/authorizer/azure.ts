@@ -28,7 +28,9 @@ export function createAzureAuthorizer(
   return createTokenAuthorizer({
     ...options,
     async fetchToken({ signal }) {
-      const assertion = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
+      const assertion = await sts
+        .getWebIdentityToken({ audience: tokenAudience, signal })
+        .catch(throwStsFailure);
       const body = new URLSearchParams({
         grant_type: "client_credentials",
         client_id: clientId,

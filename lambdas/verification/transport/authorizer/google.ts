@@ -8,7 +8,12 @@ import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import { type Authorizer, createCredentialError } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";
-import { createTokenAuthorizer, type FreshToken, isToken, readTokenResponse } from "./token-authorizer.ts";
+import {
+  createTokenAuthorizer,
+  type FreshToken,
+  isToken,
+  readTokenResponse,
+} from "./token-authorizer.ts";
 
 /** `audience` is for the ID token, `tokenAudience` for the AWS token. The bases replace Google's own addresses. */
 export function createGoogleAuthorizer(
@@ -38,16 +43,27 @@ export function createGoogleAuthorizer(
       subject_token_type: "urn:ietf:params:oauth:token-type:jwt",
       subject_token: subjectToken,
     });
-    return readTokenResponse(await postToIssuer({ url: new URL("/v1/token", stsBase), body, signal })).token;
+    return readTokenResponse(
+      await postToIssuer({ url: new URL("/v1/token", stsBase), body, signal }),
+    ).token;
   }
 
   return createTokenAuthorizer({
     ...options,
     async fetchToken({ signal }) {
-      const subjectToken = await sts.getWebIdentityToken({ audience: tokenAudience, signal }).catch(throwStsFailure);
-      const headers = { authorization: `Bearer ${await fetchFederatedToken(subjectToken, signal)}` };
+      const subjectToken = await sts
+        .getWebIdentityToken({ audience: tokenAudience, signal })
+        .catch(throwStsFailure);
+      const headers = {
+        authorization: `Bearer ${await fetchFederatedToken(subjectToken, signal)}`,
+      };
       const url = new URL(account, iamCredentialsBase);
-      const { token } = await postToIssuer({ url, headers, body: { audience, includeEmail: true }, signal });
+      const { token } = await postToIssuer({
+        url,
+        headers,
+        body: { audience, includeEmail: true },
+        signal,
+      });
       return withLifetime(token);
     },
   });

@@ -1,7 +1,10 @@
 /** The authorizer `mtls`: a client certificate, read by reference. */
 import { createSecureContext } from "node:tls";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { type CredentialCacheOptions, createCachedCredential } from "../../../shared/async/cached-credential.ts";
+import {
+  type CredentialCacheOptions,
+  createCachedCredential,
+} from "../../../shared/async/cached-credential.ts";
 import { type AddedCredentials, type Authorizer, CredentialError, codeOf } from "./authorizer.ts";
 
 const rereadAfterMs = 5 * 60_000;
@@ -24,7 +27,11 @@ export function createMtlsAuthorizer(
       const [cert, key, ca] = await Promise.all([readCertificate(), readKey(), readCa?.()]);
       const tls = { cert, key, ...(ca === undefined ? {} : { ca }) };
       check(tls);
-      return { credential: { tls }, lifetimeMs: Number.POSITIVE_INFINITY, renewAfterMs: rereadAfterMs };
+      return {
+        credential: { tls },
+        lifetimeMs: Number.POSITIVE_INFINITY,
+        renewAfterMs: rereadAfterMs,
+      };
     },
   });
   return {
@@ -46,5 +53,8 @@ function check(tls: { cert: string; key: string; ca?: string }): void {
 }
 
 function refused(code: string): SekishoError {
-  return new SekishoError("unauthenticated", { undelivered: true, cause: new CredentialError(code) });
+  return new SekishoError("unauthenticated", {
+    undelivered: true,
+    cause: new CredentialError(code),
+  });
 }

@@ -16,7 +16,15 @@ export function createOAuthClientCredentialsAuthorizer(
     clientAuthentication: "basic" | "post";
   },
 ): Authorizer {
-  const { tokenUrl, clientId, readClientSecret, scope, audience, clientAuthentication, ...cacheOptions } = options;
+  const {
+    tokenUrl,
+    clientId,
+    readClientSecret,
+    scope,
+    audience,
+    clientAuthentication,
+    ...cacheOptions
+  } = options;
   return createTokenAuthorizer({
     ...cacheOptions,
     async fetchToken({ signal }) {

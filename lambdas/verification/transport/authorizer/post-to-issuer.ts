@@ -39,7 +39,9 @@ export async function postToIssuer(request: {
     nowMs: Date.now(),
   })
     .catch((thrown) => {
-      throw createCredentialError({ code: signal.aborted ? "TimeoutError" : readFailureCode(thrown) });
+      throw createCredentialError({
+        code: signal.aborted ? "TimeoutError" : readFailureCode(thrown),
+      });
     })
     .finally(() => http.close());
   return readAnswer(response);
@@ -52,10 +54,18 @@ function readFailureCode(thrown: unknown): string {
   return cause === undefined || cause instanceof PeerProblem ? reason : codeOf(cause);
 }
 
-function readAnswer({ status, body, retryAfterMs }: TransportResponse & { status: number }): Record<string, unknown> {
+function readAnswer({
+  status,
+  body,
+  retryAfterMs,
+}: TransportResponse & { status: number }): Record<string, unknown> {
   const answer = parseJson(Buffer.from(body).toString());
   if (status < 300 && isJsonObject(answer)) return answer;
-  throw createCredentialError({ status, code: readRefusal(answer) ?? `Http${status}`, retryAfterMs });
+  throw createCredentialError({
+    status,
+    code: readRefusal(answer) ?? `Http${status}`,
+    retryAfterMs,
+  });
 }
 
 /**
@@ -64,6 +74,8 @@ function readAnswer({ status, body, retryAfterMs }: TransportResponse & { status
  */
 function readRefusal(answer: unknown): string | undefined {
   const error = isJsonObject(answer) ? answer.error : undefined;
-  const [code, form] = isJsonObject(error) ? [error.status, /^[A-Z]+(_[A-Z]+)*$/] : [error, /^[a-z]+(_[a-z]+)+$/];
+  const [code, form] = isJsonObject(error)
+    ? [error.status, /^[A-Z]+(_[A-Z]+)*$/]
+    : [error, /^[a-z]+(_[a-z]+)+$/];
   return typeof code === "string" && code.length <= 40 && form.test(code) ? code : undefined;
 }

@@ -26,10 +26,13 @@ export function createSigV4Authorizer(
   return {
     async authorize({ method, url, headers, body }) {
       const signed = await sign({ method, url, headers, body });
-      return { headers: Object.fromEntries(Object.entries(signed).filter(([name]) => !(name in headers))) };
+      return {
+        headers: Object.fromEntries(Object.entries(signed).filter(([name]) => !(name in headers))),
+      };
     },
     ...(role && {
-      refresh: ({ headers }) => role.forget(({ sessionToken }) => sessionToken === headers?.["x-amz-security-token"]),
+      refresh: ({ headers }) =>
+        role.forget(({ sessionToken }) => sessionToken === headers?.["x-amz-security-token"]),
     }),
   };
 }

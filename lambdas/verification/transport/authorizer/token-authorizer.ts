@@ -1,12 +1,17 @@
 /** Bearer tokens (RFC 6750, section 2.1). The authorizer fetches one and caches it until it expires or the peer refuses it. */
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { type CredentialCacheOptions, createCachedCredential } from "../../../shared/async/cached-credential.ts";
+import {
+  type CredentialCacheOptions,
+  createCachedCredential,
+} from "../../../shared/async/cached-credential.ts";
 import { type AddedCredentials, type Authorizer, createCredentialError } from "./authorizer.ts";
 
 type FetchToken = (request: { signal: AbortSignal }) => Promise<FreshToken>;
 
 /** `fetchToken` rejects like `authorize`. A malformed token is `unauthenticated`. No error message contains the token. */
-export function createTokenAuthorizer(options: CredentialCacheOptions & { fetchToken: FetchToken }): Authorizer {
+export function createTokenAuthorizer(
+  options: CredentialCacheOptions & { fetchToken: FetchToken },
+): Authorizer {
   const { fetchToken, ...cacheOptions } = options;
   const cached = createCachedCredential<AddedCredentials>({
     ...cacheOptions,
@@ -23,7 +28,11 @@ export function createTokenAuthorizer(options: CredentialCacheOptions & { fetchT
 }
 
 /** The authorizer `bearer`: a token read by reference, cached until the peer refuses it. */
-export function createBearerAuthorizer({ readToken }: { readToken: () => Promise<string> }): Authorizer {
+export function createBearerAuthorizer({
+  readToken,
+}: {
+  readToken: () => Promise<string>;
+}): Authorizer {
   return createTokenAuthorizer({
     fetchToken: async () => ({ token: await readToken(), lifetimeMs: Number.POSITIVE_INFINITY }),
   });
@@ -43,9 +52,16 @@ const defaultLifetimeSeconds = 300;
  * Reads the response of an OAuth 2 token endpoint (RFC 6749, section 5.1). Throws `unavailable` if it has no usable bearer token. Some
  * issuers send `expires_in` as a string.
  */
-export function readTokenResponse({ access_token, token_type, expires_in }: Record<string, unknown>): FreshToken {
+export function readTokenResponse({
+  access_token,
+  token_type,
+  expires_in,
+}: Record<string, unknown>): FreshToken {
   const isBearer = typeof token_type === "string" && token_type.toLowerCase() === "bearer";
   if (!isBearer || !isToken(access_token)) throw createCredentialError({ code: "NoToken" });
   const seconds = Number(expires_in ?? defaultLifetimeSeconds);
-  return { token: access_token, lifetimeMs: 1000 * (seconds > 0 ? seconds : defaultLifetimeSeconds) };
+  return {
+    token: access_token,
+    lifetimeMs: 1000 * (seconds > 0 ? seconds : defaultLifetimeSeconds),
+  };
 }

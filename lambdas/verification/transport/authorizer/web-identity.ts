@@ -15,7 +15,13 @@ export function createWebIdentityAuthorizer(
     durationSeconds?: number;
   },
 ): Authorizer {
-  const { sts, audience, signingAlgorithm = "RS256", durationSeconds = 300, ...cacheOptions } = options;
+  const {
+    sts,
+    audience,
+    signingAlgorithm = "RS256",
+    durationSeconds = 300,
+    ...cacheOptions
+  } = options;
   return createTokenAuthorizer({
     ...cacheOptions,
     async fetchToken({ signal }) {

@@ -39,14 +39,25 @@ export function createHttpsTransport(options: {
   maxResponseBytes?: number;
   connectTimeoutMs?: number;
 }): Transport {
-  const { url: address, authorizer, maxResponseBytes = defaultMaxResponseBytes, connectTimeoutMs } = options;
+  const {
+    url: address,
+    authorizer,
+    maxResponseBytes = defaultMaxResponseBytes,
+    connectTimeoutMs,
+  } = options;
   const url = parseCheckedUrl(address);
   const http = createAuthorizedSend({ authorizer, connectTimeoutMs, now: Date.now });
   return {
     async send({ body, sessionId, signal, trace }) {
       const headers = requestHeaders({ sessionId, trace });
       const reading = { signal, maxResponseBytes, shortens: true };
-      const { headers: _headers, ...response } = await http.send({ method: "POST", url, headers, body, ...reading });
+      const { headers: _headers, ...response } = await http.send({
+        method: "POST",
+        url,
+        headers,
+        body,
+        ...reading,
+      });
       return response;
     },
     async close() {
@@ -78,7 +89,14 @@ export type HttpResponse = TransportResponse & HttpHead;
  * cut off, so it is `ambiguous` too.
  */
 export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> {
-  const { http, maxResponseBytes: maxBytes, shortens = false, readsEvents = false, nowMs, ...others } = options;
+  const {
+    http,
+    maxResponseBytes: maxBytes,
+    shortens = false,
+    readsEvents = false,
+    nowMs,
+    ...others
+  } = options;
   const { refuse = checkResponseHead, ...request } = others;
   let head: HttpHead | undefined;
   const collect = (received: HttpHead) => {
@@ -87,13 +105,19 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
     const refusal = refuse({ ...received, maxBytes: limit, readsEvents, sent: request });
     if (refusal !== undefined) throw refusal;
     const isStream = readsEvents && isEventStream(received.headers["content-type"]);
-    return isStream ? createEventCollector({ maxBytes }) : createResponseCollector({ maxBytes, shortens });
+    return isStream
+      ? createEventCollector({ maxBytes })
+      : createResponseCollector({ maxBytes, shortens });
   };
-  const { body, ...received } = await http.send({ ...request, collect }).catch((thrown: unknown) => {
-    if (head !== undefined && head.status >= 400) return { ...head, body: { body: new Uint8Array() } };
-    throw toSekishoError(thrown);
-  });
-  if (request.method === "POST" && mayBeCutOff({ ...received, body: body.body })) throw new SekishoError("ambiguous");
+  const { body, ...received } = await http
+    .send({ ...request, collect })
+    .catch((thrown: unknown) => {
+      if (head !== undefined && head.status >= 400)
+        return { ...head, body: { body: new Uint8Array() } };
+      throw toSekishoError(thrown);
+    });
+  if (request.method === "POST" && mayBeCutOff({ ...received, body: body.body }))
+    throw new SekishoError("ambiguous");
   const retryAfterMs = parseRetryAfter({ header: received.headers["retry-after"], nowMs });
   return { ...received, retryAfterMs, ...body };
 }
@@ -101,7 +125,8 @@ export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> 
 /** True if only the end of the connection ended the body (RFC 9112, section 6.3), and the body is not whole JSON. */
 function mayBeCutOff({ status, headers, body }: HttpHead & { body: Uint8Array }): boolean {
   if (status < 200 || status >= 300 || status === 204) return false;
-  if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined) return false;
+  if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined)
+    return false;
   return parseJson(new TextDecoder().decode(body)) === undefined;
 }
 
@@ -153,7 +178,9 @@ export function createAuthorizedSend(options: {
       nowMs: now(),
     }).catch((thrown) => {
       // A peer that refuses the certificate often closes the connection without a reason.
-      const isRefused = thrown instanceof SekishoError && (!thrown.undelivered || isCertificateRefused(thrown.cause));
+      const isRefused =
+        thrown instanceof SekishoError &&
+        (!thrown.undelivered || isCertificateRefused(thrown.cause));
       if (added.tls !== undefined && isRefused && !signal.aborted) authorizer.refresh?.(added);
       throw thrown;
     });
@@ -175,10 +202,15 @@ export function createAuthorizedSend(options: {
 }
 
 /** Gets the credentials. A failure is `unavailable`, because nothing was sent yet, unless the authorizer rejects with another reason. */
-async function authorize(authorizer: Authorizer, request: AuthorizableRequest): Promise<AddedCredentials> {
+async function authorize(
+  authorizer: Authorizer,
+  request: AuthorizableRequest,
+): Promise<AddedCredentials> {
   try {
     const added = authorizer.authorize(request);
-    return added instanceof Promise ? await abortable({ promise: added, signal: request.signal }) : added;
+    return added instanceof Promise
+      ? await abortable({ promise: added, signal: request.signal })
+      : added;
   } catch (thrown) {
     throw thrown instanceof SekishoError
       ? thrown
@@ -193,7 +225,9 @@ async function authorize(authorizer: Authorizer, request: AuthorizableRequest): 
 const sessionHeader = "x-amzn-bedrock-agentcore-runtime-session-id";
 
 /** The headers that every HTTP transport sends. */
-export function requestHeaders(request: Pick<TransportRequest, "sessionId" | "trace">): Record<string, string> {
+export function requestHeaders(
+  request: Pick<TransportRequest, "sessionId" | "trace">,
+): Record<string, string> {
   const { sessionId, trace } = request;
   return {
     "content-type": "application/json",

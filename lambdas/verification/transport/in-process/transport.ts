@@ -14,7 +14,8 @@ export function createInProcessTransport(options: {
   const { handle, maxResponseBytes = defaultMaxResponseBytes } = options;
   return {
     async send({ body, sessionId, signal, trace }) {
-      if (signal.aborted) throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
+      if (signal.aborted)
+        throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
       try {
         // Copies the bytes, so that neither side sees what the other does to its buffer.
         const request = new Request("http://in-process/", {
@@ -26,11 +27,16 @@ export function createInProcessTransport(options: {
         const response = await abortable({ promise: handle(request), signal });
         return {
           status: response.status,
-          retryAfterMs: parseRetryAfter({ header: response.headers.get("retry-after"), nowMs: Date.now() }),
+          retryAfterMs: parseRetryAfter({
+            header: response.headers.get("retry-after"),
+            nowMs: Date.now(),
+          }),
           ...(await readShortened(streamOf(response, signal), maxResponseBytes)),
         };
       } catch (thrown) {
-        throw thrown instanceof SekishoError ? thrown : new SekishoError("ambiguous", { cause: thrown });
+        throw thrown instanceof SekishoError
+          ? thrown
+          : new SekishoError("ambiguous", { cause: thrown });
       }
     },
   };

@@ -1,5 +1,8 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
-import { defaultIdleSeconds, type PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
+import {
+  defaultIdleSeconds,
+  type PlatformVersionName,
+} from "../../../../lambdas/shared/config/stage-schema.ts";
 import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
 import { isPollStored } from "../../../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
@@ -68,7 +71,10 @@ const maxSeconds: Record<MeasuredKind, number> = {
   external: Number.POSITIVE_INFINITY,
 };
 
-export function estimate({ measured, ...scenario }: Scenario & { measured: MeasuredCalls }): Estimate {
+export function estimate({
+  measured,
+  ...scenario
+}: Scenario & { measured: MeasuredCalls }): Estimate {
   const { tasks, taskSeconds, idleSeconds, syncBudgetMs, platformVersion } = scenario;
   const kinds = Object.keys(measured.kinds) as MeasuredKind[];
   const costOf = (kind: MeasuredKind, seconds: number) => {
@@ -85,12 +91,26 @@ export function estimate({ measured, ...scenario }: Scenario & { measured: Measu
     const taskDollars = Object.fromEntries(
       Object.entries(dollars).map(([name, usd]) => [name, usd * tasks]),
     ) as TaskCost;
-    const metricDollars = estimateMetricCost({ tasks, customMetrics: measured.kinds[kind].customMetrics });
+    const metricDollars = estimateMetricCost({
+      tasks,
+      customMetrics: measured.kinds[kind].customMetrics,
+    });
     const stageDollars = estimateStageCost(kind);
     const stage = sum(Object.values(stageDollars));
-    const rotated = Array.from({ length: assumptions.paidRotations.value + 1 }, (_, rotations) => rotations);
+    const rotated = Array.from(
+      { length: assumptions.paidRotations.value + 1 },
+      (_, rotations) => rotations,
+    );
     return {
-      ...{ kind, polls, callsPerTask: calls, logBytesPerTask: logBytes, taskDollars, metricDollars, stageDollars },
+      ...{
+        kind,
+        polls,
+        callsPerTask: calls,
+        logBytesPerTask: logBytes,
+        taskDollars,
+        metricDollars,
+        stageDollars,
+      },
       yearsDollars: rotated.map((rotations) => stage + rotations * stageDollars["KMS keys"]),
       totalDollars: sum([...Object.values(taskDollars), metricDollars, stage]),
     };
@@ -121,7 +141,8 @@ const explanations: Record<string, string> = {
 function formatHeadline({ scenario, months }: { scenario: Scenario; months: Month[] }): string {
   const { kind, tasks, taskSeconds, idleSeconds } = scenario;
   const month = months.find((each) => each.kind === kind);
-  if (month === undefined) return `A task of ${formatSeconds(taskSeconds)} is too long for ${kindNames[kind]}.`;
+  if (month === undefined)
+    return `A task of ${formatSeconds(taskSeconds)} is too long for ${kindNames[kind]}.`;
   const parts = Object.entries({
     ...month.taskDollars,
     "Custom metrics": month.metricDollars,
@@ -164,7 +185,8 @@ export function planPolls({
   const { pushedPollAfterMs, pollMs } = assumptions;
   const pollAfterMs = (isPushing(kind) ? pushedPollAfterMs : assumptions.pollAfterMs).value;
   // The worker polls an AgentCore session twice in its idle time. With stopAfterResult nothing idles, but the stage has an idle time.
-  const ceilingMs = kind === "agentcore" ? ((idleSeconds || defaultIdleSeconds) * 1000) / 2 : undefined;
+  const ceilingMs =
+    kind === "agentcore" ? ((idleSeconds || defaultIdleSeconds) * 1000) / 2 : undefined;
   let polls = 0;
   let stored = 0;
   for (let atMs = syncBudgetMs; atMs < taskMs; polls++) {
@@ -180,7 +202,10 @@ export function planPolls({
  * The parts of each kind's templates, in two accounts of one region (test/cdk/stage-cost.test.ts compares). With one account
  * `agentcore` has three alarm metrics fewer. `queues` are those that Lambda polls.
  */
-export const stageParts: Record<MeasuredKind, { alarmMetrics: number; queues: number; keys: number }> = {
+export const stageParts: Record<
+  MeasuredKind,
+  { alarmMetrics: number; queues: number; keys: number }
+> = {
   agentcore: { alarmMetrics: 26, queues: 3, keys: 2 },
   lambda: { alarmMetrics: 29, queues: 4, keys: 2 },
   external: { alarmMetrics: 20, queues: 2, keys: 1 },
@@ -193,8 +218,17 @@ export const stageItems = ["Alarms", "KMS keys", "Secrets", "SQS, empty receives
 export type StageCost = Record<(typeof stageItems)[number], number>;
 
 /** AWS bills a custom metric by the hour, and only for hours in which it has data. */
-function estimateMetricCost({ tasks, customMetrics }: { tasks: number; customMetrics: number }): number {
-  return toDollars("metricMonth", customMetrics * Math.min(1, tasks / assumptions.monthHours.value));
+function estimateMetricCost({
+  tasks,
+  customMetrics,
+}: {
+  tasks: number;
+  customMetrics: number;
+}): number {
+  return toDollars(
+    "metricMonth",
+    customMetrics * Math.min(1, tasks / assumptions.monthHours.value),
+  );
 }
 
 /** The cost of a stage in a month of 30 days without any task, in its first year. */

@@ -6,18 +6,36 @@ import { UsageError } from "../../command.ts";
 import { type Estimate, formatSeconds, installAlarmMetrics, stageItems } from "./estimate.ts";
 import { type MeasuredKind, services } from "./task-cost.ts";
 
-export function costTable({ headline, scenario, months, lengths, assumptions, priceList }: Estimate): string {
+export function costTable({
+  headline,
+  scenario,
+  months,
+  lengths,
+  assumptions,
+  priceList,
+}: Estimate): string {
   const { tasks, taskSeconds, idleSeconds, syncBudgetMs } = scenario;
   const kinds = months.map(({ kind }) => kind);
-  const taskRows = services.map((name) => [name, ...months.map(({ taskDollars }) => dollars(taskDollars[name]))]);
-  const stageRows = stageItems.map((name) => [name, ...months.map(({ stageDollars }) => dollars(stageDollars[name]))]);
-  const metricRow = ["Custom metrics", ...months.map(({ metricDollars }) => dollars(metricDollars))];
+  const taskRows = services.map((name) => [
+    name,
+    ...months.map(({ taskDollars }) => dollars(taskDollars[name])),
+  ]);
+  const stageRows = stageItems.map((name) => [
+    name,
+    ...months.map(({ stageDollars }) => dollars(stageDollars[name])),
+  ]);
+  const metricRow = [
+    "Custom metrics",
+    ...months.map(({ metricDollars }) => dollars(metricDollars)),
+  ];
   const yearRows = ["year 1", "year 2", "year 3 and later"].map((name, year) => [
     name,
     ...months.map(({ yearsDollars }) => dollars(yearsDollars[year] ?? 0)),
   ]);
   const total = ["**Total**", ...months.map(({ totalDollars }) => `**${dollars(totalDollars)}**`)];
-  const actions = [...new Set(months.flatMap(({ callsPerTask }) => Object.keys(callsPerTask)))].sort();
+  const actions = [
+    ...new Set(months.flatMap(({ callsPerTask }) => Object.keys(callsPerTask))),
+  ].sort();
   const callRows = actions.map((name) => [
     `\`${name}\``,
     ...months.map(({ callsPerTask }) => count(callsPerTask[name] ?? 0)),
@@ -108,7 +126,8 @@ export function writeSection({ directory, table }: { directory: string; table: s
 
 export function withSection({ text, table }: { text: string; table: string }): string {
   const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from) throw new UsageError(`docs/explanation/costs.md lacks the markers ${begin} and ${end}.`);
+  if (from < 0 || to < from)
+    throw new UsageError(`docs/explanation/costs.md lacks the markers ${begin} and ${end}.`);
   return `${text.slice(0, from)}${begin}\n\n${table}\n\n${text.slice(to)}`;
 }
 
@@ -116,6 +135,8 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch {
-    throw new UsageError("There is no docs/explanation/costs.md here: --markdown is for the project's own folder.");
+    throw new UsageError(
+      "There is no docs/explanation/costs.md here: --markdown is for the project's own folder.",
+    );
   }
 }

@@ -94,7 +94,10 @@ export function estimateTask(
       toDollars("dynamodbRead", reads) +
       toDollars("dynamodbGbMonth", recordGb) +
       toDollars("dynamodbRecoveryGbMonth", recordGb),
-    "Secrets Manager": toDollars("secretRead", count(/^secretsmanager:/) / a.tasksPerCachedRead.value),
+    "Secrets Manager": toDollars(
+      "secretRead",
+      count(/^secretsmanager:/) / a.tasksPerCachedRead.value,
+    ),
     KMS: toDollars("kmsRequest", a.kmsPerTask.value),
     "CloudWatch Logs": toDollars("logGb", allLogBytes / 1e9),
     ...estimateAgentcoreCost(use),
@@ -103,14 +106,19 @@ export function estimateTask(
 }
 
 /** Adds polls and pushes to the calls of a task that is answered at once, and the renewals of its lease for as long as the agent works. */
-function estimateCalls({ sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind], use: TaskUse): CallCounts {
+function estimateCalls(
+  { sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind],
+  use: TaskUse,
+): CallCounts {
   const calls: CallCounts = { ...sync };
-  for (const [name, count] of Object.entries(perPoll)) calls[name] = (calls[name] ?? 0) + count * use.polls;
+  for (const [name, count] of Object.entries(perPoll))
+    calls[name] = (calls[name] ?? 0) + count * use.polls;
   const pushes = countPushes(use);
   calls["dynamodb:GetItem"] = (calls["dynamodb:GetItem"] ?? 0) + pushes;
   const messages = (calls["sqs:SendMessage"] ?? 0) + pushes;
   calls["sqs:SendMessage"] = messages;
-  const renewals = use.kind === "external" ? 0 : Math.floor(use.taskMs / (a.renewSeconds.value * 1000));
+  const renewals =
+    use.kind === "external" ? 0 : Math.floor(use.taskMs / (a.renewSeconds.value * 1000));
   calls["dynamodb:UpdateItem"] = (calls["dynamodb:UpdateItem"] ?? 0) + renewals + use.storedPolls;
   // Lambda receives and deletes each message for us, and both cost as much as our own calls.
   calls["sqs:ReceiveMessage"] = messages;
@@ -135,7 +143,11 @@ function estimateFunctions(
   if (kind !== "lambda") return uses;
   return [
     ...uses,
-    { invocations: 1 + polls, seconds: waitSeconds + (polls * a.urlMs.value) / 1000, gb: a.urlGb.value },
+    {
+      invocations: 1 + polls,
+      seconds: waitSeconds + (polls * a.urlMs.value) / 1000,
+      gb: a.urlGb.value,
+    },
     { invocations: runs, seconds: taskMs / 1000, gb: a.agentGb.value },
   ];
 }
@@ -150,10 +162,13 @@ function estimateAgentcoreCost({ kind, taskMs, idleSeconds, platformVersion }: T
   const { vcpuHour, gbHour } = agentcorePrices[platformVersion];
   const isUsed = kind === "agentcore" ? 1 : 0;
   const workHours = (isUsed * taskMs) / 3600_000;
-  const idleHours = (isUsed * Math.min(idleSeconds, Math.max(0, a.sessionLifeSeconds.value - taskMs / 1000))) / 3600;
+  const idleHours =
+    (isUsed * Math.min(idleSeconds, Math.max(0, a.sessionLifeSeconds.value - taskMs / 1000))) /
+    3600;
   const memory = (hours: number) => toDollars(gbHour, hours * a.agentcoreGb.value);
   return {
-    "AgentCore, agent at work": toDollars(vcpuHour, workHours * a.agentcoreVcpu.value) + memory(workHours),
+    "AgentCore, agent at work":
+      toDollars(vcpuHour, workHours * a.agentcoreVcpu.value) + memory(workHours),
     "AgentCore, session idle": memory(idleHours),
   };
 }

@@ -7,7 +7,10 @@ import {
   SQSClient,
 } from "@aws-sdk/client-sqs";
 import { sdkUserAgent } from "../../../../lambdas/shared/version.ts";
-import { parseQueueMessage, type QueueMessage } from "../../../../lambdas/verification/task/messages.ts";
+import {
+  parseQueueMessage,
+  type QueueMessage,
+} from "../../../../lambdas/verification/task/messages.ts";
 import { type AwsCall, callAws } from "../aws-failure.ts";
 
 /** A received message is hidden from others for this long. Then it is visible again, even if this process died. */
@@ -29,9 +32,16 @@ export type DeadLetter = {
  */
 export async function withDeadLetters(
   { queueUrl, region, signal }: AwsCall & { queueUrl: string },
-  work: (deadLetters: readonly DeadLetter[], remove: (deadLetter: DeadLetter) => Promise<void>) => Promise<void>,
+  work: (
+    deadLetters: readonly DeadLetter[],
+    remove: (deadLetter: DeadLetter) => Promise<void>,
+  ) => Promise<void>,
 ): Promise<void> {
-  const sqs = new SQSClient({ region, customUserAgent: sdkUserAgent, useQueueUrlAsEndpoint: false });
+  const sqs = new SQSClient({
+    region,
+    customUserAgent: sdkUserAgent,
+    useQueueUrlAsEndpoint: false,
+  });
   const deadLetters = new Map<string, DeadLetter>();
 
   async function receiveAll(): Promise<void> {
@@ -49,7 +59,8 @@ export async function withDeadLetters(
         call: (options) => sqs.send(command, options),
       });
       const known = deadLetters.size;
-      for (const message of Messages) deadLetters.set(message.MessageId ?? "", toDeadLetter(message));
+      for (const message of Messages)
+        deadLetters.set(message.MessageId ?? "", toDeadLetter(message));
       // The queue is empty, or its first messages have become visible again.
       if (deadLetters.size === known) return;
     }
@@ -77,7 +88,11 @@ export async function withDeadLetters(
       await callAws({
         doing: "remove a message from the archive of dead letters",
         signal,
-        call: (options) => sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }), options),
+        call: (options) =>
+          sqs.send(
+            new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: receipt }),
+            options,
+          ),
       });
       deadLetters.delete(messageId);
     });
@@ -86,9 +101,20 @@ export async function withDeadLetters(
   }
 }
 
-function toDeadLetter({ MessageId = "", ReceiptHandle = "", Body = "", Attributes = {} }: Message): DeadLetter {
+function toDeadLetter({
+  MessageId = "",
+  ReceiptHandle = "",
+  Body = "",
+  Attributes = {},
+}: Message): DeadLetter {
   const { MessageGroupId: group, SentTimestamp } = Attributes;
-  return { messageId: MessageId, receipt: ReceiptHandle, body: Body, group, archivedAtMs: Number(SentTimestamp) };
+  return {
+    messageId: MessageId,
+    receipt: ReceiptHandle,
+    body: Body,
+    group,
+    archivedAtMs: Number(SentTimestamp),
+  };
 }
 
 export type ParsedDeadLetter = DeadLetter & { message: QueueMessage | undefined };

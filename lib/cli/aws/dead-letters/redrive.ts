@@ -19,14 +19,23 @@ type Redrive = {
 };
 
 /** Sends one message per task, however many dead letters the task has. */
-export async function redrive({ deadLetters, stateOfTask, send, remove, done }: Redrive): Promise<void> {
+export async function redrive({
+  deadLetters,
+  stateOfTask,
+  send,
+  remove,
+  done,
+}: Redrive): Promise<void> {
   const byRequestId = Map.groupBy(deadLetters, ({ message }) => message?.requestId);
   for (const [requestId, ofTask] of byRequestId) {
     if (requestId === undefined) continue;
     const state = await stateOfTask({ requestId });
     const ask = ofTask.find(({ message }) => message?.type === "ask");
     // A task that was never begun starts with its own message. Any other continues from its record.
-    const body = ask !== undefined && state === undefined ? ask.body : JSON.stringify({ type: "redrive", requestId });
+    const body =
+      ask !== undefined && state === undefined
+        ? ask.body
+        : JSON.stringify({ type: "redrive", requestId });
     await send({ body, group: ofTask.map(readTenant).find((group) => group !== undefined) });
     for (const deadLetter of ofTask) await remove(deadLetter);
     done({ requestId, state });
@@ -38,10 +47,22 @@ function readTenant({ group, message }: ParsedDeadLetter): string | undefined {
   return group ?? (message?.type === "ask" ? message.message.team : undefined);
 }
 
-export function createSend({ queueUrl, region, signal }: AwsCall & { queueUrl: string }): Redrive["send"] {
-  const sqs = new SQSClient({ region, customUserAgent: sdkUserAgent, useQueueUrlAsEndpoint: false });
+export function createSend({
+  queueUrl,
+  region,
+  signal,
+}: AwsCall & { queueUrl: string }): Redrive["send"] {
+  const sqs = new SQSClient({
+    region,
+    customUserAgent: sdkUserAgent,
+    useQueueUrlAsEndpoint: false,
+  });
   return async ({ body, group }) => {
-    const input = { QueueUrl: queueUrl, MessageBody: body, ...(group === undefined ? {} : { MessageGroupId: group }) };
+    const input = {
+      QueueUrl: queueUrl,
+      MessageBody: body,
+      ...(group === undefined ? {} : { MessageGroupId: group }),
+    };
     await callAws({
       doing: "send a message to the queue of tasks",
       signal,
@@ -51,7 +72,11 @@ export function createSend({ queueUrl, region, signal }: AwsCall & { queueUrl: s
 }
 
 /** Reads from the task table of a stage. */
-export function createReadTaskState({ tableName, region, signal }: AwsCall & { tableName: string }): ReadTaskState {
+export function createReadTaskState({
+  tableName,
+  region,
+  signal,
+}: AwsCall & { tableName: string }): ReadTaskState {
   const dynamo = new DynamoDBClient({ region, customUserAgent: sdkUserAgent });
   return async ({ requestId }) => {
     const command = new GetItemCommand({

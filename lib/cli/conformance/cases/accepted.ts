@@ -28,8 +28,10 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/in-time",
     level: "required",
     section: "Bounds",
-    expects: "a slow task: a result, or timeout, error -32001, within the time that a call is given",
-    advice: "Answer accepted with a task_id before the call's time is over, and let the task go on.",
+    expects:
+      "a slow task: a result, or timeout, error -32001, within the time that a call is given",
+    advice:
+      "Answer accepted with a task_id before the call's time is over, and let the task go on.",
     /** Any error but `timeout` says nothing about slow tasks, and the cases after this one are skipped. So this one must fail. */
     async check({ tasks }) {
       const { answer } = await tasks.slow();
@@ -54,7 +56,11 @@ export const acceptedCases: readonly ConformanceCase[] = [
     expects: "three slow tasks: another task_id each",
     advice: "Make task ids that are unique, such as UUIDs.",
     async check({ tasks }) {
-      const all = await Promise.all([tasks.accepted(), tasks.toCancel(), tasks.toCancelByRequest()]);
+      const all = await Promise.all([
+        tasks.accepted(),
+        tasks.toCancel(),
+        tasks.toCancelByRequest(),
+      ]);
       const came = all.map(({ answer }) => answer.came).join("; ");
       if (new Set(all.map(({ taskId }) => taskId)).size < all.length) throw new Deviation(came);
       return came;
@@ -83,8 +89,10 @@ export const acceptedCases: readonly ConformanceCase[] = [
     level: "required",
     section: get,
     needs: accepted,
-    expects: "a caller that hangs up during execute_task: the task is found by request_id, and can be canceled",
-    advice: "Do not tie the task to its connection: store it first, and let it go on when the caller is gone.",
+    expects:
+      "a caller that hangs up during execute_task: the task is found by request_id, and can be canceled",
+    advice:
+      "Do not tie the task to its connection: store it first, and let it go on when the caller is gone.",
     async check(run) {
       const { tasks, waits } = run;
       // The request must arrive before the caller is gone: in a session that is warm, and after a multiple of the usual time.
@@ -119,7 +127,8 @@ export const acceptedCases: readonly ConformanceCase[] = [
     needs: accepted,
     expects:
       "partial_text in the progress of a task that shows its answer: a text of at most 12,000 characters, none of which is cut",
-    advice: "Cut partial_text at 12,000 characters, between two characters and not between bytes, or leave it out.",
+    advice:
+      "Cut partial_text at 12,000 characters, between two characters and not between bytes, or leave it out.",
     async check({ tasks, observations }) {
       const { sessionId } = await tasks.streamed();
       // The contract's reader ignores a malformed text, so the raw answers are checked.
@@ -131,7 +140,8 @@ export const acceptedCases: readonly ConformanceCase[] = [
         typeof text !== "string" || text.length > maxPartialTextLength || text.includes("\ufffd");
       const malformed = parts.find(isMalformed);
       if (malformed !== undefined) throw new Deviation(malformed.came);
-      if (parts.length === 0) throw new NotApplicable("no part of the answer came before its end (--stream-text)");
+      if (parts.length === 0)
+        throw new NotApplicable("no part of the answer came before its end (--stream-text)");
       return `${parts.length} parts of the answer`;
     },
   },
@@ -140,18 +150,23 @@ export const acceptedCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`accepted`",
     needs: accepted,
-    expects: "the steps of a task that shows them, in several reads: a step with the same title has the same id",
+    expects:
+      "the steps of a task that shows them, in several reads: a step with the same title has the same id",
     advice: "Keep the id of a step while its status changes. Otherwise a person sees it twice.",
     async check({ tasks, observations }) {
       const { sessionId } = await tasks.streamed();
       const reads = observations.flatMap(({ answer, sessionId: session }) => {
-        const { data: steps } = stepsSchema.safeParse(Object(Object(readPeerResult(answer)).progress).steps);
+        const { data: steps } = stepsSchema.safeParse(
+          Object(Object(readPeerResult(answer)).progress).steps,
+        );
         return session === sessionId && steps !== undefined ? [{ steps, came: answer.came }] : [];
       });
       const [first, ...others] = reads;
       if (first === undefined) return "no steps came before the end of the task (--stream-text)";
       const isRenamed = ({ steps }: typeof first) =>
-        steps.some(({ id, title }, at) => first.steps[at]?.title === title && first.steps[at]?.id !== id);
+        steps.some(
+          ({ id, title }, at) => first.steps[at]?.title === title && first.steps[at]?.id !== id,
+        );
       const renamed = others.find(isRenamed);
       if (renamed !== undefined) throw new Deviation(`first ${first.came}; then ${renamed.came}`);
       return `${reads.length} reads of the steps`;
@@ -162,7 +177,8 @@ export const acceptedCases: readonly ConformanceCase[] = [
     level: "strict",
     section: get,
     needs: accepted,
-    expects: "get_task with neither task_id nor request_id, with both, and with a wait_ms of 25,001: error -32602",
+    expects:
+      "get_task with neither task_id nor request_id, with both, and with a wait_ms of 25,001: error -32602",
     advice: "Check the params of get_task by its table.",
     async check(run) {
       const { taskId, requestId } = await run.tasks.accepted();
@@ -179,7 +195,10 @@ export const acceptedCases: readonly ConformanceCase[] = [
 ];
 
 /** Hangs up during `execute_task`, and then reads the task by its request id. */
-export async function loseResponse(run: CaseRun, { hangUpMs, sessionId }: { hangUpMs: number; sessionId: string }) {
+export async function loseResponse(
+  run: CaseRun,
+  { hangUpMs, sessionId }: { hangUpMs: number; sessionId: string },
+) {
   const { peer, waits, sleep, step, texts } = run;
   step(`execute_task, and hang up after ${hangUpMs} ms`);
   const task = await startTask(run, { text: texts.slow }, { hangUpMs, sessionId });
@@ -194,10 +213,16 @@ export async function loseResponse(run: CaseRun, { hangUpMs, sessionId }: { hang
   return { task, answer, params };
 }
 
-async function readSame({ peer, tasks }: CaseRun, key: (task: AcceptedTask) => object): Promise<string> {
+async function readSame(
+  { peer, tasks }: CaseRun,
+  key: (task: AcceptedTask) => object,
+): Promise<string> {
   const task = await tasks.accepted();
   const { sessionId } = task;
-  return expectSameTask(await peer.call({ method: "get_task", params: key(task), sessionId }), task.taskId);
+  return expectSameTask(
+    await peer.call({ method: "get_task", params: key(task), sessionId }),
+    task.taskId,
+  );
 }
 
 /** A task under way names its id. A task that has ended by now need not. */
@@ -239,7 +264,8 @@ export const cancelCases: readonly ConformanceCase[] = [
     needs: accepted,
     expects:
       "cancel_task by request_id, with a reason of 1,000 characters: status canceled with the task_id of the task",
-    advice: "Find the task by the id of its execute_task too. Where accepted was lost, nobody knows the task_id.",
+    advice:
+      "Find the task by the id of its execute_task too. Where accepted was lost, nobody knows the task_id.",
     check: async (run) => cancel(run, await run.tasks.toCancelByRequest(), "request_id"),
   },
   {
@@ -251,13 +277,21 @@ export const cancelCases: readonly ConformanceCase[] = [
     advice: "A canceled task stays canceled. Ignore what the agent says after that.",
     async check(run) {
       const { taskId, sessionId } = await run.tasks.toCancel();
-      const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      const answer = await run.peer.call({
+        method: "get_task",
+        params: { task_id: taskId },
+        sessionId,
+      });
       return expectError(answer, ["canceled"]);
     },
   },
 ];
 
-async function cancel({ peer }: CaseRun, task: AcceptedTask, key: "task_id" | "request_id"): Promise<string> {
+async function cancel(
+  { peer }: CaseRun,
+  task: AcceptedTask,
+  key: "task_id" | "request_id",
+): Promise<string> {
   const { taskId, requestId, sessionId } = task;
   const reason = "A person asked for it. ".padEnd(1000, "取り消し");
   const params = key === "task_id" ? { task_id: taskId } : { request_id: requestId, reason };
@@ -274,15 +308,22 @@ export async function expectSameEnd(
   run: CaseRun,
   { taskId, requestId, sessionId, result }: Succeeded,
 ): Promise<string> {
-  const keys = [["by task_id", { task_id: taskId }] as const, ["by request_id", { request_id: requestId }] as const];
+  const keys = [
+    ["by task_id", { task_id: taskId }] as const,
+    ["by request_id", { request_id: requestId }] as const,
+  ];
   return eachStep<object>(run, keys, async (params) => {
     const answer = await run.peer.call({ method: "get_task", params, sessionId });
-    if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
+    if (comparable(expectResult(answer, "get_task")) !== comparable(result))
+      throw new Deviation(answer.came);
     return answer.came;
   });
 }
 
-async function hasEnded(peer: CaseRun["peer"], { taskId, sessionId }: AcceptedTask): Promise<boolean> {
+async function hasEnded(
+  peer: CaseRun["peer"],
+  { taskId, sessionId }: AcceptedTask,
+): Promise<boolean> {
   const answer = await peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
   return Object(readPeerResult(answer)).status === "success";
 }
@@ -302,7 +343,8 @@ export const endedCases: readonly ConformanceCase[] = [
     level: "required",
     section: get,
     needs: ["accepted/by-task-id"],
-    expects: "get_task with wait_ms, sent again and again: an answer within five seconds of the task's end",
+    expects:
+      "get_task with wait_ms, sent again and again: an answer within five seconds of the task's end",
     advice: "End a wait when the task is over. Otherwise a person reads the answer seconds late.",
     async check(run) {
       const { tasks, peer, step, now } = run;
@@ -316,7 +358,9 @@ export const endedCases: readonly ConformanceCase[] = [
         const answer = await peer.call({ method: "get_task", params, sessionId });
         const lateMs = endedAtMs !== undefined && sentAtMs < endedAtMs ? now() - endedAtMs : 0;
         if (lateMs > graceMs)
-          throw new Deviation(`${answer.came}; the task was over ${Math.floor(lateMs / 1000)} s before`);
+          throw new Deviation(
+            `${answer.came}; the task was over ${Math.floor(lateMs / 1000)} s before`,
+          );
         if (Object(readPeerResult(answer)).status !== "accepted") return answer.came;
         await run.sleep(run.waits.pollMs.usual);
       }
@@ -329,7 +373,8 @@ export const endedCases: readonly ConformanceCase[] = [
     needs: ["ended/success"],
     expects:
       "a slow task with a long and unusual text: nothing changed or cut in its result, where the agent repeats its text",
-    advice: "Store texts whole and as they are: no column of 255 characters, no trimming, all of UTF-8.",
+    advice:
+      "Store texts whole and as they are: no column of 255 characters, no trimming, all of UTF-8.",
     async check(run) {
       const task = expectSuccess(await run.tasks.slowEnd());
       expectWhole(task, run.texts.slow);
@@ -345,7 +390,8 @@ export const endedCases: readonly ConformanceCase[] = [
     advice: "The end of a task never changes, and no read takes it away.",
     async check(run) {
       let came = "";
-      for (let times = 0; times < 5; times++) came = await expectSameEnd(run, expectSuccess(await run.tasks.slowEnd()));
+      for (let times = 0; times < 5; times++)
+        came = await expectSameEnd(run, expectSuccess(await run.tasks.slowEnd()));
       return came;
     },
   },
@@ -358,7 +404,11 @@ export const endedCases: readonly ConformanceCase[] = [
     advice: "Only tasks that are not over can be canceled.",
     async check(run) {
       const { taskId, sessionId } = await run.tasks.slowEnd();
-      const answer = await run.peer.call({ method: "cancel_task", params: { task_id: taskId }, sessionId });
+      const answer = await run.peer.call({
+        method: "cancel_task",
+        params: { task_id: taskId },
+        sessionId,
+      });
       return expectError(answer, ["invalid_state"]);
     },
   },
@@ -367,15 +417,24 @@ export const endedCases: readonly ConformanceCase[] = [
     level: "idempotent",
     section: get,
     needs: ["execute/answers"],
-    expects: "get_task by request_id, also in upper case, of a task that was answered at once: the same result",
+    expects:
+      "get_task by request_id, also in upper case, of a task that was answered at once: the same result",
     advice: "Keep the result after you have sent it. The response may be lost on its way.",
     async check(run) {
       const { requestId, sessionId, result } = await run.tasks.plain();
-      const steps = [["as it was sent", requestId] as const, ["in upper case", requestId.toUpperCase()] as const];
+      const steps = [
+        ["as it was sent", requestId] as const,
+        ["in upper case", requestId.toUpperCase()] as const,
+      ];
       return eachStep<string>(run, steps, async (id) => {
-        const answer = await run.peer.call({ method: "get_task", params: { request_id: id }, sessionId });
+        const answer = await run.peer.call({
+          method: "get_task",
+          params: { request_id: id },
+          sessionId,
+        });
         skipWithoutMethod(answer, "get_task");
-        if (comparable(expectResult(answer, "get_task")) !== comparable(result)) throw new Deviation(answer.came);
+        if (comparable(expectResult(answer, "get_task")) !== comparable(result))
+          throw new Deviation(answer.came);
         return answer.came;
       });
     },

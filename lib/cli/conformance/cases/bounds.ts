@@ -17,7 +17,10 @@ type Judge = (result: Result, observation: Observation, run: CaseRun) => string 
 function bound(
   name: string,
   statuses: readonly string[],
-  given: Pick<ConformanceCase, "section" | "expects" | "advice"> & { judge: Judge; level?: "strict" },
+  given: Pick<ConformanceCase, "section" | "expects" | "advice"> & {
+    judge: Judge;
+    level?: "strict";
+  },
 ): ConformanceCase {
   const { section, expects, advice, judge, level = "required" } = given;
   return {
@@ -32,7 +35,8 @@ function bound(
         const result: Result = withoutUnset(readPeerResult(observation.answer));
         return statuses.includes(result?.status) ? [{ observation, result }] : [];
       });
-      if (found.length === 0) throw new NotApplicable(`no result with the status ${statuses.join(" or ")} came`);
+      if (found.length === 0)
+        throw new NotApplicable(`no result with the status ${statuses.join(" or ")} came`);
       for (const { observation, result } of found) {
         const problem = judge(result, observation, run);
         if (problem === undefined) continue;
@@ -51,7 +55,9 @@ function withoutUnset(result: Result): Result {
   const { artifacts, usage, ...rest } = Object.fromEntries(members);
   return {
     ...rest,
-    ...(artifacts !== undefined && { artifacts: Array.isArray(artifacts) ? artifacts.map(withOneContent) : artifacts }),
+    ...(artifacts !== undefined && {
+      artifacts: Array.isArray(artifacts) ? artifacts.map(withOneContent) : artifacts,
+    }),
     ...(usage !== undefined && { usage: withoutUnset(usage) }),
   };
 }
@@ -89,7 +95,9 @@ export const boundCases: readonly ConformanceCase[] = [
     expects: "poll_after_ms: an integer from 0 to 15 minutes",
     advice: "Say in milliseconds how long to wait until the next poll, or leave it out.",
     judge: ({ poll_after_ms: ms }) =>
-      ms === undefined || isWithin(ms, { least: 0, most: maxPollAfterMs }) ? undefined : `poll_after_ms is ${ms}`,
+      ms === undefined || isWithin(ms, { least: 0, most: maxPollAfterMs })
+        ? undefined
+        : `poll_after_ms is ${ms}`,
   }),
   bound("late-poll", ["accepted"], {
     level: "strict",
@@ -101,7 +109,8 @@ export const boundCases: readonly ConformanceCase[] = [
         Object(params).task_id === taskId &&
         isSet(readPeerResult(answer)) &&
         Object(readPeerResult(answer)).status === "success";
-      const end = ms > minuteMs ? observations.find((one) => one.atMs > atMs && isEnd(one)) : undefined;
+      const end =
+        ms > minuteMs ? observations.find((one) => one.atMs > atMs && isEnd(one)) : undefined;
       return end !== undefined && end.atMs - atMs < minuteMs
         ? `the task was over ${Math.ceil((end.atMs - atMs) / 1000)} s later`
         : undefined;
@@ -109,8 +118,10 @@ export const boundCases: readonly ConformanceCase[] = [
   }),
   bound("expires-at", ["accepted"], {
     section: "`accepted`",
-    expects: "expires_at of a task: at least a minute and its poll_after_ms ahead, and at most a year",
-    advice: "Keep tasks for hours after their end, and say until when. The Verification zone may poll minutes later.",
+    expects:
+      "expires_at of a task: at least a minute and its poll_after_ms ahead, and at most a year",
+    advice:
+      "Keep tasks for hours after their end, and say until when. The Verification zone may poll minutes later.",
     judge: ({ expires_at, poll_after_ms: ms }, seen) =>
       judgeExpiry(expires_at, seen, Math.max(minuteMs, Number(ms ?? 0) || 0)),
   }),
@@ -132,7 +143,8 @@ export const boundCases: readonly ConformanceCase[] = [
   }),
   bound("result-size", ["success"], {
     section: "Bounds",
-    expects: "response_text and inline artifacts: together at most 256 KiB, and at most 100 artifacts",
+    expects:
+      "response_text and inline artifacts: together at most 256 KiB, and at most 100 artifacts",
     advice: "Send larger files by url, and end a task with more text as payload_too_large.",
     judge({ response_text: text, artifacts = [] }) {
       const files = Array.isArray(artifacts) ? artifacts : [];
@@ -149,7 +161,9 @@ export const boundCases: readonly ConformanceCase[] = [
     advice:
       "Give each file one content, whole and byte by byte. Files by url need https, and no user name or password in it.",
     judge({ artifacts = [] }, _seen, { peer }) {
-      const problems = (Array.isArray(artifacts) ? artifacts : []).map((one) => judgeArtifact(one, peer.isLocal));
+      const problems = (Array.isArray(artifacts) ? artifacts : []).map((one) =>
+        judgeArtifact(one, peer.isLocal),
+      );
       return problems.find((problem) => problem !== undefined);
     },
   }),
@@ -159,20 +173,24 @@ export const boundCases: readonly ConformanceCase[] = [
     advice: "Count tokens as integers, or leave usage out.",
     judge({ usage }) {
       const counts = ["input_tokens", "output_tokens", "total_tokens"].map((name) => usage?.[name]);
-      const isCount = (value: unknown) => value === undefined || isWithin(value, { least: 0, most: 1e15 });
+      const isCount = (value: unknown) =>
+        value === undefined || isWithin(value, { least: 0, most: 1e15 });
       return counts.every(isCount) ? undefined : "a count of usage is no integer from 0 on";
     },
   }),
   bound("steps", ["accepted"], {
     section: "`accepted`",
-    expects: "steps of a running task: at most 50, each with an id, a title and a status; no id twice",
+    expects:
+      "steps of a running task: at most 50, each with an id, a title and a status; no id twice",
     advice: "Send every step of the work once, in its order. See the table of steps.",
     judge({ progress }) {
       const { steps } = Object(progress);
       if (steps === undefined || steps === null) return undefined;
       const { data } = progressSchema.shape.steps.safeParse(steps);
       if (data === undefined) return "the steps do not fit their schema";
-      return new Set(data.map(({ id }) => id)).size < data.length ? "two steps have one id" : undefined;
+      return new Set(data.map(({ id }) => id)).size < data.length
+        ? "two steps have one id"
+        : undefined;
     },
   }),
   bound("lists", ["input_required"], {
@@ -180,7 +198,9 @@ export const boundCases: readonly ConformanceCase[] = [
     expects: "options of a question: at most 100",
     advice: "Offer fewer options, or ask for a text.",
     judge: ({ options }) =>
-      Array.isArray(options) && options.length > 100 ? `there are ${options.length} options` : undefined,
+      Array.isArray(options) && options.length > 100
+        ? `there are ${options.length} options`
+        : undefined,
   }),
 ];
 
@@ -214,9 +234,12 @@ function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined 
   if (url === undefined) return undefined;
   const parsed = URL.parse(String(url));
   if (parsed === null) return "an artifact's url is none";
-  if (parsed.username !== "" || parsed.password !== "") return "an artifact's url holds credentials";
+  if (parsed.username !== "" || parsed.password !== "")
+    return "an artifact's url holds credentials";
   const isLoopback = isLoopbackHost(parsed.hostname);
   if (!isLoopback && !isPublicHost(parsed.hostname)) return "an artifact's url is not public";
   if (parsed.protocol === "https:" && (!isLoopback || isLocal)) return undefined;
-  return isLocal && isLoopback && parsed.protocol === "http:" ? undefined : "an artifact's url is not public https";
+  return isLocal && isLoopback && parsed.protocol === "http:"
+    ? undefined
+    : "an artifact's url is not public https";
 }

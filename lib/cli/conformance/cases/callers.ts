@@ -18,15 +18,27 @@ import { channel } from "../tasks.ts";
 import { listReplies } from "./question-fields.ts";
 
 /** A request that needs no agent. */
-const request = (id: string) => JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
+const request = (id: string) =>
+  JSON.stringify({ jsonrpc: "2.0", id, method: "sekisho.no_such_method", params: {} });
 
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 type Given = Pick<PeerRequest, "trace" | "sessionId">;
-const headers: readonly [name: string, level: "required" | "strict", what: string, given: Given][] = [
-  ["trace", "required", "traceparent and tracestate", { trace: { traceparent, tracestate: "vendor=value,other=1" } }],
-  ["malformed-trace", "strict", "a traceparent that is none", { trace: { traceparent: "not-a-trace" } }],
-  ["session", "required", "a session id of 100 characters", { sessionId: newLongSessionId() }],
-];
+const headers: readonly [name: string, level: "required" | "strict", what: string, given: Given][] =
+  [
+    [
+      "trace",
+      "required",
+      "traceparent and tracestate",
+      { trace: { traceparent, tracestate: "vendor=value,other=1" } },
+    ],
+    [
+      "malformed-trace",
+      "strict",
+      "a traceparent that is none",
+      { trace: { traceparent: "not-a-trace" } },
+    ],
+    ["session", "required", "a session id of 100 characters", { sessionId: newLongSessionId() }],
+  ];
 
 export const headerCases = headers.map(([name, level, what, given]): ConformanceCase => {
   return {
@@ -37,7 +49,9 @@ export const headerCases = headers.map(([name, level, what, given]): Conformance
     advice: "Take the header, or ignore it.",
     async check({ peer }) {
       const id = randomUUID();
-      return expectError(await peer.send({ id, body: request(id), ...given }), ["method_not_found"]);
+      return expectError(await peer.send({ id, body: request(id), ...given }), [
+        "method_not_found",
+      ]);
     },
   };
 });
@@ -67,7 +81,8 @@ export const authenticationCases: readonly ConformanceCase[] = [
       level: "required",
       section: "Transport",
       expects: `${describeStranger(as)}, with every method: HTTP 401 or 403, or an error that says so`,
-      advice: "Compare the whole token, in constant time, in front of every method, and refuse with 401.",
+      advice:
+        "Compare the whole token, in constant time, in front of every method, and refuse with 401.",
       check: (run) => refuses(run, as),
     }),
   ),
@@ -82,7 +97,9 @@ export const authenticationCases: readonly ConformanceCase[] = [
     async check(run) {
       requireCaller(run, "nobody");
       const { requestId, last, sessionId, params: content } = await run.tasks.plain();
-      const { task_id = requestId } = Object(last.response && "result" in last.response && last.response.result);
+      const { task_id = requestId } = Object(
+        last.response && "result" in last.response && last.response.result,
+      );
       const asking = await run.tasks.askingForText().catch(() => undefined);
       // In the session of the task, which must be no proof of who calls.
       const steps: [method: string, params: object, sessionId: string, id?: string][] = [
@@ -96,7 +113,8 @@ export const authenticationCases: readonly ConformanceCase[] = [
       ];
       if (asking !== undefined) {
         steps.push(["get_task", { task_id: asking.taskId }, asking.sessionId]);
-        for (const params of listReplies(asking)) steps.push(["answer_task", params, asking.sessionId]);
+        for (const params of listReplies(asking))
+          steps.push(["answer_task", params, asking.sessionId]);
         steps.push(["cancel_task", { task_id: asking.taskId }, asking.sessionId]);
       }
       const all = strangers.flatMap((as) =>
@@ -139,14 +157,20 @@ export const authenticationCases: readonly ConformanceCase[] = [
           (path): [string, Partial<PeerRequest>] => [path, { path }],
         ),
         ["text/plain", { headers: { "content-type": "text/plain" } }],
-        ...(["PUT", "PATCH", "DELETE"] as const).map((method): [string, Partial<PeerRequest>] => [method, { method }]),
+        ...(["PUT", "PATCH", "DELETE"] as const).map((method): [string, Partial<PeerRequest>] => [
+          method,
+          { method },
+        ]),
         ["a list of one request", { body: `[${body}]` }],
         ["a list of two requests", { body: `[${body},${body}]` }],
       ];
       return eachStep(run, requests, async (request) => {
         const answer = await peer.send({ id, body, as: "nobody", ...request });
-        const isServed = answer.response !== undefined && ("result" in answer.response || hasReason(answer, served));
-        const isListServed = Array.isArray(answer.json) && answer.json.some((one) => "result" in Object(one));
+        const isServed =
+          answer.response !== undefined &&
+          ("result" in answer.response || hasReason(answer, served));
+        const isListServed =
+          Array.isArray(answer.json) && answer.json.some((one) => "result" in Object(one));
         if (isServed || isListServed) throw new Deviation(answer.came);
         return answer.came;
       });
@@ -269,7 +293,8 @@ export const otherCases: readonly ConformanceCase[] = [
     profile: "agentcore",
     section: "Transport",
     expects: "GET /ping: HTTP 200 and the status Healthy or HealthyBusy",
-    advice: "Serve GET /ping beside POST /invocations. AgentCore ends a container that does not answer it.",
+    advice:
+      "Serve GET /ping beside POST /invocations. AgentCore ends a container that does not answer it.",
     check: async (run) => (await ping(run, "GET /ping")).came,
   },
   {
@@ -289,13 +314,18 @@ export const otherCases: readonly ConformanceCase[] = [
         if (pings.length > 0) await run.sleep(pingGapMs);
         const one = await ping(run, `GET /ping, ${when}`);
         const isTime = one.seconds === undefined || Number.isSafeInteger(one.seconds);
-        if (!isTime || Number(one.seconds) > Date.now() / 1000 + maxClockDriftSeconds) throw new Deviation(one.came);
+        if (!isTime || Number(one.seconds) > Date.now() / 1000 + maxClockDriftSeconds)
+          throw new Deviation(one.came);
         pings.push(one);
       }
       const came = pings.map((one) => one.came).join("; ");
       if (new Set(pings.map(({ seconds }) => seconds)).size < pings.length) return came;
       run.step("get_task of the task that ran all the while");
-      const latest = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      const latest = await run.peer.call({
+        method: "get_task",
+        params: { task_id: taskId },
+        sessionId,
+      });
       // Once it is over, the status may change between any two pings, because other cases run too.
       if (Object(readPeerResult(latest)).status !== "accepted")
         throw new NotApplicable("the slow task was over too soon (--slow-text)");
@@ -328,7 +358,9 @@ export const otherCases: readonly ConformanceCase[] = [
     async check({ peer }) {
       if (!peer.isHttp) throw new NotApplicable("the transport calls this path by itself");
       const id = randomUUID();
-      return expectError(await peer.send({ id, body: request(id), path: "/invocations" }), ["method_not_found"]);
+      return expectError(await peer.send({ id, body: request(id), path: "/invocations" }), [
+        "method_not_found",
+      ]);
     },
   },
 ];

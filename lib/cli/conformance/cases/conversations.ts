@@ -38,7 +38,8 @@ export const conversationCases: readonly ConformanceCase[] = [
     needs: ["execute/answers"],
     expects:
       "two tasks with other texts in one thread, and the second text again, twice with the same file: four tasks, each with an answer to its own text and file",
-    advice: "The key of a task is its caller and its request id. A thread has many tasks, also with the same text.",
+    advice:
+      "The key of a task is its caller and its request id. A thread has many tasks, also with the same text.",
     async check(run) {
       const { texts, step } = run;
       const thread = { sessionId: newSessionId(), thread_ts: newThreadTs() };
@@ -55,14 +56,21 @@ export const conversationCases: readonly ConformanceCase[] = [
       const fourth = await send(run, thread, text, file.attachments);
       const all = [first, second, third, fourth];
       const ids = all.map(({ taskId }) => taskId).filter((id) => id !== undefined);
-      if (new Set(ids).size < ids.length) throw new Deviation(`${fourth.last.came}; two tasks have one task_id`);
+      if (new Set(ids).size < ids.length)
+        throw new Deviation(`${fourth.last.came}; two tasks have one task_id`);
       if (run.isIdempotent) await expectKnown(run, all);
       if (file.isRead(third)) return third.last.came;
       step("another text with a file, in another thread");
       const elsewhere = { sessionId: newSessionId(), thread_ts: newThreadTs() };
       const other = attach(run);
-      const control = await send(run, elsewhere, run.peer.mark(texts.file, elsewhere.sessionId), other.attachments);
-      if (other.isRead(control)) throw new Deviation(`${third.last.came}; the agent reads the file of a new text only`);
+      const control = await send(
+        run,
+        elsewhere,
+        run.peer.mark(texts.file, elsewhere.sessionId),
+        other.attachments,
+      );
+      if (other.isRead(control))
+        throw new Deviation(`${third.last.came}; the agent reads the file of a new text only`);
       return third.last.came;
     },
   },
@@ -85,18 +93,22 @@ export const conversationCases: readonly ConformanceCase[] = [
       const [canceled, same, other] = await Promise.all([send(), send(), start()]);
       step("cancel_task of the first task");
       const { task_id } = Object(readPeerResult(canceled.answer));
-      if (typeof task_id !== "string") throw new NotApplicable("the slow task was answered at once (--slow-text)");
+      if (typeof task_id !== "string")
+        throw new NotApplicable("the slow task was answered at once (--slow-text)");
       const answer = await peer.call({ method: "cancel_task", params: { task_id }, sessionId });
-      if (hasReason(answer, ["invalid_state"])) throw new NotApplicable("the slow task ended too soon (--slow-text)");
+      if (hasReason(answer, ["invalid_state"]))
+        throw new NotApplicable("the slow task ended too soon (--slow-text)");
       if (expectResult(answer, "cancel_task").task_id !== task_id) throw new Deviation(answer.came);
       step("get_task of the first task");
       const byRequest = { request_id: canceled.requestId };
       const again = await peer.call({ method: "get_task", params: byRequest, sessionId });
       // An endpoint that stores nothing need not know the request.
-      if (!hasReason(again, ["task_not_found", "method_not_found"])) expectError(again, ["canceled"]);
+      if (!hasReason(again, ["task_not_found", "method_not_found"]))
+        expectError(again, ["canceled"]);
       step("get_task of the task with the same text");
       const { task_id: sameId } = Object(readPeerResult(same.answer));
-      if (sameId === task_id) throw new Deviation(`${same.answer.came}; two tasks have one task_id`);
+      if (sameId === task_id)
+        throw new Deviation(`${same.answer.came}; two tasks have one task_id`);
       if (typeof sameId === "string") {
         const key = { task_id: sameId };
         const running = await peer.call({ method: "get_task", params: key, sessionId });
@@ -120,9 +132,13 @@ export const conversationCases: readonly ConformanceCase[] = [
       const { peer, texts, step } = run;
       const sessionId = newSessionId();
       const ask = async () => {
-        const task = await followTask(run, await startTask(run, { text: texts.ask }, { sessionId }));
+        const task = await followTask(
+          run,
+          await startTask(run, { text: texts.ask }, { sessionId }),
+        );
         const question = expectResult(task.last, "get_task");
-        if (question.status === "input_required") return { ...task, taskId: question.task_id, question };
+        if (question.status === "input_required")
+          return { ...task, taskId: question.task_id, question };
         step("get_task of the questions before");
         for (const asking of questions) await expectOpen(run, asking);
         throw new NotApplicable("the agent did not ask again in one session");
@@ -140,7 +156,8 @@ export const conversationCases: readonly ConformanceCase[] = [
       expectResult(answer, "cancel_task");
       step("answer_task of the second task");
       const { last } = await followTask(run, { ...answered, answer: await reply(run, answered) });
-      if (hasReason(last, ["task_not_found", "invalid_state", "canceled"])) throw new Deviation(last.came);
+      if (hasReason(last, ["task_not_found", "invalid_state", "canceled"]))
+        throw new Deviation(last.came);
       step("get_task of the third task");
       await expectOpen(run, open);
       step("get_task of the first task");
@@ -152,7 +169,8 @@ export const conversationCases: readonly ConformanceCase[] = [
 /** A task with a question is not answered by another task. */
 async function expectOpen(run: CaseRun, task: AskingTask): Promise<void> {
   const answer = await readTask(run, task);
-  if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
+  if (!isSameQuestion(expectResult(answer, "get_task"), task.question))
+    throw new Deviation(answer.came);
 }
 
 export const fileCases: readonly ConformanceCase[] = [
@@ -161,18 +179,25 @@ export const fileCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`execute_task`",
     needs: ["execute/answers"],
-    expects: "three files of one name: all of them are read, by an agent that reads each of them where it comes alone",
+    expects:
+      "three files of one name: all of them are read, by an agent that reads each of them where it comes alone",
     advice: "Give the agent every attachment. Tell files apart by their id, because names repeat.",
     async check(run) {
       const { files, step } = run;
-      if (files === undefined) throw new NotApplicable("the endpoint cannot read files of this machine");
+      if (files === undefined)
+        throw new NotApplicable("the endpoint cannot read files of this machine");
       // A file of another case may have the usual name.
       const create = (name: string) => ({ ...files.create(newSlackId("F")), name });
       const [name, otherName] = [`${randomUUID()}.txt`, `${randomUUID()}.txt`];
       const read = async (attachments: { id: string }[]) => {
         const sessionId = newSessionId();
         const text = run.peer.mark(run.texts.file, sessionId);
-        const { last } = await send(run, { sessionId, thread_ts: newThreadTs() }, text, attachments);
+        const { last } = await send(
+          run,
+          { sessionId, thread_ts: newThreadTs() },
+          text,
+          attachments,
+        );
         return { last, unread: attachments.filter(({ id }) => files.count(id) === 0) };
       };
       step("three files");
@@ -190,21 +215,29 @@ export const fileCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`success`",
     needs: ["execute/answers"],
-    expects: "the files of an answer, at once, by get_task and by the same request again: the same bytes",
+    expects:
+      "the files of an answer, at once, by get_task and by the same request again: the same bytes",
     advice: "Store files with the result, byte by byte, and send all of them at every read.",
     async check(run) {
       const sessionId = newSessionId();
       const text = run.peer.mark(run.texts.file, sessionId);
-      const task = await send(run, { sessionId, thread_ts: newThreadTs() }, text, attach(run).attachments);
+      const task = await send(
+        run,
+        { sessionId, thread_ts: newThreadTs() },
+        text,
+        attach(run).attachments,
+      );
       const { result, requestId } = expectSuccess(task);
-      if ((result.artifacts ?? []).length === 0) throw new NotApplicable("the answer has no files (--file-text)");
+      if ((result.artifacts ?? []).length === 0)
+        throw new NotApplicable("the answer has no files (--file-text)");
       const keys: [string, object][] = [["get_task by request_id", { request_id: requestId }]];
       if (task.taskId !== undefined) keys.push(["get_task by task_id", { task_id: task.taskId }]);
       const came = await eachStep(run, keys, async (params) => {
         const answer = await run.peer.call({ method: "get_task", params, sessionId });
         // An endpoint that stores nothing need not know the request.
         const again = readPeerResult(answer);
-        if (again === undefined || comparable(again) === comparable(readPeerResult(task.last))) return answer.came;
+        if (again === undefined || comparable(again) === comparable(readPeerResult(task.last)))
+          return answer.came;
         throw new Deviation(`first ${task.last.came}; then ${answer.came}`);
       });
       if (!run.isIdempotent) return came;
@@ -216,13 +249,29 @@ export const fileCases: readonly ConformanceCase[] = [
 
 type Thread = { sessionId: string; thread_ts: string };
 
-async function send(run: CaseRun, thread: Thread, text: string, attachments?: object[]): Promise<EndedTask> {
+async function send(
+  run: CaseRun,
+  thread: Thread,
+  text: string,
+  attachments?: object[],
+): Promise<EndedTask> {
   const { sessionId, thread_ts } = thread;
-  const params = { channel, session_id: sessionId, thread_ts, text, ...(attachments && { attachments }) };
-  const task = await followTask(run, await sendTask(run, { requestId: randomUUID(), sessionId, params }));
+  const params = {
+    channel,
+    session_id: sessionId,
+    thread_ts,
+    text,
+    ...(attachments && { attachments }),
+  };
+  const task = await followTask(
+    run,
+    await sendTask(run, { requestId: randomUUID(), sessionId, params }),
+  );
   // An agent may fail at a text without a file, or at a file that it cannot read.
   if (hasReason(task.last, agentErrors)) {
-    throw new NotApplicable(`the agent fails at ${JSON.stringify(text.slice(0, 40))}: ${task.last.came} (--file-text)`);
+    throw new NotApplicable(
+      `the agent fails at ${JSON.stringify(text.slice(0, 40))}: ${task.last.came} (--file-text)`,
+    );
   }
   expectSuccess(task);
   return task;
@@ -234,7 +283,11 @@ const agentErrors = [...outcomes, "internal"] as const;
 async function expectKnown({ peer, step }: CaseRun, tasks: readonly EndedTask[]): Promise<void> {
   for (const { requestId, sessionId } of tasks) {
     step("get_task by request_id");
-    const answer = await peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
+    const answer = await peer.call({
+      method: "get_task",
+      params: { request_id: requestId },
+      sessionId,
+    });
     if (hasReason(answer, ["task_not_found"])) throw new Deviation(answer.came);
   }
 }
@@ -243,9 +296,15 @@ async function expectKnown({ peer, step }: CaseRun, tasks: readonly EndedTask[])
 function attach({ files }: CaseRun) {
   const id = newSlackId("F");
   const name = `${id.toLowerCase()}.txt`;
-  const nowhere = { id, mimetype: "text/plain", size: 12, url: `https://files.sekisho.invalid/${id}` };
+  const nowhere = {
+    id,
+    mimetype: "text/plain",
+    size: 12,
+    url: `https://files.sekisho.invalid/${id}`,
+  };
   return {
     attachments: [{ ...(files?.create(id) ?? nowhere), name }],
-    isRead: ({ last }: EndedTask) => (files?.count(id) ?? 0) > 0 || Buffer.from(last.body).includes(name),
+    isRead: ({ last }: EndedTask) =>
+      (files?.count(id) ?? 0) > 0 || Buffer.from(last.body).includes(name),
   };
 }

@@ -28,7 +28,8 @@ const noRequest: Expected = {
   reasons: ["invalid_request"],
   says: "error -32600 with id null",
   ids: ["null"],
-  advice: "Check that the body is one object with jsonrpc 2.0, a method and an id, before you look at the method.",
+  advice:
+    "Check that the body is one object with jsonrpc 2.0, a method and an id, before you look at the method.",
 };
 const tooDeep: Expected = {
   ...noRequest,
@@ -51,11 +52,25 @@ function ownId(reason: Reason, says: string, advice: string): Expected {
 
 type Body = (id: RequestId) => PeerRequest["body"];
 /** `required`: R. `strict`: S. Each row: a description for a person, the body that is sent, and the id in it. */
-type Refusal = readonly [name: string, level: "R" | "S", what: string, expected: Expected, body: Body, id?: RequestId];
+type Refusal = readonly [
+  name: string,
+  level: "R" | "S",
+  what: string,
+  expected: Expected,
+  body: Body,
+  id?: RequestId,
+];
 
 const levels = { R: "required", S: "strict" } as const;
 
-function toCase([name, level, what, { reasons, says, ids, advice }, body, given]: Refusal): ConformanceCase {
+function toCase([
+  name,
+  level,
+  what,
+  { reasons, says, ids, advice },
+  body,
+  given,
+]: Refusal): ConformanceCase {
   return {
     name,
     level: levels[level],
@@ -74,16 +89,25 @@ const method = "sekisho.no_such_method";
 const request = (over: object) => JSON.stringify({ jsonrpc: "2.0", method, ...over });
 const withId = (id: RequestId) => request({ id });
 const called = (name: string) => (id: RequestId) => request({ id, method: name, params: {} });
-const execute = (params: unknown) => (id: RequestId) => request({ id, method: "execute_task", params });
+const execute = (params: unknown) => (id: RequestId) =>
+  request({ id, method: "execute_task", params });
 const nestedDeep = 50_000;
 const nested = "[".repeat(nestedDeep) + "]".repeat(nestedDeep);
 const longId = "関-1/".padEnd(128, "x");
 const idAdvice =
   "Take ids that are strings of 1 to 128 characters (not bytes) or integers, and answer with the id as it came.";
-const echoed = ownId("method_not_found", "it is echoed unchanged", `${idAdvice} Read the body as UTF-8.`);
+const echoed = ownId(
+  "method_not_found",
+  "it is echoed unchanged",
+  `${idAdvice} Read the body as UTF-8.`,
+);
 const echoedInteger = ownId("method_not_found", "it is echoed as an integer", idAdvice);
 const echoedText = ownId("method_not_found", "it is echoed as a string", idAdvice);
-const unknownMethod = ownId("method_not_found", "error -32601 with the id that was sent", methodAdvice);
+const unknownMethod = ownId(
+  "method_not_found",
+  "error -32601 with the id that was sent",
+  methodAdvice,
+);
 
 function notUtf8(id: RequestId): Uint8Array {
   const head = `{"jsonrpc":"2.0","method":"${method}","id":"${id}","x":"`;
@@ -140,20 +164,33 @@ export const envelopeCases: readonly ConformanceCase[] = [
     expects: "data.issues of bad params names each path, and no value",
     advice: "Put { path, message } of each problem into data.issues, and never a value.",
     async check({ peer }) {
-      const answer = await peer.call({ method: "execute_task", params: { channel, text: [marker] } });
+      const answer = await peer.call({
+        method: "execute_task",
+        params: { channel, text: [marker] },
+      });
       const came = expectError(answer, ["invalid_params"]);
       const error = readPeerError(answer);
-      if (JSON.stringify(error).includes(marker)) throw new Deviation(`${came}; the value came back`);
+      if (JSON.stringify(error).includes(marker))
+        throw new Deviation(`${came}; the value came back`);
       const { issues } = Object(error?.data);
-      if (issues === undefined && error?.data === undefined) throw new Deviation(`${came}; there is no data`);
-      const isNamed = Array.isArray(issues) && issues.some(({ path }) => String(path).includes("text"));
+      if (issues === undefined && error?.data === undefined)
+        throw new Deviation(`${came}; there is no data`);
+      const isNamed =
+        Array.isArray(issues) && issues.some(({ path }) => String(path).includes("text"));
       if (!isNamed) throw new Deviation(came);
       return came;
     },
   },
-  ...tooLarge("limits/too-large", "300 KiB that are no JSON", () => "x".repeat(maxRequestBytes + 44 * 1024)),
+  ...tooLarge("limits/too-large", "300 KiB that are no JSON", () =>
+    "x".repeat(maxRequestBytes + 44 * 1024),
+  ),
   ...tooLarge("limits/too-large-request", "a Request of 300 KiB", (id) =>
-    JSON.stringify({ jsonrpc: "2.0", id, method, params: { x: "x".repeat(maxRequestBytes + 44 * 1024) } }),
+    JSON.stringify({
+      jsonrpc: "2.0",
+      id,
+      method,
+      params: { x: "x".repeat(maxRequestBytes + 44 * 1024) },
+    }),
   ),
   ...(["application/json; charset=utf-8", "application/json-rpc"] as const).map(
     (type): ConformanceCase => ({
@@ -166,7 +203,9 @@ export const envelopeCases: readonly ConformanceCase[] = [
         if (!peer.isHttp) throw new NotApplicable("the transport sets the headers by itself");
         const id = randomUUID();
         const headers = { "content-type": type };
-        return expectError(await peer.send({ id, body: withId(id), headers }), ["method_not_found"]);
+        return expectError(await peer.send({ id, body: withId(id), headers }), [
+          "method_not_found",
+        ]);
       },
     }),
   ),
@@ -179,7 +218,8 @@ function tooLarge(name: string, what: string, body: Body): ConformanceCase[] {
       level: "required",
       section: "Bounds",
       expects: `${what}: refused for their size before they are parsed, by HTTP 413 or error -32075`,
-      advice: "Stop reading a body at 256 KiB, by content-length and while it arrives, and answer with 413.",
+      advice:
+        "Stop reading a body at 256 KiB, by content-length and while it arrives, and answer with 413.",
       async check({ peer }) {
         const id = randomUUID();
         const answer = await peer.send({ id, body: body(id) });

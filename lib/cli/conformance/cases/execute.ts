@@ -25,7 +25,13 @@ const japanese = "関所を通る 🏯👩‍💻 ＡＢ１ か\u3099 e\u0301 �
 /** A file that nobody can read. */
 function newFile() {
   const id = newSlackId("F");
-  return { id, name: "関所.txt", mimetype: "text/plain", size: 12, url: `https://files.sekisho.invalid/${id}` };
+  return {
+    id,
+    name: "関所.txt",
+    mimetype: "text/plain",
+    size: 12,
+    url: `https://files.sekisho.invalid/${id}`,
+  };
 }
 
 const answers = ["execute/answers"];
@@ -36,7 +42,8 @@ export const executeCases: readonly ConformanceCase[] = [
     name: "execute/answers",
     level: "required",
     section: "`success`",
-    expects: "channel, text and session_id: a result with status success and response_text, and the id that was sent",
+    expects:
+      "channel, text and session_id: a result with status success and response_text, and the id that was sent",
     advice:
       "Answer execute_task with { status: success, response_text }, or with accepted and the same by get_task later.",
     check: async ({ tasks }) => (await tasks.plain()).last.came,
@@ -51,7 +58,9 @@ export const executeCases: readonly ConformanceCase[] = [
     async check(run) {
       const [requestId, sessionId] = [randomUUID(), newSessionId()];
       const params = { channel, text: run.peer.mark(run.texts.plain, sessionId) };
-      return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
+      return expectSuccess(
+        await followTask(run, await sendTask(run, { requestId, sessionId, params })),
+      ).last.came;
     },
   },
   {
@@ -64,7 +73,9 @@ export const executeCases: readonly ConformanceCase[] = [
     async check(run) {
       const [requestId, sessionId] = [randomUUID(), newSessionId()];
       const params = { session_id: sessionId, text: run.peer.mark(run.texts.plain, sessionId) };
-      return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
+      return expectSuccess(
+        await followTask(run, await sendTask(run, { requestId, sessionId, params })),
+      ).last.came;
     },
   },
   {
@@ -73,8 +84,16 @@ export const executeCases: readonly ConformanceCase[] = [
     section: "Envelope",
     needs: answers,
     expects: "optional params that are null or empty texts: the same as without them",
-    advice: 'Take null and "" in an optional field as absent. Serializers of many languages write them.',
-    check: (run) => plain(run, { thread_ts: null, user_id: "", attachments: null, history: null, timeout_ms: null }),
+    advice:
+      'Take null and "" in an optional field as absent. Serializers of many languages write them.',
+    check: (run) =>
+      plain(run, {
+        thread_ts: null,
+        user_id: "",
+        attachments: null,
+        history: null,
+        timeout_ms: null,
+      }),
   },
   {
     name: "execute/every-param",
@@ -89,7 +108,14 @@ export const executeCases: readonly ConformanceCase[] = [
         team_id: newSlackId("T").padEnd(64, "0"),
         user_id: newSlackId("U").padEnd(64, "0"),
         correlation_id: randomUUID().padEnd(128, "-a"),
-        history: [{ role: "user", text: "関所🏯".repeat(1333), user_id: newSlackId("U"), ts: newThreadTs() }],
+        history: [
+          {
+            role: "user",
+            text: "関所🏯".repeat(1333),
+            user_id: newSlackId("U"),
+            ts: newThreadTs(),
+          },
+        ],
         session_id: newLongSessionId(),
         timeout_ms: 14_400_000,
         callback: true,
@@ -101,14 +127,27 @@ export const executeCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: answers,
-    expects: "a context, also with unknown members, and earlier messages with a name and of a bot: success",
+    expects:
+      "a context, also with unknown members, and earlier messages with a name and of a bot: success",
     advice: "Take context, and name and bot of earlier messages. You need not use them.",
     check: (run) =>
       plain(run, {
         thread_ts: "1700000000.000100",
         history: [
-          { role: "user", text: "The disk is full", ts: "1700000000.000100", name: "Alerts 🚨", bot: true },
-          { role: "user", text: "Again?", user_id: "U0CONFORMANCE", ts: "1700000001.000100", name: "関 Robin" },
+          {
+            role: "user",
+            text: "The disk is full",
+            ts: "1700000000.000100",
+            name: "Alerts 🚨",
+            bot: true,
+          },
+          {
+            role: "user",
+            text: "Again?",
+            user_id: "U0CONFORMANCE",
+            ts: "1700000001.000100",
+            name: "関 Robin",
+          },
         ],
         context: {
           channel_name: "関所",
@@ -131,7 +170,11 @@ export const executeCases: readonly ConformanceCase[] = [
     advice:
       "Take attachments with https addresses. Where a file cannot be read, answer without it, or with execution_failed.",
     async check(run) {
-      const file = { ...newFile(), name: `${"関".repeat(251)}.txt`, mimetype: `text/${"x".repeat(250)}` };
+      const file = {
+        ...newFile(),
+        name: `${"関".repeat(251)}.txt`,
+        mimetype: `text/${"x".repeat(250)}`,
+      };
       const task = await startTask(run, { text: run.texts.plain, attachments: [file] });
       const ended = await followTask(run, task);
       const { last } = ended;
@@ -158,7 +201,8 @@ export const executeCases: readonly ConformanceCase[] = [
       const task = await startTask(run, { text: run.texts.plain, attachments, history });
       const { last } = await followTask(run, task);
       if (readPeerError(last) === undefined) expectResult(last, "execute_task");
-      if (hasReason(last, ["invalid_params", "invalid_request", "payload_too_large"])) throw new Deviation(last.came);
+      if (hasReason(last, ["invalid_params", "invalid_request", "payload_too_large"]))
+        throw new Deviation(last.came);
       return last.came;
     },
   },
@@ -185,9 +229,15 @@ export const executeCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Transport",
     needs: answers,
-    expects: "line ends, quotes, markup, tabs and right-to-left text: success, and nothing changed in the answer",
-    advice: "Treat the text as a JSON string and nothing else: no HTML escapes, no trimming, no shell, no SQL.",
-    check: (run) => checkText(run, `${run.texts.plain} \t"a" 'b' <b>&amp;</b> \\n {{7*7}} $HOME '; -- שלום\r\n\n  end`),
+    expects:
+      "line ends, quotes, markup, tabs and right-to-left text: success, and nothing changed in the answer",
+    advice:
+      "Treat the text as a JSON string and nothing else: no HTML escapes, no trimming, no shell, no SQL.",
+    check: (run) =>
+      checkText(
+        run,
+        `${run.texts.plain} \t"a" 'b' <b>&amp;</b> \\n {{7*7}} $HOME '; -- שלום\r\n\n  end`,
+      ),
   },
   {
     name: "execute/long-text",
@@ -196,7 +246,8 @@ export const executeCases: readonly ConformanceCase[] = [
     needs: answers,
     expects: "a text of 40,000 characters: success, and not cut short in the answer",
     advice: "Take texts of up to 40,000 characters, whole.",
-    check: (run) => checkText(run, `${run.texts.plain} `.padEnd(maxTextLength - 19, "関所を通る 0123 ")),
+    check: (run) =>
+      checkText(run, `${run.texts.plain} `.padEnd(maxTextLength - 19, "関所を通る 0123 ")),
   },
   {
     name: "execute/largest-request",
@@ -207,10 +258,17 @@ export const executeCases: readonly ConformanceCase[] = [
     advice: "Allow request bodies of 256 KiB. Many frameworks stop at 64 or 100 KiB by default.",
     async check(run) {
       const [requestId, sessionId] = [randomUUID(), newSessionId()];
-      const params = { ...markParams(run.peer, { text: run.texts.plain }, sessionId), x_padding: "" };
+      const params = {
+        ...markParams(run.peer, { text: run.texts.plain }, sessionId),
+        x_padding: "",
+      };
       const request = { jsonrpc: "2.0", id: requestId, method: "execute_task", params };
       const padding = "x".repeat(maxRequestBytes - Buffer.byteLength(JSON.stringify(request)));
-      const task = await sendTask(run, { requestId, sessionId, params: { ...params, x_padding: padding } });
+      const task = await sendTask(run, {
+        requestId,
+        sessionId,
+        params: { ...params, x_padding: padding },
+      });
       return expectSuccess(await followTask(run, task)).last.came;
     },
   },
@@ -220,7 +278,8 @@ export const executeCases: readonly ConformanceCase[] = [
     section,
     needs: answers,
     expects: "a slow task with a timeout_ms of 50 ms: it ends as timeout",
-    advice: "Count timeout_ms from the receipt, stop the agent then, and answer with timeout (-32001).",
+    advice:
+      "Count timeout_ms from the receipt, stop the agent then, and answer with timeout (-32001).",
     async check(run) {
       const sentAtMs = run.now();
       const task = await run.tasks.timedOut();
@@ -228,7 +287,9 @@ export const executeCases: readonly ConformanceCase[] = [
         const tookMs = run.now() - sentAtMs;
         expectResult(task.last, "execute_task");
         if (tookMs < 1000)
-          throw new NotApplicable(`the task "${run.texts.slow}" is too short for this case (--slow-text)`);
+          throw new NotApplicable(
+            `the task "${run.texts.slow}" is too short for this case (--slow-text)`,
+          );
       }
       return expectError(task.last, ["timeout"]);
     },
@@ -255,7 +316,9 @@ async function checkText(run: CaseRun, text: string): Promise<string> {
 /** An agent that repeats two other texts word for word repeats this one too. */
 async function expectText(run: CaseRun, task: EndedTask): Promise<void> {
   if (isRepeated(task) || !(await repeatsTexts(run))) return;
-  throw new Deviation(`${task.last.came}; the agent repeats other texts word for word, but not this one`);
+  throw new Deviation(
+    `${task.last.came}; the agent repeats other texts word for word, but not this one`,
+  );
 }
 
 export async function repeatsTexts({ tasks }: CaseRun): Promise<boolean> {
@@ -263,10 +326,15 @@ export async function repeatsTexts({ tasks }: CaseRun): Promise<boolean> {
 }
 
 /** An agent that repeats the beginning of its text word for word must repeat all of it. */
-export function expectWhole({ last, params }: Pick<Succeeded, "last" | "params">, beginning: string): void {
+export function expectWhole(
+  { last, params }: Pick<Succeeded, "last" | "params">,
+  beginning: string,
+): void {
   const { response_text: answer = "" } = Object(readPeerResult(last));
   if (!String(answer).includes(beginning) || String(answer).includes(String(params.text))) return;
-  throw new Deviation(`${last.came}; the agent repeats the beginning of its text, and not all of it`);
+  throw new Deviation(
+    `${last.came}; the agent repeats the beginning of its text, and not all of it`,
+  );
 }
 
 function isRepeated({ params, last }: EndedTask): boolean {
@@ -279,6 +347,8 @@ function findHarm(sent: string, received: string): string | undefined {
   if (received.includes("\ufffd") || received.includes(misread)) return "characters were misread";
   const withoutOthers = (text: string) => text.replace(/[^\x20-\x7e]/gu, "");
   const questionMarks = sent.replace(/[\u0080-\u{10ffff}]/gu, "?");
-  const isLost = sent !== questionMarks && (received.includes(questionMarks) || received.includes(withoutOthers(sent)));
+  const isLost =
+    sent !== questionMarks &&
+    (received.includes(questionMarks) || received.includes(withoutOthers(sent)));
   return isLost ? "characters were lost" : undefined;
 }

@@ -17,12 +17,22 @@ export const feedbackCases: readonly ConformanceCase[] = [
     section,
     expects:
       "a vote on tasks that are not known: task_not_found, error -32061; or -32601 where there is no such method",
-    advice: "Answer with task_not_found (-32061), or with method_not_found where you have no such method.",
+    advice:
+      "Answer with task_not_found (-32061), or with method_not_found where you have no such method.",
     check(run) {
-      const keys = [{ task_id: randomUUID() }, { task_id: "../../etc/passwd" }, { request_id: randomUUID() }];
-      const steps = keys.map((key) => [`feedback ${JSON.stringify(key)}`, { ...up, ...key }] as const);
+      const keys = [
+        { task_id: randomUUID() },
+        { task_id: "../../etc/passwd" },
+        { request_id: randomUUID() },
+      ];
+      const steps = keys.map(
+        (key) => [`feedback ${JSON.stringify(key)}`, { ...up, ...key }] as const,
+      );
       return eachStep(run, steps, async (params) =>
-        expectError(await run.peer.call({ method: "feedback", params }), ["task_not_found", "method_not_found"]),
+        expectError(await run.peer.call({ method: "feedback", params }), [
+          "task_not_found",
+          "method_not_found",
+        ]),
       );
     },
   },
@@ -31,8 +41,10 @@ export const feedbackCases: readonly ConformanceCase[] = [
     level: "strict",
     section,
     needs: ["ended/success"],
-    expects: "votes on a completed task, repeated, changed, and one that comes late: status recorded with its task_id",
-    advice: "Take every vote on a completed task. Keep the latest of each voter_id by voted_at, and answer all alike.",
+    expects:
+      "votes on a completed task, repeated, changed, and one that comes late: status recorded with its task_id",
+    advice:
+      "Take every vote on a completed task. Keep the latest of each voter_id by voted_at, and answer all alike.",
     async check(run) {
       const { taskId, ...task } = expectSuccess(await run.tasks.slowEnd());
       const byTask = { task_id: taskId };
@@ -90,16 +102,23 @@ export const feedbackCases: readonly ConformanceCase[] = [
     section: "Transport",
     needs: ["ended/success"],
     expects: "a vote on a task, by another caller: task_not_found, error -32061",
-    advice: "A task belongs to the caller that sent it. Look it up by the caller and the id together.",
+    advice:
+      "A task belongs to the caller that sent it. Look it up by the caller and the id together.",
     async check(run) {
-      if (!run.peer.callers.has("another")) throw new NotApplicable("there is no second caller (--other-auth)");
+      if (!run.peer.callers.has("another"))
+        throw new NotApplicable("there is no second caller (--other-auth)");
       const { taskId, requestId, sessionId } = await run.tasks.slowEnd();
       const steps: [string, object][] = [
         ["by task_id", { task_id: taskId }],
         ["by request_id", { request_id: requestId }],
       ];
       return eachStep(run, steps, async (key) => {
-        const answer = await run.peer.call({ method: "feedback", params: { ...key, ...up }, sessionId, as: "another" });
+        const answer = await run.peer.call({
+          method: "feedback",
+          params: { ...key, ...up },
+          sessionId,
+          as: "another",
+        });
         return expectError(answer, ["task_not_found", "method_not_found"]);
       });
     },

@@ -21,7 +21,11 @@ import { expectSameTask, loseResponse } from "./accepted.ts";
 import { botToken } from "./execute.ts";
 import { isSameQuestion } from "./questions.ts";
 
-const common = { level: "idempotent", section: "`execute_task`", needs: ["execute/answers"] } as const;
+const common = {
+  level: "idempotent",
+  section: "`execute_task`",
+  needs: ["execute/answers"],
+} as const;
 const storeAdvice =
   "Store each task under the caller and the request id before the agent starts, and answer a repetition from the store.";
 const contentAdvice =
@@ -31,7 +35,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   {
     name: "idempotency/same-outcome",
     ...common,
-    expects: "the same id, also in upper case, and content again: the stored outcome, word for word",
+    expects:
+      "the same id, also in upper case, and content again: the stored outcome, word for word",
     advice: storeAdvice,
     async check(run) {
       const first = await run.tasks.plain();
@@ -39,7 +44,10 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       run.step("the id in upper case");
       const { correlation_id: _own, ...result } = first.result;
       const again = await repeat(run, { ...first, requestId: first.requestId.toUpperCase() });
-      const { correlation_id: _other, ...other } = expectResult(again.last, "execute_task") as typeof first.result;
+      const { correlation_id: _other, ...other } = expectResult(
+        again.last,
+        "execute_task",
+      ) as typeof first.result;
       if (comparable(result) === comparable(other)) return again.last.came;
       throw new Deviation(`first ${first.last.came}; then ${again.last.came}`);
     },
@@ -52,17 +60,34 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     advice: contentAdvice,
     async check(run) {
       const sample = newFile();
-      const file = (signature: string) => ({ ...sample, url: `${sample.url}?signature=${signature}` });
+      const file = (signature: string) => ({
+        ...sample,
+        url: `${sample.url}?signature=${signature}`,
+      });
       const params = { text: run.texts.plain, timeout_ms: 60_000, attachments: [file("a")] };
       const first = await followTask(run, await startTask(run, params));
       const history = [{ role: "user", text: "Good morning" }];
       const { sessionId } = run.peer;
-      const other = { ...file("b"), name: "b.txt", expires_at: new Date(Date.now() + 3600_000).toISOString() };
+      const other = {
+        ...file("b"),
+        name: "b.txt",
+        expires_at: new Date(Date.now() + 3600_000).toISOString(),
+      };
       const changed = {
-        ...{ timeout_ms: 50_000, history, session_id: sessionId, team_id: newSlackId("T"), callback: true },
+        ...{
+          timeout_ms: 50_000,
+          history,
+          session_id: sessionId,
+          team_id: newSlackId("T"),
+          callback: true,
+        },
         ...{ bot_token: botToken, attachments: [other] },
       };
-      const again = await repeat(run, { ...first, params: { ...first.params, ...changed } }, sessionId);
+      const again = await repeat(
+        run,
+        { ...first, params: { ...first.params, ...changed } },
+        sessionId,
+      );
       // An agent may fail at a file that it cannot read.
       if (readPeerError(first.last) !== undefined) return expectSameError(first.last, again.last);
       return expectSameOutcome(expectSuccess(first), again);
@@ -76,10 +101,16 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     advice: contentAdvice,
     async check(run) {
       const file = newFile();
-      const first = await followTask(run, await startTask(run, { text: run.texts.plain, attachments: [file] }));
+      const first = await followTask(
+        run,
+        await startTask(run, { text: run.texts.plain, attachments: [file] }),
+      );
       const others = [
         ["another text", { text: `${first.params.text} Another text.` }] as const,
-        ["another text of the same length", { text: `${String(first.params.text).slice(0, -1)}]` }] as const,
+        [
+          "another text of the same length",
+          { text: `${String(first.params.text).slice(0, -1)}]` },
+        ] as const,
         ["another channel", { channel: newSlackId("C") }] as const,
         ["another thread", { thread_ts: newThreadTs() }] as const,
         ["another person", { user_id: newSlackId("U") }] as const,
@@ -103,7 +134,9 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     advice: "Create the task by one conditional write, so that of two at the same time one wins.",
     async check(run) {
       const started = await start(run, { text: run.texts.plain });
-      const all = await Promise.all([1, 2, 3].map(async () => followTask(run, await sendTask(run, started))));
+      const all = await Promise.all(
+        [1, 2, 3].map(async () => followTask(run, await sendTask(run, started))),
+      );
       const [first, ...others] = all.map(expectSuccess);
       if (first === undefined) throw new Error("There is no first task.");
       return others.map((other) => expectSameOutcome(first, other)).join("; ");
@@ -123,7 +156,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
   {
     name: "idempotency/accepted-twice",
     ...common,
-    expects: "a slow task sent twice at the same time: accepted with the same task_id, or one result",
+    expects:
+      "a slow task sent twice at the same time: accepted with the same task_id, or one result",
     advice: "Create the task by one conditional write, so that of two at the same time one wins.",
     async check(run) {
       const started = await start(run, { text: run.texts.slow });
@@ -131,7 +165,10 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       if (readPeerError(one.answer) !== undefined && readPeerError(other.answer) !== undefined) {
         throw new NotApplicable(`to "${run.texts.slow}" came ${one.answer.came}`);
       }
-      const [first, second] = [expectResult(one.answer, "execute_task"), expectResult(other.answer, "execute_task")];
+      const [first, second] = [
+        expectResult(one.answer, "execute_task"),
+        expectResult(other.answer, "execute_task"),
+      ];
       if ("task_id" in first) {
         const params = { task_id: first.task_id };
         await run.peer.call({ method: "cancel_task", params, sessionId: started.sessionId });
@@ -150,12 +187,18 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     advice: storeAdvice,
     async check(run) {
       const { sessionId } = await run.tasks.toCancelByRequest();
-      const hangUpMs = Math.ceil(Math.max(run.waits.hangUpMs, 3 * (await run.tasks.plain()).answer.tookMs));
+      const hangUpMs = Math.ceil(
+        Math.max(run.waits.hangUpMs, 3 * (await run.tasks.plain()).answer.tookMs),
+      );
       const { task, answer } = await loseResponse(run, { hangUpMs, sessionId });
       const read = expectResult(answer, "get_task");
       run.step("execute_task again");
       const again = (await sendTask(run, task)).answer;
-      await run.peer.call({ method: "cancel_task", params: { request_id: task.requestId }, sessionId });
+      await run.peer.call({
+        method: "cancel_task",
+        params: { request_id: task.requestId },
+        sessionId,
+      });
       const { task_id: taskId } = Object(read);
       return typeof taskId === "string" ? expectSameTask(again, taskId) : again.came;
     },
@@ -169,7 +212,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     async check(run) {
       const task = await run.tasks.askingAgain();
       const { last } = await repeat(run, task);
-      if (!isSameQuestion(expectResult(last, "execute_task"), task.question)) throw new Deviation(last.came);
+      if (!isSameQuestion(expectResult(last, "execute_task"), task.question))
+        throw new Deviation(last.came);
       return last.came;
     },
   },
@@ -181,13 +225,17 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     advice: storeAdvice,
     async check(run) {
       const { files } = run;
-      if (files === undefined) throw new NotApplicable("the endpoint cannot read files of this machine");
+      if (files === undefined)
+        throw new NotApplicable("the endpoint cannot read files of this machine");
       const usual = await countReads(run, 1);
-      if (usual === 0) throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
+      if (usual === 0)
+        throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
       run.step("the same request again");
       const reads = await countReads(run, 3, { conflict: true });
       if (reads > usual)
-        throw new Deviation(`one task reads a file ${usual} times; three requests read it ${reads} times`);
+        throw new Deviation(
+          `one task reads a file ${usual} times; three requests read it ${reads} times`,
+        );
       return `the file was read ${reads} times`;
     },
   },
@@ -197,7 +245,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     needs: ["cancel/then-read"],
     expects: "a canceled task sent again: canceled, error -32076",
     advice: "A repetition gets the stored outcome, also where that is canceled.",
-    check: async (run) => expectError((await repeat(run, await run.tasks.toCancel())).last, ["canceled"]),
+    check: async (run) =>
+      expectError((await repeat(run, await run.tasks.toCancel())).last, ["canceled"]),
   },
   {
     name: "idempotency/failed",
@@ -220,7 +269,9 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       const refused = await sendTask(run, { requestId, sessionId, params: { channel } });
       expectError(refused.answer, ["invalid_params"]);
       const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
-      return expectSuccess(await followTask(run, await sendTask(run, { requestId, sessionId, params }))).last.came;
+      return expectSuccess(
+        await followTask(run, await sendTask(run, { requestId, sessionId, params })),
+      ).last.came;
     },
   },
 ];
@@ -228,11 +279,20 @@ export const idempotencyCases: readonly ConformanceCase[] = [
 /** A file that nobody can read. */
 function newFile() {
   const id = newSlackId("F");
-  return { id, name: "a.txt", mimetype: "text/plain", size: 12, url: `https://files.sekisho.invalid/${id}` };
+  return {
+    id,
+    name: "a.txt",
+    mimetype: "text/plain",
+    size: 12,
+    url: `https://files.sekisho.invalid/${id}`,
+  };
 }
 
 /** A task that is not sent yet. */
-async function start({ peer }: CaseRun, params: Readonly<Record<string, unknown>> & { text: string }) {
+async function start(
+  { peer }: CaseRun,
+  params: Readonly<Record<string, unknown>> & { text: string },
+) {
   const sessionId = newSessionId();
   return { requestId: randomUUID(), sessionId, params: markParams(peer, params, sessionId) };
 }
@@ -259,10 +319,15 @@ async function countReads(run: CaseRun, times: number, { conflict = false } = {}
   const { files, texts } = run;
   const key = newSlackId("F");
   // The token must not be sent to the address of the file.
-  const task = await start(run, { text: texts.file, attachments: [files?.create(key)], bot_token: botToken });
+  const task = await start(run, {
+    text: texts.file,
+    attachments: [files?.create(key)],
+    bot_token: botToken,
+  });
   const send = async () => followTask(run, await sendTask(run, task));
   await Promise.all(Array.from({ length: Math.max(times - 1, 1) }, send));
-  if (conflict) await sendTask(run, { ...task, params: { ...task.params, channel: newSlackId("C") } });
+  if (conflict)
+    await sendTask(run, { ...task, params: { ...task.params, channel: newSlackId("C") } });
   if (times > 1) await repeat(run, task, newSessionId());
   return files?.count(key) ?? 0;
 }

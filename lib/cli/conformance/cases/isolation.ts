@@ -35,11 +35,14 @@ export const isolationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Sessions",
     needs: ["execute/answers"],
-    expects: "six tasks at the same time, each in a session of its own: each answer is about its own text",
+    expects:
+      "six tasks at the same time, each in a session of its own: each answer is about its own text",
     advice: "Keep nothing of a task in a variable that all requests share.",
     async check(run) {
       const { texts } = run;
-      const all = await Promise.all(Array.from({ length: 6 }, () => runToSuccess(run, { text: texts.plain })));
+      const all = await Promise.all(
+        Array.from({ length: 6 }, () => runToSuccess(run, { text: texts.plain })),
+      );
       for (const one of all) {
         expectOnlyOwn(
           one,
@@ -54,13 +57,17 @@ export const isolationCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Sessions",
     needs: ["accepted/by-task-id"],
-    expects: "a second task in the session of a slow one, while that runs: each answer is about its own text",
+    expects:
+      "a second task in the session of a slow one, while that runs: each answer is about its own text",
     advice: "Keep each task under its own id. A session has many tasks, also at the same time.",
     async check(run) {
       const slow = await run.tasks.accepted();
       const { sessionId } = slow;
       run.step("the second task");
-      const second = await followTask(run, await startTask(run, { text: run.texts.plain }, { sessionId }));
+      const second = await followTask(
+        run,
+        await startTask(run, { text: run.texts.plain }, { sessionId }),
+      );
       run.step("the end of the slow task");
       const first = await run.tasks.slowEnd();
       return expectAboutItself([first, second]);
@@ -83,11 +90,22 @@ export const isolationCases: readonly ConformanceCase[] = [
       const text = files === undefined ? texts.plain : texts.file;
       const params = { ...markParams(run.peer, { text }, sessionId), ...attachments };
       run.step("execute_task without a token");
-      const refused = await run.peer.call({ method: "execute_task", params, id, sessionId, as: "nobody" });
+      const refused = await run.peer.call({
+        method: "execute_task",
+        params,
+        id,
+        sessionId,
+        as: "nobody",
+      });
       await run.sleep(run.waits.hangUpMs);
-      if ((files?.count(id) ?? 0) > 0) throw new Deviation(`${refused.came}; and the agent read its file`);
+      if ((files?.count(id) ?? 0) > 0)
+        throw new Deviation(`${refused.came}; and the agent read its file`);
       run.step("get_task with the token");
-      const answer = await run.peer.call({ method: "get_task", params: { request_id: id }, sessionId });
+      const answer = await run.peer.call({
+        method: "get_task",
+        params: { request_id: id },
+        sessionId,
+      });
       // Whether the number is right is the matter of `tasks/unknown-get`.
       if (namesReason(answer, ["task_not_found"])) return answer.came;
       return expectError(answer, ["task_not_found", "method_not_found"]);
@@ -149,7 +167,8 @@ export const isolationCases: readonly ConformanceCase[] = [
       const { sessionId } = run.peer;
       const another = await asAnother(run);
       const params = { text: run.texts.plain, thread_ts: newThreadTs(), user_id: newSlackId("U") };
-      const send = async (by: CaseRun) => followTask(by, await startTask(by, params, { sessionId }));
+      const send = async (by: CaseRun) =>
+        followTask(by, await startTask(by, params, { sessionId }));
       run.step("the first caller");
       const first = await send(run);
       run.step("the second caller in the same session");
@@ -189,7 +208,12 @@ export const isolationCases: readonly ConformanceCase[] = [
       const first = await run.tasks.plain();
       const { sessionId } = run.peer;
       const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
-      const answer = await another.peer.call({ method: "execute_task", id: first.requestId, params, sessionId });
+      const answer = await another.peer.call({
+        method: "execute_task",
+        id: first.requestId,
+        params,
+        sessionId,
+      });
       const marks = marksOf(first.params);
       const holdsFirst = marks.some((mark) => Buffer.from(answer.body).includes(mark));
       if (holdsFirst || hasReason(answer, ["already_exists"])) throw new Deviation(answer.came);
@@ -201,17 +225,22 @@ export const isolationCases: readonly ConformanceCase[] = [
 /** The run as the second caller sees it. */
 async function asAnother(run: CaseRun): Promise<CaseRun> {
   const { peer } = run;
-  if (!peer.callers.has("another")) throw new NotApplicable("there is no second caller (--other-auth)");
+  if (!peer.callers.has("another"))
+    throw new NotApplicable("there is no second caller (--other-auth)");
   const call: PeerOfCase["call"] = (given) => peer.call({ ...given, as: "another" });
   const answer = await call({ method: "sekisho.no_such_method" });
-  if (isRefusedCaller(answer)) throw new NotApplicable(`the second caller is refused: ${answer.came}`);
+  if (isRefusedCaller(answer))
+    throw new NotApplicable(`the second caller is refused: ${answer.came}`);
   return { ...run, peer: { ...peer, call } };
 }
 
 /** The caller of the run knows the ids of a task that is not its own. */
 async function expectUnseen(
   run: CaseRun,
-  task: Pick<SentTask, "requestId" | "sessionId"> & { taskId: string | undefined; question?: Question },
+  task: Pick<SentTask, "requestId" | "sessionId"> & {
+    taskId: string | undefined;
+    question?: Question;
+  },
 ): Promise<string> {
   const { taskId, requestId, sessionId, question } = task;
   const byTask = { task_id: taskId };
@@ -227,7 +256,8 @@ async function expectUnseen(
   }
   for (const key of keys) calls.push(["cancel_task", key]);
   const steps = calls.map(
-    ([method, params]) => [`${method} by ${Object.keys(params).join(", ")}`, { method, params, sessionId }] as const,
+    ([method, params]) =>
+      [`${method} by ${Object.keys(params).join(", ")}`, { method, params, sessionId }] as const,
   );
   return eachStep(run, steps, async (call) => expectUnseenTask(await run.peer.call(call)));
 }
@@ -244,7 +274,8 @@ export function expectAboutItself(tasks: readonly Pick<EndedTask, "last" | "para
   });
   for (const { last, holds, own } of answers) {
     const others = answers.flatMap((other) => other.own).filter((mark) => !own.includes(mark));
-    if (others.some(holds) && !own.some(holds)) throw new Deviation(`${last.came}; that is about another task`);
+    if (others.some(holds) && !own.some(holds))
+      throw new Deviation(`${last.came}; that is about another task`);
   }
   return answers.map(({ last }) => last.came).join("; ");
 }
@@ -265,7 +296,8 @@ export const hostileCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Errors",
     needs: ["execute/answers"],
-    expects: "params that break careless code: a JSON-RPC answer each, and not internal, error -32603",
+    expects:
+      "params that break careless code: a JSON-RPC answer each, and not internal, error -32603",
     advice: "Check the types of all params before you use them, and treat ids as data.",
     async check(run) {
       const { peer } = run;
@@ -278,10 +310,13 @@ export const hostileCases: readonly ConformanceCase[] = [
         ["get_task", "a task_id with quotes", { task_id: `';"\\$(id){{7*7}}` }],
         ["answer_task", "an option_id that is a list", { task_id: "a", option_id: [1] }],
       ];
-      const steps = hostile.map(([method, what, params]) => [`${method} with ${what}`, { method, params }] as const);
+      const steps = hostile.map(
+        ([method, what, params]) => [`${method} with ${what}`, { method, params }] as const,
+      );
       return eachStep(run, steps, async (call) => {
         const answer = await peer.call(call);
-        if (answer.response === undefined || hasReason(answer, ["internal"])) throw new Deviation(answer.came);
+        if (answer.response === undefined || hasReason(answer, ["internal"]))
+          throw new Deviation(answer.came);
         return answer.came;
       });
     },
@@ -297,7 +332,8 @@ export const hostileCases: readonly ConformanceCase[] = [
       const sessionId = run.peer.sessionId;
       const params = markParams(run.peer, { text: `${run.texts.plain} \u0000 \u0007` }, sessionId);
       const { answer } = await sendTask(run, { requestId: randomUUID(), sessionId, params });
-      if (answer.response === undefined || hasReason(answer, ["internal"])) throw new Deviation(answer.came);
+      if (answer.response === undefined || hasReason(answer, ["internal"]))
+        throw new Deviation(answer.came);
       return answer.came;
     },
   },

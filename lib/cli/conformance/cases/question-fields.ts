@@ -3,7 +3,14 @@ import { randomUUID } from "node:crypto";
 import type { FieldValue, QuestionField } from "../../../../contracts/question-fields.ts";
 import type { ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { comparable, expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
+import {
+  comparable,
+  expectError,
+  expectResult,
+  readPeerError,
+  readPeerResult,
+  skipWithoutMethod,
+} from "../expect.ts";
 import type { PeerAnswer } from "../peer.ts";
 import { type AskingTask, followTask, newSlackId } from "../tasks.ts";
 import { readTask, reply, unofferedOption } from "./questions.ts";
@@ -18,16 +25,23 @@ export const questionFieldCases: readonly ConformanceCase[] = [
     level: "required",
     section: "`input_required`",
     needs: ["question/asks"],
-    expects: "a text at which the agent asks with fields: fields as of the contract, and get_task shows the same",
-    advice: "Give each field of a question another id, a label and a type, and show them at every read.",
+    expects:
+      "a text at which the agent asks with fields: fields as of the contract, and get_task shows the same",
+    advice:
+      "Give each field of a question another id, a label and a type, and show them at every read.",
     async check(run) {
       const task = await run.tasks.askingWithFields();
       const fields = fieldsOf(task);
       run.step("get_task");
       const { taskId, sessionId } = task;
-      const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      const answer = await run.peer.call({
+        method: "get_task",
+        params: { task_id: taskId },
+        sessionId,
+      });
       const again = expectResult(answer, "get_task");
-      const isSame = again.status === "input_required" && comparable(again.fields) === comparable(fields);
+      const isSame =
+        again.status === "input_required" && comparable(again.fields) === comparable(fields);
       if (!isSame) throw new Deviation(answer.came);
       return answer.came;
     },
@@ -59,12 +73,15 @@ export const questionFieldCases: readonly ConformanceCase[] = [
     level: "strict",
     section,
     needs: ["question/bad-fields"],
-    expects: "a value for a field that the question does not have: the error's issues name the field",
+    expects:
+      "a value for a field that the question does not have: the error's issues name the field",
     advice: "Put the path of the field into data.issues of invalid_params, such as fields.region.",
     async check(run) {
       const task = await run.tasks.askingWithFields();
       const id = newFieldId();
-      const answer = await reply(run, task, { fields: { ...goodValues(fieldsOf(task)), [id]: "x" } });
+      const answer = await reply(run, task, {
+        fields: { ...goodValues(fieldsOf(task)), [id]: "x" },
+      });
       const { issues } = Object(readPeerError(answer)?.data) as { issues?: unknown };
       const paths = Array.isArray(issues) ? issues.map((issue) => String(Object(issue).path)) : [];
       if (!paths.some((path) => path.includes(id))) throw new Deviation(answer.came);
@@ -80,7 +97,8 @@ export const questionFieldCases: readonly ConformanceCase[] = [
     after: ["question/names-field"],
     expects:
       "values that fit the fields, twice: a result as of get_task, and the same again; and the last choices, greatest numbers, longest texts and a leap day",
-    advice: "Take every value that fits its field, as it is. The same values again get the same result.",
+    advice:
+      "Take every value that fits its field, as it is. The same values again get the same result.",
     async check(run) {
       const task = await run.tasks.askingWithFields();
       const values = { fields: goodValues(fieldsOf(task)) };
@@ -113,7 +131,10 @@ export const questionFieldCases: readonly ConformanceCase[] = [
       "Take text instead of fields. A client that does not know fields shows the prompt, and sends what the person writes.",
     async check(run) {
       const task = await run.tasks.askingWithFieldsAgain();
-      const answer = await reply(run, task, { text: run.peer.mark("yes", task.sessionId), user_id: newSlackId("U") });
+      const answer = await reply(run, task, {
+        text: run.peer.mark("yes", task.sessionId),
+        user_id: newSlackId("U"),
+      });
       skipWithoutMethod(answer, "answer_task");
       expectResult(answer, "answer_task");
       return answer.came;
@@ -122,7 +143,10 @@ export const questionFieldCases: readonly ConformanceCase[] = [
 ];
 
 /** The params of `answer_task` for each way in which this question can be answered: in words, by an option and by fields. */
-export function listReplies({ taskId, question }: Pick<AskingTask, "taskId" | "question">): object[] {
+export function listReplies({
+  taskId,
+  question,
+}: Pick<AskingTask, "taskId" | "question">): object[] {
   const { question_id, options: [option] = [], fields } = question;
   const key = { task_id: taskId, ...(question_id !== undefined && { question_id }) };
   return [
@@ -186,11 +210,18 @@ function goodValue(field: QuestionField): FieldValue {
 }
 
 /** One wrong value each, in an answer that fits otherwise. */
-function listBadValues(fields: readonly QuestionField[]): [what: string, values: Record<string, unknown>][] {
+function listBadValues(
+  fields: readonly QuestionField[],
+): [what: string, values: Record<string, unknown>][] {
   const good = goodValues(fields);
   const wrong = fields.flatMap((field): [string, Record<string, unknown>][] => [
     ...(field.required
-      ? [[`no value for "${field.id}"`, { ...good, [field.id]: null }] as [string, Record<string, unknown>]]
+      ? [
+          [`no value for "${field.id}"`, { ...good, [field.id]: null }] as [
+            string,
+            Record<string, unknown>,
+          ],
+        ]
       : []),
     ...badValues(field).map(([what, value]): [string, Record<string, unknown>] => [
       `${what} for "${field.id}"`,
@@ -214,8 +245,12 @@ function badValues(field: QuestionField): [what: string, value: unknown][] {
     case "number":
       return [
         ["a text", "many"],
-        ...(field.min === undefined ? [] : [["a number that is too small", field.min - 1] as [string, unknown]]),
-        ...(field.max === undefined ? [] : [["a number that is too large", field.max + 1] as [string, unknown]]),
+        ...(field.min === undefined
+          ? []
+          : [["a number that is too small", field.min - 1] as [string, unknown]]),
+        ...(field.max === undefined
+          ? []
+          : [["a number that is too large", field.max + 1] as [string, unknown]]),
       ];
     case "date":
       return [["a day that there is not", "2026-02-30"]];

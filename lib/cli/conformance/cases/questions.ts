@@ -17,10 +17,20 @@ import type { PeerAnswer } from "../peer.ts";
 import { type AskingTask, followTask, newSlackId, type Question } from "../tasks.ts";
 import { expectWhole } from "./execute.ts";
 
-const unknownAdvice = "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
+const unknownAdvice =
+  "Answer with task_not_found (-32061), or with method_not_found where you have no such method.";
 
 /** Ids as attackers send them. The last one is as long as an id may be. */
-const unknownIds = [randomUUID(), "../../etc/passwd", "' OR '1'='1", "%", "*", "__proto__", "関所", "x".repeat(256)];
+const unknownIds = [
+  randomUUID(),
+  "../../etc/passwd",
+  "' OR '1'='1",
+  "%",
+  "*",
+  "__proto__",
+  "関所",
+  "x".repeat(256),
+];
 
 export const unknownTaskCases: readonly ConformanceCase[] = [
   ["get", {}] as const,
@@ -42,7 +52,10 @@ export const unknownTaskCases: readonly ConformanceCase[] = [
         (key) => [`${method} ${JSON.stringify(key).slice(0, 60)}`, { ...params, ...key }] as const,
       );
       return eachStep(run, steps, async (all) =>
-        expectError(await run.peer.call({ method, params: all }), ["task_not_found", "method_not_found"]),
+        expectError(await run.peer.call({ method, params: all }), [
+          "task_not_found",
+          "method_not_found",
+        ]),
       );
     },
   };
@@ -55,8 +68,10 @@ export const questionCases: readonly ConformanceCase[] = [
     name: "question/asks",
     level: "required",
     section: "`input_required`",
-    expects: "a text at which the agent asks: input_required with task_id and prompt; options with ids of their own",
-    advice: "Give each question a prompt that is not blank, and each option another id and a label.",
+    expects:
+      "a text at which the agent asks: input_required with task_id and prompt; options with ids of their own",
+    advice:
+      "Give each question a prompt that is not blank, and each option another id and a label.",
     async check({ tasks }) {
       const { question, last } = await tasks.asking();
       const { prompt, options = [] } = question;
@@ -86,7 +101,8 @@ export const questionCases: readonly ConformanceCase[] = [
       ];
       return eachStep<object>(run, steps, async (params) => {
         const answer = await run.peer.call({ method: "get_task", params, sessionId });
-        if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
+        if (!isSameQuestion(expectResult(answer, "get_task"), task.question))
+          throw new Deviation(answer.came);
         return answer.came;
       });
     },
@@ -96,17 +112,20 @@ export const questionCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: ["question/read-again"],
-    expects: "an answer without option and text, and an option that was not offered: invalid_params, error -32602",
-    advice: "Check option_id against the options of the open question, and refuse an answer that says nothing.",
+    expects:
+      "an answer without option and text, and an option that was not offered: invalid_params, error -32602",
+    advice:
+      "Check option_id against the options of the open question, and refuse an answer that says nothing.",
     async check(run) {
       const task = await run.tasks.asking();
       run.step("an answer without option and text");
       const came = expectError(await reply(run, task, {}), ["invalid_params"]);
       if ((task.question.options ?? []).length === 0) return came;
       run.step("an option that was not offered");
-      return expectError(await reply(run, task, { option_id: unofferedOption(task.question.options) }), [
-        "invalid_params",
-      ]);
+      return expectError(
+        await reply(run, task, { option_id: unofferedOption(task.question.options) }),
+        ["invalid_params"],
+      );
     },
   },
   {
@@ -114,19 +133,23 @@ export const questionCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: ["question/bad-answers"],
-    expects: "an answer to another question_id: invalid_state, error -32063, and the question stays open",
-    advice: "Compare question_id with that of the open question. A late answer must not answer the next question.",
+    expects:
+      "an answer to another question_id: invalid_state, error -32063, and the question stays open",
+    advice:
+      "Compare question_id with that of the open question. A late answer must not answer the next question.",
     async check(run) {
       const task = await run.tasks.asking();
       const { question_id } = task.question;
       // An endpoint need not name its questions.
-      if (question_id === undefined) throw new NotApplicable(`the question has no question_id: ${task.last.came}`);
+      if (question_id === undefined)
+        throw new NotApplicable(`the question has no question_id: ${task.last.came}`);
       const others = { ...task, question: { ...task.question, question_id: randomUUID() } };
       run.step("an answer to another question");
       expectError(await reply(run, others), ["invalid_state"]);
       run.step("get_task");
       const answer = await readTask(run, task);
-      if (!isSameQuestion(expectResult(answer, "get_task"), task.question)) throw new Deviation(answer.came);
+      if (!isSameQuestion(expectResult(answer, "get_task"), task.question))
+        throw new Deviation(answer.came);
       return answer.came;
     },
   },
@@ -137,8 +160,10 @@ export const questionCases: readonly ConformanceCase[] = [
     needs: ["question/bad-answers"],
     // That case needs the question open.
     after: ["question/another-question"],
-    expects: "answer_task, and the same answer again under another id, by another person: the same result",
-    advice: "Take the first answer. Two people may click, so the same answer again gets the same result.",
+    expects:
+      "answer_task, and the same answer again under another id, by another person: the same result",
+    advice:
+      "Take the first answer. Two people may click, so the same answer again gets the same result.",
     async check(run) {
       const task = await run.tasks.asking();
       run.step("the answer");
@@ -155,7 +180,8 @@ export const questionCases: readonly ConformanceCase[] = [
     section,
     needs: ["question/answer"],
     expects: "the same answer_task with the same id again: the same result",
-    advice: "Store the id of the answer. The Verification zone repeats a send whose outcome it does not know.",
+    advice:
+      "Store the id of the answer. The Verification zone repeats a send whose outcome it does not know.",
     async check(run) {
       const task = await run.tasks.asking();
       const first = await reply(run, task, undefined, answerIdOf(task));
@@ -174,16 +200,23 @@ export const questionCases: readonly ConformanceCase[] = [
       const { question, ...task } = await run.tasks.asking();
       run.step("get_task");
       const { taskId, sessionId } = task;
-      const answer = await run.peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
+      const answer = await run.peer.call({
+        method: "get_task",
+        params: { task_id: taskId },
+        sessionId,
+      });
       const { last } = await followTask(run, { ...task, answer });
       if (readPeerError(last) !== undefined) {
-        if (hasReason(last, ["task_not_found", "method_not_found", "internal"])) throw new Deviation(last.came);
+        if (hasReason(last, ["task_not_found", "method_not_found", "internal"]))
+          throw new Deviation(last.came);
         return last.came;
       }
       const result = expectResult(last, "get_task");
       const { question_id } = question;
       const isSame =
-        result.status === "input_required" && question_id !== undefined && result.question_id === question_id;
+        result.status === "input_required" &&
+        question_id !== undefined &&
+        result.question_id === question_id;
       if (isSame) throw new Deviation(`${last.came}; it was answered before`);
       expectWhole({ ...task, last }, run.texts.ask);
       return last.came;
@@ -201,7 +234,8 @@ export const questionCases: readonly ConformanceCase[] = [
       const before = await run.tasks.asking();
       const { options = [] } = before.question;
       const [first, last] = [options[0], options.at(-1)];
-      if (first === undefined || last === undefined || first === last) throw new NotApplicable("there is no choice");
+      if (first === undefined || last === undefined || first === last)
+        throw new NotApplicable("there is no choice");
       run.step("get_task of the task whose first option was chosen");
       const named = await followTask(run, { ...before, answer: await readTask(run, before) });
       if (!names(named.last, first) || names(named.last, last)) {
@@ -227,7 +261,9 @@ export const questionCases: readonly ConformanceCase[] = [
     async check(run) {
       const task = await run.tasks.asking();
       run.step("words");
-      const came = expectError(await reply(run, task, { text: "something else altogether" }), ["invalid_state"]);
+      const came = expectError(await reply(run, task, { text: "something else altogether" }), [
+        "invalid_state",
+      ]);
       const [, other] = task.question.options ?? [];
       if (other === undefined) return came;
       run.step("another option");
@@ -239,7 +275,8 @@ export const questionCases: readonly ConformanceCase[] = [
     level: "required",
     section,
     needs: ["question/answer"],
-    expects: "two different answers at the same time: one is taken, and the other is invalid_state, error -32063",
+    expects:
+      "two different answers at the same time: one is taken, and the other is invalid_state, error -32063",
     advice: "Take the answer by one conditional write, so that of two at the same time one wins.",
     async check(run) {
       const task = await run.tasks.askingForTwo();
@@ -272,15 +309,21 @@ export const questionCases: readonly ConformanceCase[] = [
     needs: ["question/asks"],
     // That case needs the question open.
     after: ["idempotency/asking"],
-    expects: "cancel_task of a task that asks: canceled; an answer after that: invalid_state or canceled",
+    expects:
+      "cancel_task of a task that asks: canceled; an answer after that: invalid_state or canceled",
     advice: "A question can be canceled. Nobody can answer it after that.",
     async check(run) {
       const task = await run.tasks.askingAgain();
       run.step("cancel_task");
       const params = { task_id: task.taskId };
-      const canceled = await run.peer.call({ method: "cancel_task", params, sessionId: task.sessionId });
+      const canceled = await run.peer.call({
+        method: "cancel_task",
+        params,
+        sessionId: task.sessionId,
+      });
       skipWithoutMethod(canceled, "cancel_task");
-      if (expectResult(canceled, "cancel_task").task_id !== task.taskId) throw new Deviation(canceled.came);
+      if (expectResult(canceled, "cancel_task").task_id !== task.taskId)
+        throw new Deviation(canceled.came);
       run.step("answer_task after that");
       return expectError(await reply(run, task), ["invalid_state", "canceled"]);
     },
@@ -310,19 +353,29 @@ export function answerIdOf({ question }: AskingTask): string {
 }
 
 /** Chooses the first option, or answers yes. */
-export function reply({ peer }: CaseRun, task: AskingTask, given: object = usualAnswer(task), id?: string) {
+export function reply(
+  { peer }: CaseRun,
+  task: AskingTask,
+  given: object = usualAnswer(task),
+  id?: string,
+) {
   const { taskId, sessionId, question } = task;
   const { question_id } = question;
   const params = { task_id: taskId, ...given, ...(question_id !== undefined && { question_id }) };
   return peer.call({ method: "answer_task", params, sessionId, ...(id !== undefined && { id }) });
 }
 
-function usualAnswer({ question: { options: [option] = [] } }: Pick<AskingTask, "question">): object {
+function usualAnswer({
+  question: { options: [option] = [] },
+}: Pick<AskingTask, "question">): object {
   return option === undefined ? { text: "yes" } : { option_id: option.id };
 }
 
 /** True if it asks the same as before, of the same task. */
-export function isSameQuestion(again: TaskResult, { expires_at: endsAt, ...question }: Question): boolean {
+export function isSameQuestion(
+  again: TaskResult,
+  { expires_at: endsAt, ...question }: Question,
+): boolean {
   if (again.status !== "input_required" || !isSameTime(again.expires_at, endsAt)) return false;
   const { task_id, prompt, options, fields, kind, question_id } = again;
   return Object.entries({ task_id, prompt, options, fields, kind, question_id }).every(
@@ -333,7 +386,10 @@ export function isSameQuestion(again: TaskResult, { expires_at: endsAt, ...quest
 /** Some stores keep whole seconds. */
 function isSameTime(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
-  const [early, late] = [one, other].map((time) => Date.parse(time)).sort((a, b) => a - b) as [number, number];
+  const [early, late] = [one, other].map((time) => Date.parse(time)).sort((a, b) => a - b) as [
+    number,
+    number,
+  ];
   return early === late || (early % 1000 === 0 && late - early < 1000);
 }
 
@@ -342,7 +398,10 @@ export function unofferedOption([first]: readonly { id: string }[] = []): string
   return `${first?.id.slice(0, 100) ?? ""}-${randomUUID().slice(0, 8)}`;
 }
 
-export function readTask({ peer }: CaseRun, { taskId, sessionId }: AskingTask): Promise<PeerAnswer> {
+export function readTask(
+  { peer }: CaseRun,
+  { taskId, sessionId }: AskingTask,
+): Promise<PeerAnswer> {
   return peer.call({ method: "get_task", params: { task_id: taskId }, sessionId });
 }
 

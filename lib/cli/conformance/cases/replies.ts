@@ -1,7 +1,14 @@
 /** Cases of replies in words, and of the question after a reply. */
 import type { ConformanceCase } from "../case.ts";
 import { Deviation, NotApplicable } from "../deviation.ts";
-import { eachStep, expectError, expectResult, readPeerError, readPeerResult, skipWithoutMethod } from "../expect.ts";
+import {
+  eachStep,
+  expectError,
+  expectResult,
+  readPeerError,
+  readPeerResult,
+  skipWithoutMethod,
+} from "../expect.ts";
 import { markPattern } from "../peer.ts";
 import { type AskingTask, followTask, newSlackId } from "../tasks.ts";
 import { repeatsTexts } from "./execute.ts";
@@ -20,11 +27,15 @@ export const replyCases: readonly ConformanceCase[] = [
     after: ["authentication/own-tasks", "isolation/another-caller-answers"],
     expects:
       "an answer in 39,000 characters with Japanese and emoji, whether or not there are options: a result as of get_task, and nothing changed or cut",
-    advice: "Take text beside option_id, whole. A person may reply in the thread instead of pressing a button.",
+    advice:
+      "Take text beside option_id, whole. A person may reply in the thread instead of pressing a button.",
     async check(run) {
       const task = await run.tasks.askingForText();
       const beginning = run.peer.mark("Neither of them, please.", task.sessionId);
-      const text = run.peer.mark(beginning.padEnd(39_000, " 関所🏯を通る か\u3099 0123456789 whole"), task.sessionId);
+      const text = run.peer.mark(
+        beginning.padEnd(39_000, " 関所🏯を通る か\u3099 0123456789 whole"),
+        task.sessionId,
+      );
       const answer = await reply(run, task, { text, user_id: newSlackId("U") });
       skipWithoutMethod(answer, "answer_task");
       const { last } = await followTask(run, { ...task, answer });
@@ -35,7 +46,9 @@ export const replyCases: readonly ConformanceCase[] = [
       if (named.length === 1 && !end.includes(mark))
         throw new Deviation(`${last.came}; words were given, and no option`);
       if (end.includes(mark) && !end.includes(text) && (await repeatsTexts(run))) {
-        throw new Deviation(`${last.came}; the agent repeats the beginning of the reply, and not all of it`);
+        throw new Deviation(
+          `${last.came}; the agent repeats the beginning of the reply, and not all of it`,
+        );
       }
       return last.came;
     },
@@ -61,11 +74,18 @@ export const replyCases: readonly ConformanceCase[] = [
       const [firstId, secondId] = [first.question.question_id, question.question_id];
       if (firstId === undefined && secondId === undefined)
         throw new NotApplicable(`the question has no question_id: ${last.came}`);
-      if (firstId === undefined || secondId === undefined || firstId === secondId || question.task_id !== first.taskId)
+      if (
+        firstId === undefined ||
+        secondId === undefined ||
+        firstId === secondId ||
+        question.task_id !== first.taskId
+      )
         throw new Deviation(`first ${first.last.came}; then ${last.came}`);
       const second: AskingTask = { ...first, last, question };
       run.step("another answer to the first question");
-      expectError(await reply(run, first, { text: run.peer.mark("Once more.", first.sessionId) }), ["invalid_state"]);
+      expectError(await reply(run, first, { text: run.peer.mark("Once more.", first.sessionId) }), [
+        "invalid_state",
+      ]);
       run.step("the first answer once more");
       const click = await reply(run, first);
       if (readPeerError(click) === undefined) expectResult(click, "answer_task");
@@ -78,19 +98,22 @@ export const replyCases: readonly ConformanceCase[] = [
         const { taskId, sessionId } = second;
         const params = { task_id: taskId, ...wait };
         const open = await run.peer.call({ method: "get_task", params, sessionId });
-        if (!isSameQuestion(expectResult(open, "get_task"), question)) throw new Deviation(open.came);
+        if (!isSameQuestion(expectResult(open, "get_task"), question))
+          throw new Deviation(open.came);
         return open.came;
       });
       if (run.isIdempotent) {
         run.step("execute_task again");
         const { last: repeated } = await repeat(run, first);
-        if (!isSameQuestion(expectResult(repeated, "execute_task"), question)) throw new Deviation(repeated.came);
+        if (!isSameQuestion(expectResult(repeated, "execute_task"), question))
+          throw new Deviation(repeated.came);
       }
       run.step("the answer to the second question");
       const end = await followTask(run, { ...second, answer: await reply(run, second) });
       const { status, ...rest } = expectResult(end.last, "get_task");
       const isAskedAgain =
-        "question_id" in rest && [first, second].some((one) => rest.question_id === one.question.question_id);
+        "question_id" in rest &&
+        [first, second].some((one) => rest.question_id === one.question.question_id);
       if (isAskedAgain) throw new Deviation(`${end.last.came}; it was answered before`);
       return `${status}: ${end.last.came}`;
     },
@@ -122,7 +145,10 @@ export const replyCases: readonly ConformanceCase[] = [
       await Promise.race([held, run.sleep(graceMs)]);
       const isLate = isOpen;
       const { came } = await held;
-      if (isLate) throw new Deviation(`${last.came}; the wait went on after that until it ended with ${came}`);
+      if (isLate)
+        throw new Deviation(
+          `${last.came}; the wait went on after that until it ended with ${came}`,
+        );
       return came;
     },
   },

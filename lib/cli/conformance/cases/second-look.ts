@@ -18,7 +18,8 @@ import { outcomes } from "./failures.ts";
 import { expectSameError, expectSameOutcome, repeat } from "./idempotency.ts";
 import { answerIdOf, isSameQuestion, readTask, reply } from "./questions.ts";
 
-const keepAdvice = "Keep the outcome of a task for hours after its end (our host: 24), and never change it.";
+const keepAdvice =
+  "Keep the outcome of a task for hours after its end (our host: 24), and never change it.";
 
 /** Waits until the end of the slow task is long enough ago. */
 async function pause({ waits, now, sleep, step }: CaseRun, endedAtMs: number): Promise<void> {
@@ -74,14 +75,20 @@ export const secondLookCases: readonly ConformanceCase[] = [
     section: "Task states",
     isSecondLook: true,
     needs: ["execute/timeout-ms"],
-    expects: "a task whose time was over, read later by its request id: still timeout, error -32001",
+    expects:
+      "a task whose time was over, read later by its request id: still timeout, error -32001",
     advice: "Drop what the agent answers after the time of its task is over.",
     async check(run) {
       const { requestId, sessionId } = await run.tasks.timedOut();
       const other = await run.tasks.slowEnd().catch(() => undefined);
       await pause(run, other?.endedAtMs ?? run.now());
-      const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
-      if (hasReason(answer, ["task_not_found", "method_not_found"])) throw new NotApplicable(answer.came);
+      const answer = await run.peer.call({
+        method: "get_task",
+        params: { request_id: requestId },
+        sessionId,
+      });
+      if (hasReason(answer, ["task_not_found", "method_not_found"]))
+        throw new NotApplicable(answer.came);
       return expectError(answer, ["timeout"]);
     },
   },
@@ -107,27 +114,35 @@ export const secondLookCases: readonly ConformanceCase[] = [
     needs: ["question/repeated-answer", "question/goes-on"],
     expects:
       "a task whose question was answered, read later: the same outcome, the question is not asked again, and the answer is known",
-    advice: "An answered question is over. If the agent asks once more, that is another question_id.",
+    advice:
+      "An answered question is over. If the agent asks once more, that is another question_id.",
     async check(run) {
       const task = await run.tasks.asking();
       const isOfTask = ({ params }: Observation) => Object(params).task_id === task.taskId;
-      const outcome = run.observations.findLast((one) => one.caseName === "question/goes-on" && isOfTask(one))?.answer;
+      const outcome = run.observations.findLast(
+        (one) => one.caseName === "question/goes-on" && isOfTask(one),
+      )?.answer;
       await pauseLonger(run, run.now());
       run.step("get_task");
       const params = { task_id: task.taskId };
       const answer = await run.peer.call({ method: "get_task", params, sessionId: task.sessionId });
-      const result = readPeerError(answer) === undefined ? expectResult(answer, "get_task") : undefined;
-      if (result === undefined && hasReason(answer, ["task_not_found"])) throw new Deviation(answer.came);
-      const isAsked = result?.status === "input_required" && result.question_id === task.question.question_id;
+      const result =
+        readPeerError(answer) === undefined ? expectResult(answer, "get_task") : undefined;
+      if (result === undefined && hasReason(answer, ["task_not_found"]))
+        throw new Deviation(answer.came);
+      const isAsked =
+        result?.status === "input_required" && result.question_id === task.question.question_id;
       if (isAsked) throw new Deviation(`${answer.came}; it was answered before`);
       const isKept =
-        outcome === undefined || comparable(readPeerResult(outcome)) === comparable(readPeerResult(answer));
+        outcome === undefined ||
+        comparable(readPeerResult(outcome)) === comparable(readPeerResult(answer));
       if (!isKept) throw new Deviation(`first ${outcome.came}; then ${answer.came}`);
       run.step("the same answer with the same id");
       const again = await reply(run, task, undefined, answerIdOf(task));
       if (readPeerError(again) === undefined) return again.came;
       // An agent that failed meanwhile answers with its error.
-      if (hasReason(again, ["invalid_state", "already_exists", "task_not_found"])) throw new Deviation(again.came);
+      if (hasReason(again, ["invalid_state", "already_exists", "task_not_found"]))
+        throw new Deviation(again.came);
       return again.came;
     },
   },
@@ -139,19 +154,23 @@ export const secondLookCases: readonly ConformanceCase[] = [
     isSecondLook: true,
     expects:
       "a question that is open for longer than the task's timeout_ms: the same question until then, and its answer is taken",
-    advice: "Stop the clock of timeout_ms while a question is open, and keep the question. People answer hours later.",
+    advice:
+      "Stop the clock of timeout_ms while a question is open, and keep the question. People answer hours later.",
     async check(run) {
       const { now, waits, texts, step } = run;
       const { timeoutMs, answerMs } = waits.lateAnswer;
       const sentAtMs = now();
-      const task = toAsking(await followTask(run, await startTask(run, { text: texts.ask, timeout_ms: timeoutMs })));
+      const task = toAsking(
+        await followTask(run, await startTask(run, { text: texts.ask, timeout_ms: timeoutMs })),
+      );
       const askedMs = now() - sentAtMs;
       step(`wait for ${answerMs / 1000} s`);
       await run.sleep(answerMs);
       const answeredAtMs = now();
       step("get_task");
       const open = await readTask(run, task);
-      if (!isSameQuestion(expectResult(open, "get_task"), task.question)) throw new Deviation(open.came);
+      if (!isSameQuestion(expectResult(open, "get_task"), task.question))
+        throw new Deviation(open.came);
       step("answer_task");
       const answer = await reply(run, task);
       skipWithoutMethod(answer, "answer_task");
@@ -159,7 +178,8 @@ export const secondLookCases: readonly ConformanceCase[] = [
       // The agent itself may need all of its time.
       if (hasReason(last, ["timeout"]) && askedMs + now() - answeredAtMs >= timeoutMs)
         throw new NotApplicable(`the agent takes longer than ${timeoutMs / 1000} s`);
-      if (hasReason(last, ["timeout", "task_not_found", "invalid_state", "canceled"])) throw new Deviation(last.came);
+      if (hasReason(last, ["timeout", "task_not_found", "invalid_state", "canceled"]))
+        throw new Deviation(last.came);
       return last.came;
     },
   },
@@ -174,7 +194,11 @@ export const secondLookCases: readonly ConformanceCase[] = [
     async check(run) {
       const { requestId, sessionId, last, endedAtMs } = await run.tasks.failed();
       await pauseLonger(run, endedAtMs);
-      const answer = await run.peer.call({ method: "get_task", params: { request_id: requestId }, sessionId });
+      const answer = await run.peer.call({
+        method: "get_task",
+        params: { request_id: requestId },
+        sessionId,
+      });
       skipWithoutMethod(answer, "get_task");
       return expectSameError(last, answer);
     },
@@ -199,7 +223,8 @@ export const secondLookCases: readonly ConformanceCase[] = [
     section: "`execute_task`",
     isSecondLook: true,
     needs: ["ended/stays", "idempotency/not-run-again"],
-    expects: "the request of a slow task sent again after its end: the stored outcome, word for word",
+    expects:
+      "the request of a slow task sent again after its end: the stored outcome, word for word",
     advice: keepAdvice,
     async check(run) {
       const first = expectSuccess(await run.tasks.slowEnd());
@@ -240,7 +265,8 @@ export const secondLookCases: readonly ConformanceCase[] = [
       const result = expectResult(last, "execute_task");
       const { question_id } = question;
       const isSame =
-        result.status === "input_required" && (question_id === undefined || result.question_id === question_id);
+        result.status === "input_required" &&
+        (question_id === undefined || result.question_id === question_id);
       if (isSame) throw new Deviation(last.came);
       return last.came;
     },
@@ -251,7 +277,8 @@ export const secondLookCases: readonly ConformanceCase[] = [
     section: "`execute_task`",
     isSecondLook: true,
     needs: ["idempotency/failed"],
-    expects: "a request sent again after its task failed: the same error, and the agent does not run again",
+    expects:
+      "a request sent again after its task failed: the same error, and the agent does not run again",
     advice: keepAdvice,
     async check(run) {
       const first = await run.tasks.failed();

@@ -41,7 +41,8 @@ function raw(problem: RawProblem, expects: string, says: string, advice: string)
     section: "Transport",
     expects,
     advice,
-    judge: ({ answer }) => (answer.json !== undefined && answer.problems.includes(problem) ? says : undefined),
+    judge: ({ answer }) =>
+      answer.json !== undefined && answer.problems.includes(problem) ? says : undefined,
   });
 }
 
@@ -92,7 +93,8 @@ export const rawCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Transport",
     expects: "no answer is compressed or redirected",
-    advice: "Send plain bytes: the request says accept-encoding: identity. Serve the contract at the address itself.",
+    advice:
+      "Send plain bytes: the request says accept-encoding: identity. Serve the contract at the address itself.",
     judge({ answer: { headers, status = 200 } }) {
       const encoding = headers?.["content-encoding"]?.toLowerCase() ?? "identity";
       if (encoding !== "identity") return `it is compressed (${encoding.slice(0, 20)})`;
@@ -104,7 +106,8 @@ export const rawCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Envelope",
     expects: "every result has an HTTP status of success",
-    advice: "Send results with HTTP 200. Proxies and AgentCore replace the body of an error status.",
+    advice:
+      "Send results with HTTP 200. Proxies and AgentCore replace the body of an error status.",
     judge({ answer }) {
       return isResult(answer) && (answer.status ?? 200) >= 300
         ? "a result came with an HTTP status of failure"
@@ -120,9 +123,12 @@ export const rawCases: readonly ConformanceCase[] = [
     advice: "Send errors of the application with HTTP 200.",
     judge({ answer }) {
       const { response, status, dialect } = answer;
-      if (status === undefined || status === 200 || response === undefined || dialect === "vapora") return undefined;
+      if (status === undefined || status === 200 || response === undefined || dialect === "vapora")
+        return undefined;
       const reasons = statuses[status as keyof typeof statuses] ?? [];
-      return "error" in response && !hasReason(answer, reasons) ? `the error has HTTP status ${status}` : undefined;
+      return "error" in response && !hasReason(answer, reasons)
+        ? `the error has HTTP status ${status}`
+        : undefined;
     },
   }),
   sumUp({
@@ -131,9 +137,12 @@ export const rawCases: readonly ConformanceCase[] = [
     profile: "agentcore",
     section: "Transport",
     expects: "every answer of POST /invocations has HTTP 200, errors included",
-    advice: "Send every JSON-RPC answer with HTTP 200. AgentCore replaces the body of any other status.",
+    advice:
+      "Send every JSON-RPC answer with HTTP 200. AgentCore replaces the body of any other status.",
     judge: ({ answer: { response, status } }) =>
-      response !== undefined && status !== undefined && status !== 200 ? `it has HTTP status ${status}` : undefined,
+      response !== undefined && status !== undefined && status !== 200
+        ? `it has HTTP status ${status}`
+        : undefined,
   }),
   sumUp({
     name: "raw/error-data",
@@ -154,11 +163,16 @@ export const rawCases: readonly ConformanceCase[] = [
     advice: "Put the task_id of the request's task into its answer, or none.",
     judge(observation, run) {
       const { response } = observation.answer;
-      const found = Object(response !== undefined && "error" in response ? response.error.data : response?.result);
+      const found = Object(
+        response !== undefined && "error" in response ? response.error.data : response?.result,
+      );
       const { taskId, correlationId } = findTask(observation, run.observations);
       const isOther = (name: unknown, expected: string | undefined) =>
-        typeof name === "string" && expected !== undefined && name.toLowerCase() !== expected.toLowerCase();
-      const isOtherTask = isOther(found.task_id, taskId) || isOther(found.correlation_id, correlationId);
+        typeof name === "string" &&
+        expected !== undefined &&
+        name.toLowerCase() !== expected.toLowerCase();
+      const isOtherTask =
+        isOther(found.task_id, taskId) || isOther(found.correlation_id, correlationId);
       return isOtherTask ? "it names another task" : undefined;
     },
   }),
@@ -167,11 +181,14 @@ export const rawCases: readonly ConformanceCase[] = [
     level: "required",
     section: "Sessions",
     expects: "no answer holds the mark of a text that was sent in another session",
-    advice: "Keep nothing of a task where another task can see it. Keep memory under the caller and the session id.",
+    advice:
+      "Keep nothing of a task where another task can see it. Keep memory under the caller and the session id.",
     judge({ sessionId, params, answer }, run) {
       const marks = listMarks(answer);
       const own = String(Object(params).text);
-      const isForeign = marks.some((mark) => !own.includes(mark) && (run.findMark(mark) ?? sessionId) !== sessionId);
+      const isForeign = marks.some(
+        (mark) => !own.includes(mark) && (run.findMark(mark) ?? sessionId) !== sessionId,
+      );
       return isForeign ? "it holds the text of another task" : undefined;
     },
   }),
@@ -184,10 +201,14 @@ function findTask(observation: Observation, observations: readonly Observation[]
   const { method, params, as, answer } = observation;
   const { task_id: asked, request_id: requestId } = Object(params);
   const isExecute = method === "execute_task";
-  const started = observations.filter((one) => one.method === "execute_task" && one.as === as && one.answer.response);
+  const started = observations.filter(
+    (one) => one.method === "execute_task" && one.as === as && one.answer.response,
+  );
   const key = isExecute ? answer.id : requestId;
   const isStart = (one: Observation) =>
-    key === undefined ? readTaskId(one) === asked : one.answer.id === key && readTaskId(one) !== undefined;
+    key === undefined
+      ? readTaskId(one) === asked
+      : one.answer.id === key && readTaskId(one) !== undefined;
   const start = started.find(isStart);
   const { correlation_id: correlationId = isExecute ? key : start?.answer.id } = Object(
     (isExecute ? observation : start)?.params,
@@ -212,13 +233,16 @@ const everything = new WeakMap<PeerAnswer, string>();
 /** The body and the headers, and what they hold in percent-encoding, base64 or hexadecimal digits. */
 function readEverything(answer: PeerAnswer): string {
   const text =
-    everything.get(answer) ?? decodeParts(`${Buffer.from(answer.body)}\n${JSON.stringify(answer.headers ?? {})}`);
+    everything.get(answer) ??
+    decodeParts(`${Buffer.from(answer.body)}\n${JSON.stringify(answer.headers ?? {})}`);
   everything.set(answer, text);
   return text;
 }
 
 function decodeParts(text: string): string {
-  const plain = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) => Buffer.from(run.replaceAll("%", ""), "hex").toString());
+  const plain = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
+    Buffer.from(run.replaceAll("%", ""), "hex").toString(),
+  );
   const encoded = plain.match(/[\w+/-]{20,}/g) ?? [];
   const decoded = encoded.flatMap((run) => [
     Buffer.from(run, "base64").toString("latin1"),
@@ -230,15 +254,21 @@ function decodeParts(text: string): string {
 function judgeErrorData(answer: PeerAnswer): string | undefined {
   const error = readPeerError(answer);
   const { data } = error ?? {};
-  if (error === undefined || typeof data !== "object" || data === null || Array.isArray(data)) return undefined;
+  if (error === undefined || typeof data !== "object" || data === null || Array.isArray(data))
+    return undefined;
   const { reason, retryable, retry_after_ms: afterMs } = data as Record<string, unknown>;
   const known = reasonSchema.safeParse(reason).data;
   if (reason !== undefined && typeof reason !== "string") return "data.reason is no text";
-  if (known !== undefined && !listErrorCodes({ reason: known, dialect: answer.dialect }).includes(error.code)) {
+  if (
+    known !== undefined &&
+    !listErrorCodes({ reason: known, dialect: answer.dialect }).includes(error.code)
+  ) {
     return `data.reason says ${known}, and the number ${error.code} something else`;
   }
-  if (retryable !== undefined && typeof retryable !== "boolean") return "data.retryable is no boolean";
-  if (retryable === true && known !== undefined && !isRetryable(known)) return `${known} is said to be retryable`;
+  if (retryable !== undefined && typeof retryable !== "boolean")
+    return "data.retryable is no boolean";
+  if (retryable === true && known !== undefined && !isRetryable(known))
+    return `${known} is said to be retryable`;
   if (isSet(afterMs) && !isWithin(afterMs, { least: 0, most: maxPollAfterMs })) {
     return "data.retry_after_ms is no integer from 0 to 15 minutes";
   }
@@ -248,7 +278,10 @@ function judgeErrorData(answer: PeerAnswer): string | undefined {
 /** The longest wait that the Verification zone obeys. */
 export const maxPollAfterMs = 15 * 60_000;
 
-export function isWithin(value: unknown, { least, most }: { least: number; most: number }): boolean {
+export function isWithin(
+  value: unknown,
+  { least, most }: { least: number; most: number },
+): boolean {
   return Number.isInteger(value) && Number(value) >= least && Number(value) <= most;
 }
 
@@ -257,12 +290,16 @@ export const leakCases: readonly ConformanceCase[] = [
     name: "leaks/innards",
     level: "leak",
     section: "Envelope",
-    expects: "no error holds a stack trace, a path, SQL, the environment or an address inside your network",
-    advice: "Send a fixed text per reason, never the text of an exception. Turn off the debug pages of your framework.",
+    expects:
+      "no error holds a stack trace, a path, SQL, the environment or an address inside your network",
+    advice:
+      "Send a fixed text per reason, never the text of an exception. Turn off the debug pages of your framework.",
     judge({ answer, params }, { texts }) {
       // An agent that was made to fail has nothing to say but that.
       const isFailure = String(Object(params).text).startsWith(texts.fail);
-      const told = listErrorTexts(answer).concat(isFailure ? listResultTexts(answer) : listUnknownTexts(answer));
+      const told = listErrorTexts(answer).concat(
+        isFailure ? listResultTexts(answer) : listUnknownTexts(answer),
+      );
       const what = told.map(findLeak).find((found) => found !== undefined);
       return what === undefined ? undefined : `it reveals ${what}`;
     },
@@ -271,14 +308,19 @@ export const leakCases: readonly ConformanceCase[] = [
     name: "leaks/credentials",
     level: "leak",
     section: "Transport",
-    expects: "no answer holds the caller's token or the bot token, and no file is fetched with them",
-    advice: "Never write headers or bot_token into answers, and send no credentials to the addresses of files.",
+    expects:
+      "no answer holds the caller's token or the bot token, and no file is fetched with them",
+    advice:
+      "Never write headers or bot_token into answers, and send no credentials to the addresses of files.",
     judge({ answer }, run) {
       const secrets = [...run.peer.secrets(), botToken].flatMap(listForms);
       const text = readEverything(answer);
-      if (secrets.some((secret) => text.includes(secret))) return "it holds a token that the endpoint was given";
+      if (secrets.some((secret) => text.includes(secret)))
+        return "it holds a token that the endpoint was given";
       const reads = decodeParts(run.files?.reads().join("\n") ?? "");
-      return secrets.some((secret) => reads.includes(secret)) ? "a file was fetched with a token" : undefined;
+      return secrets.some((secret) => reads.includes(secret))
+        ? "a file was fetched with a token"
+        : undefined;
     },
   }),
 ];
@@ -296,8 +338,26 @@ function listUnknownTexts(answer: PeerAnswer): string[] {
 }
 
 const knownMembers: ReadonlySet<string> = new Set([
-  ...["status", "task_id", "correlation_id", "response_text", "artifacts", "file_artifact", "usage", "metadata"],
-  ...["poll_after_ms", "expires_at", "progress", "prompt", "options", "fields", "question_id", "kind"],
+  ...[
+    "status",
+    "task_id",
+    "correlation_id",
+    "response_text",
+    "artifacts",
+    "file_artifact",
+    "usage",
+    "metadata",
+  ],
+  ...[
+    "poll_after_ms",
+    "expires_at",
+    "progress",
+    "prompt",
+    "options",
+    "fields",
+    "question_id",
+    "kind",
+  ],
   ...["error_code", "error_message", "openrpc", "info", "methods", "components"],
 ]);
 
@@ -311,5 +371,7 @@ function listErrorTexts(answer: PeerAnswer): string[] {
     return said === "error" ? listStrings([message]) : [];
   }
   if (json !== undefined) return listStrings(json);
-  return status >= 400 || body.byteLength > 0 ? [Buffer.from(body.subarray(0, 65_536)).toString()] : [];
+  return status >= 400 || body.byteLength > 0
+    ? [Buffer.from(body.subarray(0, 65_536)).toString()]
+    : [];
 }

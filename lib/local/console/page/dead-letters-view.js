@@ -33,7 +33,11 @@ export function deadLettersView({ box, say, left }) {
     const text = h("span.reason", reason, h("small", `task: ${task}`));
     const start = requestId === null ? h("span.soft", "unreadable") : taskLink(requestId);
     const label = { "aria-label": `Redrive ${shortId(requestId ?? "")}` };
-    const properties = { ...label, "data-key": `redrive/${key}`, onclick: () => redrive(requestId) };
+    const properties = {
+      ...label,
+      "data-key": `redrive/${key}`,
+      onclick: () => redrive(requestId),
+    };
     const button = requestId !== null && h("button.quiet", properties, "Redrive");
     return h("li.letter", start, h("span.soft", kind), text, ageOf(keptAtMs), button);
   }
@@ -53,7 +57,8 @@ export function deadLettersView({ box, say, left }) {
       const { redriven } = await act("dead-letters/redrive", body);
       say(`${count(redriven.length, "task")} redriven.`);
       await look();
-      if (redriven.length === 0) throw new Error("Nothing was redriven: these dead letters no longer exist.");
+      if (redriven.length === 0)
+        throw new Error("Nothing was redriven: these dead letters no longer exist.");
     });
   }
 

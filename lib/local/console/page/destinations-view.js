@@ -12,7 +12,11 @@ export function destinationsView({ box, say, left }) {
   const routes = h("ol.routes");
   const problem = errorBox();
   box.append(
-    h("div.view-head", h("h2", "Destinations"), h("button.quiet", { onclick: () => check() }, "Check all")),
+    h(
+      "div.view-head",
+      h("h2", "Destinations"),
+      h("button.quiet", { onclick: () => check() }, "Check all"),
+    ),
     problem.box,
     cards,
     h("h3", "Routes"),
@@ -31,24 +35,34 @@ export function destinationsView({ box, say, left }) {
 
   /** Says only what is new. */
   function announce(destinations) {
-    const bad = destinations.filter(({ health }) => health !== undefined && health.health !== "healthy");
+    const bad = destinations.filter(
+      ({ health }) => health !== undefined && health.health !== "healthy",
+    );
     const said = bad.map(({ name, health }) => `${name} is ${health.health}.`).join(" ");
     const text = said || "All destinations are healthy.";
     if (text !== announced) say(text);
     announced = text;
   }
 
-  const check = (name) => show(act("destinations/check", name === undefined ? {} : { names: [name] }));
+  const check = (name) =>
+    show(act("destinations/check", name === undefined ? {} : { names: [name] }));
 
   function drawCard({ name, health, checkedAtMs, checking, ...row }) {
     const state = health?.health ?? (checking ? "checking" : "unknown");
     const look = { healthy: ".good", unhealthy: ".bad", unreachable: ".bad" }[state] ?? "";
     const again = { "data-key": `check/${name}`, onclick: () => check(name) };
     const checked = checkedAtMs !== undefined && ["checked ", ageOf(checkedAtMs, "ago")];
-    const times = health?.firstMs !== undefined && ` · first call ${health.firstMs} ms, second ${health.secondMs} ms`;
+    const times =
+      health?.firstMs !== undefined &&
+      ` · first call ${health.firstMs} ms, second ${health.secondMs} ms`;
     return h(
       `li.panel.card${look}`,
-      h("div.view-head", h("h3", name), h(`span.chip${look}`, state), h("button.quiet", again, "Check now")),
+      h(
+        "div.view-head",
+        h("h3", name),
+        h(`span.chip${look}`, state),
+        h("button.quiet", again, "Check now"),
+      ),
       h("p", health?.summary ?? "Not checked yet."),
       h("p.soft", checking ? "checking…" : checked, times),
       h("p.soft", h("code", `${row.transport} ${row.address}`)),
@@ -61,7 +75,9 @@ export function destinationsView({ box, say, left }) {
 }
 
 function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {
-  const leading = routes.map(({ position, choice }) => `route ${position}${choice > 1 ? ` (choice ${choice})` : ""}`);
+  const leading = routes.map(
+    ({ position, choice }) => `route ${position}${choice > 1 ? ` (choice ${choice})` : ""}`,
+  );
   return [
     `authorizer ${authorizer}`,
     idempotent ? "idempotent" : "not idempotent",
@@ -72,6 +88,7 @@ function factsOf({ authorizer, idempotent, deadlineMs, routes, needsDeploy }) {
 }
 
 function drawRoutes({ routes }) {
-  if (routes.length === 0) return [h("li.none", "No routes. Users are told that no agent is set up.")];
+  if (routes.length === 0)
+    return [h("li.none", "No routes. Users are told that no agent is set up.")];
   return routes.map(({ fits, leads }) => h("li", h("span.soft", fits), " → ", h("strong", leads)));
 }

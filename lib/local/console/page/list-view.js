@@ -10,13 +10,19 @@ const shows = {
   mine: { label: "Mine", fits: ({ user }) => user === filters.me },
 };
 /** Outlives the view, so that the list comes back as it was left. */
-const filters = { show: "all", text: "", me: localStorage.getItem("sekisho.me") ?? "", current: undefined };
+const filters = {
+  show: "all",
+  text: "",
+  me: localStorage.getItem("sekisho.me") ?? "",
+  current: undefined,
+};
 /** Older tasks that somebody asked for, by state: the rows, the number of pages, and the cursor of the next page. */
 const older = new Map();
 const nonePaged = { rows: [], pages: 0, cursor: undefined };
 /** The server does not push changes of older tasks, so they are read again. */
 const olderEveryMs = 10_000;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function listView({ box, live, say, left }) {
   const filter = h("input.filter", {
     type: "search",
@@ -29,7 +35,9 @@ export function listView({ box, live, say, left }) {
       draw();
     },
     onkeydown(event) {
-      const pressed = { ArrowDown: () => focusRow(0), Enter: openFirst, Escape: leaveFilter }[event.key];
+      const pressed = { ArrowDown: () => focusRow(0), Enter: openFirst, Escape: leaveFilter }[
+        event.key
+      ];
       if (pressed === undefined) return;
       pressed();
       event.preventDefault();
@@ -48,7 +56,14 @@ export function listView({ box, live, say, left }) {
   const choices = h("div.choices.panel", { role: "group", "aria-label": "Which tasks" });
   const list = h("ul.tasks.panel", { "aria-label": "Tasks" });
   const foot = h("div.tools");
-  const columns = ["State", "Request", "Destination", "Person, channel", "Next step or outcome", "Age"];
+  const columns = [
+    "State",
+    "Request",
+    "Destination",
+    "Person, channel",
+    "Next step or outcome",
+    "Age",
+  ];
   box.append(
     h("h2.hidden", "Tasks"),
     h("div.tools", choices, filter, whose),
@@ -58,7 +73,9 @@ export function listView({ box, live, say, left }) {
   );
 
   function listAll() {
-    const rows = new Map([...older.values()].flatMap((paged) => paged.rows.map((row) => [row.id, row])));
+    const rows = new Map(
+      [...older.values()].flatMap((paged) => paged.rows.map((row) => [row.id, row])),
+    );
     for (const [id, row] of live.rows()) rows.set(id, row);
     return [...rows.values()].sort(
       (a, b) => (a.state === "done") - (b.state === "done") || b.receivedAtMs - a.receivedAtMs,
@@ -78,7 +95,11 @@ export function listView({ box, live, say, left }) {
     );
     if (!shown.some(({ id }) => id === filters.current)) filters.current = shown[0]?.id;
     redraw(list, shown.map(drawRow));
-    redraw(foot, shown.length > 0 ? [] : h("p.none", drawNone(rows)), live.more().flatMap(drawMore));
+    redraw(
+      foot,
+      shown.length > 0 ? [] : h("p.none", drawNone(rows)),
+      live.more().flatMap(drawMore),
+    );
   }
 
   function drawChoice(show, rows) {
@@ -117,8 +138,13 @@ export function listView({ box, live, say, left }) {
   function drawMore(state) {
     const known = older.get(state);
     if (known !== undefined && known.cursor === undefined) return [];
-    const label = state === "done" ? "Show older finished tasks" : `Show more tasks that are ${state}`;
-    return h("button.quiet", { "data-key": `older/${state}`, onclick: () => showOlder(state) }, label);
+    const label =
+      state === "done" ? "Show older finished tasks" : `Show more tasks that are ${state}`;
+    return h(
+      "button.quiet",
+      { "data-key": `older/${state}`, onclick: () => showOlder(state) },
+      label,
+    );
   }
 
   function drawNone(rows) {
@@ -129,7 +155,11 @@ export function listView({ box, live, say, left }) {
     }
     if (filters.show === "mine" && filters.me === "")
       return ["Enter your Slack member ID. You can find it in your Slack profile."];
-    return [rows.length === 0 ? "No tasks yet. They appear here when someone asks in Slack." : "No matching tasks."];
+    return [
+      rows.length === 0
+        ? "No tasks yet. They appear here when someone asks in Slack."
+        : "No matching tasks.",
+    ];
   }
 
   async function showOlder(state) {
@@ -151,7 +181,8 @@ export function listView({ box, live, say, left }) {
   async function readPages(state, from, goesOn) {
     let known = from;
     do {
-      const cursor = known.cursor === undefined ? "" : `&cursor=${encodeURIComponent(known.cursor)}`;
+      const cursor =
+        known.cursor === undefined ? "" : `&cursor=${encodeURIComponent(known.cursor)}`;
       const page = await read(`tasks?state=${state}${cursor}`);
       known = { rows: [...known.rows, ...page.rows], pages: known.pages + 1, cursor: page.cursor };
     } while (known.cursor !== undefined && goesOn(known));
@@ -161,7 +192,9 @@ export function listView({ box, live, say, left }) {
   /** Drops tasks that have left their state or were deleted. */
   async function readOlderAgain() {
     for (const [state, before] of older) {
-      const known = await readPages(state, nonePaged, ({ pages }) => pages < before.pages).catch(() => undefined);
+      const known = await readPages(state, nonePaged, ({ pages }) => pages < before.pages).catch(
+        () => undefined,
+      );
       // Somebody may have asked for more meanwhile.
       if (known !== undefined && older.get(state) === before) older.set(state, known);
     }
@@ -216,9 +249,22 @@ export function listView({ box, live, say, left }) {
   };
 }
 
-function searchText({ id, taskId, state, destination, team, channel, user, thread, text, retryOf }) {
+function searchText({
+  id,
+  taskId,
+  state,
+  destination,
+  team,
+  channel,
+  user,
+  thread,
+  text,
+  retryOf,
+}) {
   const names = [nameOf("users", user), nameOf("channels", channel)];
-  return [id, taskId, state, destination, team, channel, user, ...names, thread, text, retryOf].join(" ").toLowerCase();
+  return [id, taskId, state, destination, team, channel, user, ...names, thread, text, retryOf]
+    .join(" ")
+    .toLowerCase();
 }
 
 function drawNext({ text, nextAtMs, percent, state, polls, attempts, votes }) {

@@ -39,7 +39,8 @@ export function startLive({ changed, trouble, announce }) {
 
   function follow() {
     source?.close();
-    if (document.visibilityState === "visible") source = listen("/operate/api/live", { onEvent, onState });
+    if (document.visibilityState === "visible")
+      source = listen("/operate/api/live", { onEvent, onState });
     else showConnection("paused", false);
   }
 
@@ -49,7 +50,9 @@ export function startLive({ changed, trouble, announce }) {
     const changedIds = new Set(pending.map(({ id }) => id));
     const failedIds = new Set(pending.flatMap(({ id, kind }) => (kind === "bad" ? [id] : [])));
     pending = [];
-    announce(`${count(changedIds.size, "task")} changed${failedIds.size > 0 ? `, ${failedIds.size} failed` : ""}.`);
+    announce(
+      `${count(changedIds.size, "task")} changed${failedIds.size > 0 ? `, ${failedIds.size} failed` : ""}.`,
+    );
   }, announceEveryMs);
   follow();
 

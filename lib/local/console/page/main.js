@@ -21,7 +21,11 @@ const writeInto = (id) => (text) => {
   if ($(id).textContent !== text) $(id).textContent = text;
 };
 const say = writeInto("announcer");
-const live = startLive({ changed: (rows) => view?.draw?.(rows), trouble: writeInto("trouble"), announce: say });
+const live = startLive({
+  changed: (rows) => view?.draw?.(rows),
+  trouble: writeInto("trouble"),
+  announce: say,
+});
 
 /** `left` is aborted when the view is left. */
 function show() {
@@ -76,7 +80,8 @@ $("sign-out").onclick = async () => {
   await act("/operate/sign-out").catch(() => {});
   location.replace("/operate/sign-in");
 };
-for (const name of ["keydown", "pointerdown", "wheel"]) addEventListener(name, reportActivity, { passive: true });
+for (const name of ["keydown", "pointerdown", "wheel"])
+  addEventListener(name, reportActivity, { passive: true });
 addEventListener("hashchange", show);
 setInterval(tick, 1000);
 show();

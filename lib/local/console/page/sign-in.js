@@ -21,7 +21,9 @@ $("form").onsubmit = async (event) => {
   await problem.attempt(async () => {
     await act("/operate/sign-in", { token: $("token").value });
     if ((await statusOfVisit()) !== 401) return enter();
-    throw new Error("Your browser did not keep you signed in. At this address, the page needs https.");
+    throw new Error(
+      "Your browser did not keep you signed in. At this address, the page needs https.",
+    );
   });
   $("token").select();
 };

@@ -89,7 +89,12 @@ export function taskView({ box, say, id, left }) {
   }
 
   async function run(name) {
-    if (known === undefined || known.whyNot[name] !== undefined || !(await confirmed(actions[name]))) return;
+    if (
+      known === undefined ||
+      known.whyNot[name] !== undefined ||
+      !(await confirmed(actions[name]))
+    )
+      return;
     await problem.attempt(async () => {
       const { text, later, requestId } = await act(`tasks/${known.row.id}/${name}`);
       say([text, later].filter(Boolean).join(" "));
@@ -119,13 +124,21 @@ export function taskView({ box, say, id, left }) {
 function drawFacts({ row, task: { message, call }, picture, link }) {
   const tookMs = (picture?.endedAtMs ?? Number.NaN) - row.receivedAtMs;
   const coming = (atMs) => row.state !== "done" && atMs !== undefined && ageOf(atMs, "coming");
-  const calls = [row.polls > 0 && count(row.polls, "poll"), row.attempts > 0 && count(row.attempts, "failed attempt")];
-  const parts = [count(message.textLength, "character"), message.files && count(message.files, "file")];
+  const calls = [
+    row.polls > 0 && count(row.polls, "poll"),
+    row.attempts > 0 && count(row.attempts, "failed attempt"),
+  ];
+  const parts = [
+    count(message.textLength, "character"),
+    message.files && count(message.files, "file"),
+  ];
   const given = {
     Destination: row.destination,
     Person: nameAndId("users", row.user),
     Channel: nameAndId("channels", row.channel),
-    Thread: link ? h("a", { href: link, target: "_blank", rel: "noreferrer" }, row.thread) : row.thread,
+    Thread: link
+      ? h("a", { href: link, target: "_blank", rel: "noreferrer" }, row.thread)
+      : row.thread,
     Workspace: row.team,
     Asked: ageOf(row.receivedAtMs, "ago"),
     Took: tookMs >= 0 && durationText(tookMs),
@@ -146,7 +159,8 @@ function drawStates({ history, isOver }) {
   const byState = new Map();
   for (const [index, { state, atMs }] of history.entries()) {
     const untilMs = history[index + 1]?.atMs ?? (isOver ? atMs : Date.now());
-    if (state !== "done") byState.set(state, (byState.get(state) ?? 0) + Math.max(0, untilMs - atMs));
+    if (state !== "done")
+      byState.set(state, (byState.get(state) ?? 0) + Math.max(0, untilMs - atMs));
   }
   const parts = [...byState];
   if (parts.every(([, ms]) => ms === 0)) return [];
@@ -156,6 +170,8 @@ function drawStates({ history, isOver }) {
     part.style.flexGrow = ms;
     return part;
   });
-  const legend = parts.map(([state, ms]) => h(`li.in-${state}`, state, h("span.soft", ` ${durationText(ms)}`)));
+  const legend = parts.map(([state, ms]) =>
+    h(`li.in-${state}`, state, h("span.soft", ` ${durationText(ms)}`)),
+  );
   return [h("div.bar", { role: "img", "aria-label": label }, bar), h("ul.legend", legend)];
 }

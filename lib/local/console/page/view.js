@@ -33,7 +33,11 @@ export const count = (number, one) => `${number} ${one}${number === 1 ? "" : "s"
 export function ageOf(atMs, form = "") {
   const date = new Date(atMs);
   const data = { "data-at": String(atMs), "data-form": form };
-  const made = h("time.age", { dateTime: date.toISOString(), title: date.toLocaleString(), ...data });
+  const made = h("time.age", {
+    dateTime: date.toISOString(),
+    title: date.toLocaleString(),
+    ...data,
+  });
   writeAge(made);
   return made;
 }
@@ -57,7 +61,9 @@ const ageText = (ms, form) => (ms < 1000 ? "now" : `${durationText(ms)} ${form}`
 export function confirmed({ title, text, yes }) {
   const { promise, resolve } = Promise.withResolvers();
   const no = answer("Go back", "quiet", "no");
-  showDialog(title, h("p", text), [no, answer(yes, "primary", "yes")], (value) => resolve(value === "yes"));
+  showDialog(title, h("p", text), [no, answer(yes, "primary", "yes")], (value) =>
+    resolve(value === "yes"),
+  );
   no.focus();
   return promise;
 }

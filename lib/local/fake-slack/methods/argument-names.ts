@@ -90,15 +90,23 @@ export function findArgumentError(
   args: MethodArgs,
 ): { error: string; response_metadata?: { messages: string[] } } | undefined {
   const known = new Set(
-    `${argumentNames[method as SlackMethod]} ${toleratedNames[method as SlackMethod] ?? ""} team_id token`.split(" "),
+    `${argumentNames[method as SlackMethod]} ${toleratedNames[method as SlackMethod] ?? ""} team_id token`.split(
+      " ",
+    ),
   );
   for (const [name, value = ""] of Object.entries(args)) {
     if (!known.has(name)) {
-      return { error: "invalid_arg_name", response_metadata: { messages: [`[ERROR] unknown argument: ${name}`] } };
+      return {
+        error: "invalid_arg_name",
+        response_metadata: { messages: [`[ERROR] unknown argument: ${name}`] },
+      };
     }
     if (hasType(name, value)) continue;
     const error = typeErrors[name] ?? "invalid_arguments";
-    return { error, response_metadata: { messages: [`[ERROR] wrong type [json-pointer:/${name}]`] } };
+    return {
+      error,
+      response_metadata: { messages: [`[ERROR] wrong type [json-pointer:/${name}]`] },
+    };
   }
   return undefined;
 }
@@ -109,7 +117,10 @@ function hasType(name: string, value: string): boolean {
     case "flag":
       return /^(true|false|1|0)$/.test(value);
     case "count":
-      return /^\d+$/.test(value) && (name !== "limit" || (Number(value) >= 1 && Number(value) <= maxLimit));
+      return (
+        /^\d+$/.test(value) &&
+        (name !== "limit" || (Number(value) >= 1 && Number(value) <= maxLimit))
+      );
     case "json":
       return typeof readJson(value) === "object" && readJson(value) !== null;
     default:

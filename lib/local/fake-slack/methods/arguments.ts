@@ -8,10 +8,18 @@ import type { FakeSlackState } from "../state.ts";
 import type { FakeSlackChannel } from "../workspace.ts";
 
 /** `bot` is the user ID that acts for the caller. */
-export type MethodContext = { args: MethodArgs; caller: FakeSlackCaller; bot: string; state: FakeSlackState };
+export type MethodContext = {
+  args: MethodArgs;
+  caller: FakeSlackCaller;
+  bot: string;
+  state: FakeSlackState;
+};
 
 /** `channel` and `message` are there for arguments that are checked after them. */
-type Checking = MethodContext & { channel?: FakeSlackChannel | undefined; message?: FakeSlackMessage };
+type Checking = MethodContext & {
+  channel?: FakeSlackChannel | undefined;
+  message?: FakeSlackMessage;
+};
 
 const maxPieceLength = 12_000;
 /** Characters that a person sees. */
@@ -37,7 +45,10 @@ export const argumentChecks = {
   /** Without a channel it means nothing. */
   "thread_ts?": (call: Checking) => {
     const { thread_ts: threadTs } = call.args;
-    const isKnown = threadTs === undefined || call.channel === undefined || messageAt(call, threadTs) !== undefined;
+    const isKnown =
+      threadTs === undefined ||
+      call.channel === undefined ||
+      messageAt(call, threadTs) !== undefined;
     return isKnown ? { threadTs } : { error: "invalid_thread_ts" as const };
   },
 
@@ -51,7 +62,8 @@ export const argumentChecks = {
     if (isStreaming(state, message)) return { stream: message.stream };
     const { stream } = message;
     if (stream?.state === "stopped_by_user") return { error: "stopped_by_user" as const };
-    if (stream?.state === "open") state.messages.change(message, { stream: { ...stream, state: "closed" } });
+    if (stream?.state === "open")
+      state.messages.change(message, { stream: { ...stream, state: "closed" } });
     return { error: "message_not_in_streaming_state" as const };
   },
 
@@ -74,7 +86,8 @@ export const argumentChecks = {
   content: (call: Checking) => {
     const { text = "", blocks: json } = call.args;
     const inBlocks = textsIn(readJson(json));
-    if (![text, ...inBlocks].every((each) => each.isWellFormed())) return { error: "invalid_arguments" as const };
+    if (![text, ...inBlocks].every((each) => each.isWellFormed()))
+      return { error: "invalid_arguments" as const };
     const read = json === undefined ? { blocks: [] } : readBlocks(call, json);
     if ("error" in read) return read;
     const { blocks } = read;
@@ -86,21 +99,29 @@ export const argumentChecks = {
   },
 
   "blocks?": (call: Checking) =>
-    call.args.blocks === undefined ? { blocks: [] as readonly FakeSlackBlock[] } : readBlocks(call, call.args.blocks),
+    call.args.blocks === undefined
+      ? { blocks: [] as readonly FakeSlackBlock[] }
+      : readBlocks(call, call.args.blocks),
 
   "metadata?": ({ args }: Checking) => {
     if (args.metadata === undefined) return { metadata: undefined };
     const { event_type, event_payload } = Object(readJson(args.metadata));
     const isValid = typeof event_type === "string" && typeof event_payload === "object";
-    return isValid ? { metadata: { event_type, event_payload } } : { error: "invalid_metadata_format" as const };
+    return isValid
+      ? { metadata: { event_type, event_payload } }
+      : { error: "invalid_metadata_format" as const };
   },
 
   /** The text that a call adds to a stream: `markdown_text`, or the `chunks` that hold text. */
   piece: ({ args: { markdown_text: text = "", chunks } }: Checking) => {
     const list = chunks === undefined ? [{ type: "markdown_text", text }] : readJson(chunks);
-    const isValid = Array.isArray(list) && list.every((chunk) => typeof Object(chunk).type === "string");
-    if (!isValid || (chunks !== undefined && text !== "")) return { error: "invalid_chunks" as const };
-    const piece = list.map((chunk) => (chunk.type === "markdown_text" ? String(chunk.text ?? "") : "")).join("");
+    const isValid =
+      Array.isArray(list) && list.every((chunk) => typeof Object(chunk).type === "string");
+    if (!isValid || (chunks !== undefined && text !== ""))
+      return { error: "invalid_chunks" as const };
+    const piece = list
+      .map((chunk) => (chunk.type === "markdown_text" ? String(chunk.text ?? "") : ""))
+      .join("");
     return piece.length > maxPieceLength ? { error: "msg_too_long" as const } : { piece };
   },
 };
@@ -110,9 +131,9 @@ type Checked<A extends ArgumentName> = ReturnType<(typeof argumentChecks)[A]>;
 export type CheckError<A extends ArgumentName> = Extract<Checked<A>, { error: string }>["error"];
 type Value<A extends ArgumentName> = Exclude<Checked<A>, { error: string }>;
 /** The values of all arguments in `A` as one object. */
-export type CheckedArguments<A extends ArgumentName> = { [N in A]: (value: Value<N>) => void }[A] extends (
-  all: infer All,
-) => void
+export type CheckedArguments<A extends ArgumentName> = {
+  [N in A]: (value: Value<N>) => void;
+}[A] extends (all: infer All) => void
   ? All
   : never;
 
@@ -122,7 +143,10 @@ function channelNamed(caller: FakeSlackCaller, id: string | undefined) {
   return channel.withoutBot ? { error: "not_in_channel" as const } : { channel };
 }
 
-function messageAt({ state, channel }: Checking, ts: string | undefined): FakeSlackMessage | undefined {
+function messageAt(
+  { state, channel }: Checking,
+  ts: string | undefined,
+): FakeSlackMessage | undefined {
   return state.messages.find({ channel: channel?.id ?? "", ts: ts ?? "" });
 }
 
@@ -137,8 +161,13 @@ function readBlocks({ state }: Checking, json: string) {
 }
 
 /** False as soon as Slack's time for the stream is over. */
-export function isStreaming({ now, rules }: FakeSlackState, message: FakeSlackMessage): message is StreamingMessage {
-  return message.stream?.state === "open" && now() - message.stream.startedAtMs < rules.streamLifeMs;
+export function isStreaming(
+  { now, rules }: FakeSlackState,
+  message: FakeSlackMessage,
+): message is StreamingMessage {
+  return (
+    message.stream?.state === "open" && now() - message.stream.startedAtMs < rules.streamLifeMs
+  );
 }
 
 function textsIn(value: unknown): string[] {

@@ -15,8 +15,10 @@ export const assistantMethods: Methods<"agents" | "assistant" | "reactions"> = {
   "agents.sessions.setStatus": ({ args, state: { ephemeral }, channel, threadTs }) => {
     const status = sessionStatusSchema.safeParse(args.status).data;
     const isTitleBroken = args.title !== undefined && !titleSchema.safeParse(args.title).success;
-    const isInitiatorStrange = args.initiator_user_id !== undefined && !channel.people.includes(args.initiator_user_id);
-    if (status === undefined || isTitleBroken || isInitiatorStrange) return { error: "invalid_arguments" };
+    const isInitiatorStrange =
+      args.initiator_user_id !== undefined && !channel.people.includes(args.initiator_user_id);
+    if (status === undefined || isTitleBroken || isInitiatorStrange)
+      return { error: "invalid_arguments" };
     const { title = args.title ?? "" } = ephemeral.session({ channel: channel.id, threadTs }) ?? {};
     ephemeral.setSession({ channel: channel.id, threadTs, status, title });
     return { status, agent_status: status, title };
@@ -51,7 +53,9 @@ export const assistantMethods: Methods<"agents" | "assistant" | "reactions"> = {
 
   "reactions.remove": ({ state, message, name }) => {
     if (!message.reactions.includes(name)) return { error: "no_reaction" };
-    state.messages.change(message, { reactions: message.reactions.filter((reaction) => reaction !== name) });
+    state.messages.change(message, {
+      reactions: message.reactions.filter((reaction) => reaction !== name),
+    });
     return {};
   },
 };

@@ -13,10 +13,24 @@ const maxUpdateLength = 4000;
 
 export const chatMethods: Methods<"chat"> = {
   "chat.postMessage": ({ args, bot, state, channel, text, blocks, threadTs, metadata }) => {
-    const content = { text: text.slice(0, maxPostLength), ...readUnfurling(args), ...(blocks && { blocks }) };
-    const message = state.messages.add({ channel: channel.id, threadTs, user: bot, metadata, ...content });
+    const content = {
+      text: text.slice(0, maxPostLength),
+      ...readUnfurling(args),
+      ...(blocks && { blocks }),
+    };
+    const message = state.messages.add({
+      channel: channel.id,
+      threadTs,
+      user: bot,
+      metadata,
+      ...content,
+    });
     endStatus(state, message);
-    return { channel: channel.id, ts: message.ts, message: toSlackMessage({ message, filesUrl: state.url }) };
+    return {
+      channel: channel.id,
+      ts: message.ts,
+      message: toSlackMessage({ message, filesUrl: state.url }),
+    };
   },
 
   "chat.update": ({ args, bot, state, message, text, blocks, metadata }) => {
@@ -36,7 +50,8 @@ export const chatMethods: Methods<"chat"> = {
   },
 
   "chat.delete": ({ bot, state, message }) => {
-    if (message.user !== bot || isStreaming(state, message)) return { error: "cant_delete_message" };
+    if (message.user !== bot || isStreaming(state, message))
+      return { error: "cant_delete_message" };
     state.messages.remove(message);
     return { channel: message.channel, ts: message.ts };
   },
@@ -48,32 +63,53 @@ export const chatMethods: Methods<"chat"> = {
     return { message_ts: ts };
   },
 
-  "chat.getPermalink": ({ channel, message }) => ({ channel: channel.id, permalink: toPermalink(message) }),
+  "chat.getPermalink": ({ channel, message }) => ({
+    channel: channel.id,
+    permalink: toPermalink(message),
+  }),
 
   "chat.startStream": ({ args, bot, state, channel, threadTs, piece }) => {
     const { recipient_user_id: user, recipient_team_id: team } = args;
     if (!channel.direct && !user) return { error: "missing_recipient_user_id" };
     if (!channel.direct && !team) return { error: "missing_recipient_team_id" };
-    if (user !== undefined && findFakePerson(user) === undefined) return { error: "user_not_found" };
+    if (user !== undefined && findFakePerson(user) === undefined)
+      return { error: "user_not_found" };
     if (team !== undefined && findFakeTeam(team) === undefined) return { error: "team_not_found" };
     const stream = { state: "open", startedAtMs: state.now() } as const;
     const content = { ...streamContent(piece), ...readUnfurling(args), stream };
-    const message = state.messages.add({ channel: channel.id, threadTs, user: bot, metadata: undefined, ...content });
+    const message = state.messages.add({
+      channel: channel.id,
+      threadTs,
+      user: bot,
+      metadata: undefined,
+      ...content,
+    });
     endStatus(state, message);
     return { channel: channel.id, ts: message.ts };
   },
 
   "chat.appendStream": ({ args, state, message, piece }) => {
     if (piece === "") return { error: "no_text" };
-    state.messages.change(message, { ...streamContent(message.text + piece), ...readUnfurling(args) });
+    state.messages.change(message, {
+      ...streamContent(message.text + piece),
+      ...readUnfurling(args),
+    });
     return { channel: message.channel, ts: message.ts };
   },
 
   "chat.stopStream": ({ args, state, message, stream, piece, metadata, blocks: added }) => {
     const { text, blocks: written = [] } = streamContent(message.text + piece);
     const blocks = [...written, ...added];
-    const content = { text, ...(blocks.length > 0 && { blocks }), ...(metadata !== undefined && { metadata }) };
-    state.messages.change(message, { ...content, ...readUnfurling(args), stream: { ...stream, state: "closed" } });
+    const content = {
+      text,
+      ...(blocks.length > 0 && { blocks }),
+      ...(metadata !== undefined && { metadata }),
+    };
+    state.messages.change(message, {
+      ...content,
+      ...readUnfurling(args),
+      stream: { ...stream, state: "closed" },
+    });
     return { channel: message.channel, ts: message.ts };
   },
 };
@@ -84,5 +120,7 @@ function endStatus({ ephemeral }: FakeSlackState, { channel, threadTs }: FakeSla
 }
 
 function streamContent(markdown: string): Pick<FakeSlackMessage, "text" | "blocks"> {
-  return markdown === "" ? { text: "" } : { text: markdown, blocks: [{ type: "markdown", text: markdown }] };
+  return markdown === ""
+    ? { text: "" }
+    : { text: markdown, blocks: [{ type: "markdown", text: markdown }] };
 }

@@ -17,7 +17,9 @@ export const conversationMethods: Methods<"conversations"> = {
 
   "conversations.history": (call) => {
     const all = call.state.messages.all();
-    const roots = all.filter(({ channel, threadTs }) => channel === call.channel.id && threadTs === undefined);
+    const roots = all.filter(
+      ({ channel, threadTs }) => channel === call.channel.id && threadTs === undefined,
+    );
     const newestFirst = roots.sort((a, b) => Number(b.ts) - Number(a.ts));
     return pageOf(call, newestFirst);
   },
@@ -26,10 +28,24 @@ export const conversationMethods: Methods<"conversations"> = {
     const missing = findMissingScope(state.rules.scopes, channel);
     if (missing !== undefined) return missing;
     if (isHidden(channel)) return { error: "channel_not_found" };
-    const { id, name, topic = "", direct, private: isPrivate = false, sharedWith, withoutBot = false } = channel;
+    const {
+      id,
+      name,
+      topic = "",
+      direct,
+      private: isPrivate = false,
+      sharedWith,
+      withoutBot = false,
+    } = channel;
     const isShared = sharedWith !== undefined;
     if (direct) return { channel: { id, is_im: true, is_ext_shared: isShared } };
-    const kind = { is_channel: !isPrivate, is_group: isPrivate, is_im: false, is_mpim: false, is_private: isPrivate };
+    const kind = {
+      is_channel: !isPrivate,
+      is_group: isPrivate,
+      is_im: false,
+      is_mpim: false,
+      is_private: isPrivate,
+    };
     const notes = {
       topic: { value: topic, creator: "", last_set: 0 },
       is_member: !withoutBot,
@@ -61,7 +77,10 @@ export const conversationMethods: Methods<"conversations"> = {
 };
 
 /** Slack wants the scope of the channel's own kind. */
-function findMissingScope(scopes: readonly string[] | undefined, { direct, private: isPrivate }: FakeSlackChannel) {
+function findMissingScope(
+  scopes: readonly string[] | undefined,
+  { direct, private: isPrivate }: FakeSlackChannel,
+) {
   const needed = direct ? "im:read" : isPrivate ? "groups:read" : "channels:read";
   if (scopes === undefined || scopes.includes(needed)) return undefined;
   return { error: "missing_scope", needed, provided: scopes.join(",") } as const;

@@ -16,7 +16,11 @@ export function mayReadFile(caller: FakeSlackCaller, { team }: { team: string })
 const canvasType = "application/vnd.slack-docs";
 
 export const canvasMethods: Methods<"canvases"> = {
-  "canvases.getContent": ({ args: { canvas_id: id = "", content_type: type = "markdown" }, caller, state }) => {
+  "canvases.getContent": ({
+    args: { canvas_id: id = "", content_type: type = "markdown" },
+    caller,
+    state,
+  }) => {
     const file = state.files.find(id);
     if (id === "" || !["markdown", "html"].includes(type)) return { error: "missing_argument" };
     if (file === undefined || file.mimetype !== canvasType || !mayReadFile(caller, file)) {
@@ -44,7 +48,13 @@ export const fileMethods: Methods<"files"> = {
     return { file_id: id, upload_url: `${state.url}upload/v1/${ticket}` };
   },
 
-  "files.completeUploadExternal": ({ args, bot, state: { files, messages, rules, url }, channel, threadTs }) => {
+  "files.completeUploadExternal": ({
+    args,
+    bot,
+    state: { files, messages, rules, url },
+    channel,
+    threadTs,
+  }) => {
     const uploads = uploadsSchema.safeParse(readJson(args.files)).data;
     if (uploads === undefined) return { error: "invalid_arguments" };
     const isRefused = (file: ReturnType<typeof files.find>) =>
@@ -52,7 +62,8 @@ export const fileMethods: Methods<"files"> = {
     if (uploads.some(({ id }) => isRefused(files.find(id)))) return { error: "file_not_found" };
     const shared = uploads.flatMap((upload) => files.complete(upload) ?? []);
     const { initial_comment: text = "" } = args;
-    if (channel !== undefined) messages.add({ channel: channel.id, threadTs, user: bot, text, files: shared });
+    if (channel !== undefined)
+      messages.add({ channel: channel.id, threadTs, user: bot, text, files: shared });
     return { files: shared.map((file) => toSlackFile({ file, filesUrl: url })) };
   },
 };

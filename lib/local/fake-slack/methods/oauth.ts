@@ -11,8 +11,12 @@ export const oauthMethods: Methods<"oauth" | "auth"> = {
     return { user: "sekisho", user_id: bot, bot_id: workspace.bot, ...home };
   },
 
-  "oauth.v2.access": ({ args: { client_id, client_secret, code = "" }, state: { rules, tokens } }) => {
-    if (rules.install === undefined || client_id !== rules.install.clientId) return { error: "invalid_client_id" };
+  "oauth.v2.access": ({
+    args: { client_id, client_secret, code = "" },
+    state: { rules, tokens },
+  }) => {
+    if (rules.install === undefined || client_id !== rules.install.clientId)
+      return { error: "invalid_client_id" };
     if (client_secret !== rules.install.clientSecret) return { error: "bad_client_secret" };
     const installed = tokens.redeem(code);
     if (installed === undefined) return { error: "invalid_code" };

@@ -24,8 +24,18 @@ const write = { scopes: "chat:write" } as const;
 const react = { scopes: "reactions:write", args: "channel name timestamp" } as const;
 
 const methodTable = {
-  "agents.sessions.rename": { tier: "tier3", ...write, args: "channel_id thread_ts", errors: "invalid_arguments" },
-  "agents.sessions.setStatus": { tier: "tier3", ...write, args: "channel_id thread_ts", errors: "invalid_arguments" },
+  "agents.sessions.rename": {
+    tier: "tier3",
+    ...write,
+    args: "channel_id thread_ts",
+    errors: "invalid_arguments",
+  },
+  "agents.sessions.setStatus": {
+    tier: "tier3",
+    ...write,
+    args: "channel_id thread_ts",
+    errors: "invalid_arguments",
+  },
   // Slack wants a token for app configurations, which is no bot token.
   "apps.manifest.validate": { tier: "tier2", needsNoToken: true, errors: "invalid_manifest" },
   "assistant.threads.setStatus": {
@@ -45,7 +55,11 @@ const methodTable = {
     tier: "special",
     errors: "invalid_arguments invalid_blocks invalid_message invalid_view",
   },
-  "canvases.getContent": { tier: "tier3", scopes: "canvases:read", errors: "missing_argument canvas_not_found" },
+  "canvases.getContent": {
+    tier: "tier3",
+    scopes: "canvases:read",
+    errors: "missing_argument canvas_not_found",
+  },
   "chat.postMessage": { tier: "special", ...write, args: "channel content thread_ts? metadata?" },
   "chat.update": {
     tier: "tier3",
@@ -54,7 +68,12 @@ const methodTable = {
     errors: "cant_update_message streaming_state_conflict msg_too_long",
   },
   "chat.delete": { tier: "tier3", ...write, args: "channel ts", errors: "cant_delete_message" },
-  "chat.postEphemeral": { tier: "tier4", ...write, args: "channel content", errors: "user_not_in_channel" },
+  "chat.postEphemeral": {
+    tier: "tier4",
+    ...write,
+    args: "channel content",
+    errors: "user_not_in_channel",
+  },
   "chat.getPermalink": { tier: "special", args: "channel message_ts" },
   "chat.startStream": {
     tier: "tier2",
@@ -62,10 +81,20 @@ const methodTable = {
     args: "channel thread_ts piece",
     errors: "missing_recipient_user_id missing_recipient_team_id user_not_found team_not_found",
   },
-  "chat.appendStream": { tier: "tier4", ...write, args: "channel ts stream piece", errors: "no_text" },
+  "chat.appendStream": {
+    tier: "tier4",
+    ...write,
+    args: "channel ts stream piece",
+    errors: "no_text",
+  },
   "chat.stopStream": { tier: "tier2", ...write, args: "channel ts stream piece metadata? blocks?" },
   "conversations.history": { tier: "tier3", scopes, args: "channel cursor?" },
-  "conversations.replies": { tier: "tier3", scopes, args: "channel cursor?", errors: "thread_not_found" },
+  "conversations.replies": {
+    tier: "tier3",
+    scopes,
+    args: "channel cursor?",
+    errors: "thread_not_found",
+  },
   "conversations.info": {
     tier: "tier3",
     scopes: "channels:read groups:read im:read mpim:read",
@@ -81,10 +110,15 @@ const methodTable = {
   "conversations.open": {
     tier: "tier3",
     scopes: "im:write mpim:write",
-    errors: "users_list_not_supplied method_not_supported_for_channel_type user_not_found user_not_visible",
+    errors:
+      "users_list_not_supplied method_not_supported_for_channel_type user_not_found user_not_visible",
   },
   "files.info": { tier: "tier4", scopes: "files:read", errors: "file_not_found access_denied" },
-  "files.getUploadURLExternal": { tier: "tier4", scopes: "files:write", errors: "missing_argument" },
+  "files.getUploadURLExternal": {
+    tier: "tier4",
+    scopes: "files:write",
+    errors: "missing_argument",
+  },
   "files.completeUploadExternal": {
     tier: "tier4",
     scopes: "files:write",
@@ -99,10 +133,15 @@ const methodTable = {
   "reactions.add": { tier: "tier3", ...react, errors: "already_reacted" },
   "reactions.remove": { tier: "tier2", ...react, errors: "no_reaction" },
   "usergroups.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument" },
-  "usergroups.users.list": { tier: "tier2", scopes: "usergroups:read", errors: "missing_argument no_such_subteam" },
+  "usergroups.users.list": {
+    tier: "tier2",
+    scopes: "usergroups:read",
+    errors: "missing_argument no_such_subteam",
+  },
   "views.open": {
     tier: "tier4",
-    errors: "invalid_arguments invalid_trigger_id exchanged_trigger_id expired_trigger_id view_too_large",
+    errors:
+      "invalid_arguments invalid_trigger_id exchanged_trigger_id expired_trigger_id view_too_large",
   },
   "users.info": { tier: "tier4", scopes: "users:read", errors: "user_not_found user_not_visible" },
   "views.publish": {
@@ -119,7 +158,9 @@ type Args<R> = R extends { args: infer A } ? Names<A> : never;
 type Errors<R> = R extends { errors: infer E } ? Names<E> : never;
 
 /** Holds what Slack answers beside `ok` and the error. */
-type Reply<E> = { error: E; [field: string]: unknown } | { error?: undefined; [field: string]: unknown };
+type Reply<E> =
+  | { error: E; [field: string]: unknown }
+  | { error?: undefined; [field: string]: unknown };
 /** `never`, which no function is, if the row names an unknown argument. */
 type Method<R> = [Args<R>] extends [infer A extends ArgumentName]
   ? (call: MethodContext & CheckedArguments<A>) => Reply<Errors<R> | CheckError<A>>

@@ -11,7 +11,8 @@ export const userMethods: Methods<"users" | "usergroups"> = {
     const enterprise = findFakeTeam(team)?.enterprise;
     const isStranger = !hasAccessToTeam(caller, team);
     const own = channels.filter((channel) => hasAccessToTeam(caller, channel.team));
-    if (isStranger && !own.some(({ people }) => people.includes(id))) return { error: "user_not_visible" };
+    if (isStranger && !own.some(({ people }) => people.includes(id)))
+      return { error: "user_not_visible" };
     return {
       user: {
         id,
@@ -35,9 +36,17 @@ export const userMethods: Methods<"users" | "usergroups"> = {
 
   "usergroups.list": ({ args: { team_id }, caller }) => {
     if ("enterprise" in caller && team_id === undefined) return { error: "missing_argument" };
-    const own = groups.filter(({ team }) => (team_id ?? team) === team && hasAccessToTeam(caller, team));
+    const own = groups.filter(
+      ({ team }) => (team_id ?? team) === team && hasAccessToTeam(caller, team),
+    );
     return {
-      usergroups: own.map(({ id, handle, team }) => ({ id, team_id: team, is_usergroup: true, name: handle, handle })),
+      usergroups: own.map(({ id, handle, team }) => ({
+        id,
+        team_id: team,
+        is_usergroup: true,
+        name: handle,
+        handle,
+      })),
     };
   },
 

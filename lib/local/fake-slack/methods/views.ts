@@ -17,16 +17,19 @@ export const viewMethods: Methods<"views" | "blocks" | "apps"> = {
     if (Buffer.byteLength(json) > maxViewBytes) return { error: "view_too_large" };
     if (!triggerPattern.test(triggerId)) return { error: "invalid_trigger_id" };
     const read = parseView(readJson(json));
-    if ("problem" in read) return { error: "invalid_arguments", response_metadata: { messages: [read.problem] } };
+    if ("problem" in read)
+      return { error: "invalid_arguments", response_metadata: { messages: [read.problem] } };
     const trigger = state.modals.find(triggerId);
     if ("error" in trigger) return { error: trigger.error };
-    if (!hasAccessToTeam(caller, findTeamOfChannel(trigger.channel).id)) return { error: "invalid_trigger_id" };
+    if (!hasAccessToTeam(caller, findTeamOfChannel(trigger.channel).id))
+      return { error: "invalid_trigger_id" };
     return { view: toViewPayload(state.modals.open(trigger, read.view)) };
   },
 
   "views.publish": ({ args: { user_id, view = "" }, caller, state }) => {
     const person = findFakePerson(user_id);
-    if (person === undefined || !hasAccessToTeam(caller, person.team)) return { error: "user_not_found" };
+    if (person === undefined || !hasAccessToTeam(caller, person.team))
+      return { error: "user_not_found" };
     if (!state.rules.hasHomeTab) return { error: "not_enabled" };
     if (Buffer.byteLength(view) > maxViewBytes) return { error: "view_too_large" };
     const parsed = parseHomeView(readJson(view));
@@ -43,12 +46,20 @@ export const viewMethods: Methods<"views" | "blocks" | "apps"> = {
     const { refusesMarkdown } = rules;
     const parsed =
       view === undefined
-        ? parseBlocks({ json: readJson(blocks ?? "") ?? Object(readJson(message ?? "")).blocks, refusesMarkdown })
+        ? parseBlocks({
+            json: readJson(blocks ?? "") ?? Object(readJson(message ?? "")).blocks,
+            refusesMarkdown,
+          })
         : parseHomeView(readJson(view));
     if (!("problem" in parsed)) return {};
     const [, pointer = ""] = /\[json-pointer:(.*)\]$/.exec(parsed.problem) ?? [];
     const errors = [{ pointer, code: "failed_constraint", message: parsed.problem }];
-    const error = view !== undefined ? "invalid_view" : message !== undefined ? "invalid_message" : "invalid_blocks";
+    const error =
+      view !== undefined
+        ? "invalid_view"
+        : message !== undefined
+          ? "invalid_message"
+          : "invalid_blocks";
     return { error, errors };
   },
 

@@ -47,7 +47,8 @@ const onEvent = {
   ephemeral: (change) => known.ephemeralMessages.set(keyOf(change), change),
   status: (change) => known.statuses.set(keyOf(change), change),
   prompts: (change) => known.prompts.set(keyOf(change), change),
-  modal: ({ user, modal }) => (modal === undefined ? known.modals.delete(user) : known.modals.set(user, modal)),
+  modal: ({ user, modal }) =>
+    modal === undefined ? known.modals.delete(user) : known.modals.set(user, modal),
   step({ step }) {
     known.steps.set(step.requestId, [...(known.steps.get(step.requestId) ?? []), step]);
   },
@@ -55,7 +56,8 @@ const onEvent = {
 
 const composer = startComposer({
   where: () => ({ channel, threadTs, user: person }),
-  conversations: () => channelsOf(person).map((each) => ({ channel: each.id, label: labelOf(each) })),
+  conversations: () =>
+    channelsOf(person).map((each) => ({ channel: each.id, label: labelOf(each) })),
   leaveThread: () => replyIn(undefined),
   goTo,
 });
@@ -99,7 +101,9 @@ function requestDraw() {
 function draw() {
   const steps = known.steps.get(chosen) ?? [];
   const [messages, ephemeralMessages, statuses, prompts] = [
-    ...[known.messages, known.ephemeralMessages, known.statuses, known.prompts].map((map) => [...map.values()]),
+    ...[known.messages, known.ephemeralMessages, known.statuses, known.prompts].map((map) => [
+      ...map.values(),
+    ]),
   ];
   const shown = { messages, ephemeralMessages, statuses, prompts, channel, chosen, person, act };
   keepingEnd($("messages"), () => redraw($("messages"), drawThreads(shown)));
@@ -126,7 +130,9 @@ function summaryOf(steps) {
 }
 
 // An image has no height until it has loaded.
-$("messages").addEventListener("load", () => keepingEnd($("messages"), () => {}, 300), { capture: true });
+$("messages").addEventListener("load", () => keepingEnd($("messages"), () => {}, 300), {
+  capture: true,
+});
 
 /** Keeps the end in view for somebody who is looking at it. */
 function keepingEnd(box, change, nearPx = 80) {

@@ -4,11 +4,25 @@ import { act, errorBox, upload } from "../../web/server.js";
 import { sizeOf } from "./draw-thread.js";
 import { openForm } from "./modal.js";
 
-const suggestions = ["What is a sekisho?", "progress", "ask me", "ask form", "long", "file", "stream", "fail"];
+const suggestions = [
+  "What is a sekisho?",
+  "progress",
+  "ask me",
+  "ask form",
+  "long",
+  "file",
+  "stream",
+  "fail",
+];
 
 /** An alert as monitoring apps post it. */
 const alertInputs = [
-  { label: "Title", kind: "plain_text_input", isRequired: true, value: "[FIRING:1] DiskFull (web-3)" },
+  {
+    label: "Title",
+    kind: "plain_text_input",
+    isRequired: true,
+    value: "[FIRING:1] DiskFull (web-3)",
+  },
   {
     ...{ label: "Text", kind: "plain_text_input", isMultiline: true, isRequired: true },
     value: "*Summary:* the disk of `web-3` is 97 % full and growing.",
@@ -21,7 +35,12 @@ const alertInputs = [
     value: "danger",
   },
   {
-    ...{ label: "Fields", kind: "plain_text_input", isMultiline: true, hint: "One per line, such as Host: web-3" },
+    ...{
+      label: "Fields",
+      kind: "plain_text_input",
+      isMultiline: true,
+      hint: "One per line, such as Host: web-3",
+    },
     value: "Host: web-3\nSince: 09:00 UTC",
   },
 ];
@@ -30,6 +49,7 @@ const alertInputs = [
  * `where()` is the channel, the thread and the person at that moment, and `conversations()` is where that person can write. `goTo` shows
  * a conversation.
  */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function startComposer({ where, conversations, leaveThread, goTo }) {
   const problem = errorBox("Not sent: ");
   $("composer").append(problem.box);
@@ -85,7 +105,8 @@ export function startComposer({ where, conversations, leaveThread, goTo }) {
     event.preventDefault();
     $("composer").requestSubmit();
   };
-  $("text").onpaste = ({ clipboardData }) => clipboardData.files.length > 0 && attach(clipboardData.files);
+  $("text").onpaste = ({ clipboardData }) =>
+    clipboardData.files.length > 0 && attach(clipboardData.files);
   $("files").onchange = ({ target }) => {
     attach(target.files);
     target.value = "";
@@ -104,18 +125,30 @@ export function startComposer({ where, conversations, leaveThread, goTo }) {
 
   function forward(message) {
     const { threadTs } = where();
-    const thread = threadTs === undefined ? [] : [{ label: "The open thread", ...where(), isThread: true }];
+    const thread =
+      threadTs === undefined ? [] : [{ label: "The open thread", ...where(), isThread: true }];
     const targets = [...thread, ...conversations()];
     const inputs = [
       { label: "Comment", kind: "plain_text_input", isMultiline: true },
-      { label: "To", kind: "static_select", isRequired: true, choices: targets.map(({ label }) => label) },
+      {
+        label: "To",
+        kind: "static_select",
+        isRequired: true,
+        choices: targets.map(({ label }) => label),
+      },
     ];
     openForm({
       ...{ title: "Forward this message", submit: "Forward", inputs },
       async send({ Comment: text = "", To: chosen }) {
         const { channel, isThread } = targets.find(({ label }) => label === chosen);
         const inThread = isThread && { thread_ts: threadTs };
-        await act("/local/messages", { text, channel, user: where().user, forward: message, ...inThread });
+        await act("/local/messages", {
+          text,
+          channel,
+          user: where().user,
+          forward: message,
+          ...inThread,
+        });
         if (!isThread) goTo(channel);
       },
     });
@@ -137,8 +170,10 @@ export function startComposer({ where, conversations, leaveThread, goTo }) {
   return {
     send,
     forward,
-    clickButton: (clicked) => problem.attempt(() => act("/local/clicks", { ...clicked, user: where().user })),
-    askAbout: (message) => problem.attempt(() => act("/local/shortcuts", { ...message, user: where().user })),
+    clickButton: (clicked) =>
+      problem.attempt(() => act("/local/clicks", { ...clicked, user: where().user })),
+    askAbout: (message) =>
+      problem.attempt(() => act("/local/shortcuts", { ...message, user: where().user })),
     converse: () => problem.attempt(() => act("/local/conversations", { user: where().user })),
   };
 }

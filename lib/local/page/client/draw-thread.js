@@ -2,7 +2,16 @@
 import { drawTree, h } from "../../web/dom.js";
 
 /** `act` has what a person can do: show, reply, clickButton, askAbout, forward, ask. */
-export function drawThreads({ messages, ephemeralMessages, statuses, prompts, channel, chosen, person, act }) {
+export function drawThreads({
+  messages,
+  ephemeralMessages,
+  statuses,
+  prompts,
+  channel,
+  chosen,
+  person,
+  act,
+}) {
   const inChannel = messages.filter((message) => message.channel === channel);
   const ephemeralIn = (threadTs) =>
     ephemeralMessages
@@ -14,7 +23,10 @@ export function drawThreads({ messages, ephemeralMessages, statuses, prompts, ch
       const isHere = (each) => each.channel === channel && each.threadTs === root.ts;
       const replies = inChannel.filter(isHere);
       const below = inOrder([
-        ...replies.map((message) => ({ ts: message.ts, drawn: drawMessage({ message, chosen, person, act }) })),
+        ...replies.map((message) => ({
+          ts: message.ts,
+          drawn: drawMessage({ message, chosen, person, act }),
+        })),
         ...ephemeralIn(root.ts),
       ]);
       const status = statuses.find((each) => isHere(each) && each.status !== "");
@@ -45,15 +57,25 @@ function drawMessage({ message, chosen, person, act }) {
   const { author, channel, ts, parts, files, edited, streaming, reactions, requestId } = message;
   const isBot = author.kind === "bot";
   const isApp = author.kind !== "person";
-  const time = new Date(Number(ts) * 1000).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  const time = new Date(Number(ts) * 1000).toLocaleTimeString([], {
+    hour: "2-digit",
+    minute: "2-digit",
+  });
   const isElsewhere = !isApp && requestId !== undefined && requestId !== chosen;
   const show = { "data-key": `show/${ts}`, onclick: () => act.show(requestId) };
   // A bot's picture is the mark of the page's head.
-  const picture = isBot ? document.querySelector(".top .mark").cloneNode(true) : author.name.slice(0, 1);
+  const picture = isBot
+    ? document.querySelector(".top .mark").cloneNode(true)
+    : author.name.slice(0, 1);
   return h(
     "div.message",
     h(`div.avatar${isBot ? ".bot" : ""}`, { "aria-hidden": "true" }, picture),
-    h("div.who", author.name, isApp && h("span.chip", "APP"), h("small", time, edited && " (edited)")),
+    h(
+      "div.who",
+      author.name,
+      isApp && h("span.chip", "APP"),
+      h("small", time, edited && " (edited)"),
+    ),
     h(
       "div.body",
       parts.map((part) => drawPart({ part, message, person, act })),
@@ -65,8 +87,16 @@ function drawMessage({ message, chosen, person, act }) {
       reactions.map(({ name, shown }) => h("span.reaction", { title: `:${name}:` }, shown)),
       isElsewhere && h("button.link", show, "Show timeline"),
       parts.every(({ type }) => type !== "buttons") &&
-        h("button.link", { "data-key": `about/${ts}`, onclick: () => act.askAbout({ channel, ts }) }, "Ask about this"),
-      h("button.link", { "data-key": `forward/${ts}`, onclick: () => act.forward({ channel, ts }) }, "Forward"),
+        h(
+          "button.link",
+          { "data-key": `about/${ts}`, onclick: () => act.askAbout({ channel, ts }) },
+          "Ask about this",
+        ),
+      h(
+        "button.link",
+        { "data-key": `forward/${ts}`, onclick: () => act.forward({ channel, ts }) },
+        "Forward",
+      ),
     ),
   );
 }
@@ -75,7 +105,11 @@ function drawPart({ part, message: { channel, ts }, person, act }) {
   if (part.type === "votes") {
     const drawn = part.votes.map(({ actionId, label, value, voters }) => {
       const onclick = () => act.clickButton({ channel, ts, action_id: actionId, value });
-      const state = { "aria-pressed": String(voters.includes(person)), "data-key": `vote/${ts}/${value}`, onclick };
+      const state = {
+        "aria-pressed": String(voters.includes(person)),
+        "data-key": `vote/${ts}/${value}`,
+        onclick,
+      };
       return h("button.quiet.vote", state, label);
     });
     return h("div.actions", drawn);
@@ -84,7 +118,11 @@ function drawPart({ part, message: { channel, ts }, person, act }) {
   if (part.type !== "buttons") return h(`div.${part.type}`, drawTree(part.shown));
   const drawn = part.buttons.map(({ actionId, label, style }) => {
     const onclick = () => act.clickButton({ channel, ts, action_id: actionId });
-    return h(`button.${style ?? "quiet"}`, { "data-key": `click/${ts}/${actionId}`, onclick }, label);
+    return h(
+      `button.${style ?? "quiet"}`,
+      { "data-key": `click/${ts}/${actionId}`, onclick },
+      label,
+    );
   });
   return h("div.actions", drawn);
 }
@@ -110,5 +148,7 @@ function drawPrompts({ suggested, root, act }) {
 
 export function sizeOf(bytes) {
   if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} KB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return bytes < 1_000_000
+    ? `${(bytes / 1000).toFixed(1)} KB`
+    : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -38,7 +38,8 @@ export function openForm({ send, ...form }) {
   dialog.onclose = () => {
     dialog.remove();
     // The page may have drawn the button anew, or may show another conversation.
-    const drawn = key === undefined ? opener : document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+    const drawn =
+      key === undefined ? opener : document.querySelector(`[data-key="${CSS.escape(key)}"]`);
     (drawn ?? $("text")).focus({ preventScroll: true });
   };
   document.body.append(dialog);
@@ -63,7 +64,9 @@ function drawDialog({ title, submit, close, texts, inputs, leave, send }) {
   );
   form.onsubmit = async (event) => {
     event.preventDefault();
-    const filled = fields.flatMap(({ label, read }) => (read() === "" || read().length === 0 ? [] : [[label, read()]]));
+    const filled = fields.flatMap(({ label, read }) =>
+      read() === "" || read().length === 0 ? [] : [[label, read()]],
+    );
     const errors = (await problem.attempt(() => send(Object.fromEntries(filled)))) ?? {};
     for (const { blockId, complain } of fields) complain(errors[blockId] ?? "");
   };
@@ -88,7 +91,8 @@ function drawInput(input) {
     hint !== undefined && h("p.soft", hint),
     complaint,
   );
-  const read = () => (control.multiple ? [...control.selectedOptions].map(({ value }) => value) : control.value);
+  const read = () =>
+    control.multiple ? [...control.selectedOptions].map(({ value }) => value) : control.value;
   const complain = (text) => {
     complaint.textContent = text;
   };
@@ -101,12 +105,19 @@ function drawControl({ kind, isMultiline, maxLength, min, max, choices, isRequir
     case "static_select":
       return h("select", h("option", { value: "" }, isRequired ? "Choose…" : "—"), options());
     case "multi_static_select":
-      return h("select", { multiple: true, size: Math.min(6, Math.max(2, choices.length)) }, options());
+      return h(
+        "select",
+        { multiple: true, size: Math.min(6, Math.max(2, choices.length)) },
+        options(),
+      );
     case "number_input":
       return h("input", { type: "number", step: "any", min, max });
     case "datepicker":
       return h("input", { type: "date" });
     default:
-      return h(isMultiline ? "textarea" : "input", { maxLength, rows: isMultiline ? 3 : undefined });
+      return h(isMultiline ? "textarea" : "input", {
+        maxLength,
+        rows: isMultiline ? 3 : undefined,
+      });
   }
 }

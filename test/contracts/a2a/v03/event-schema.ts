@@ -1,10 +1,16 @@
 /** Reads the events of A2A 0.3's streams (section 7.2) as those of 1.0, like a client of 0.3 would. The product only writes them. */
 import * as z from "zod";
-import { artifactUpdateSchema, type StreamEvent, statusUpdateSchema } from "../../../../contracts/a2a/task.ts";
+import {
+  artifactUpdateSchema,
+  type StreamEvent,
+  statusUpdateSchema,
+} from "../../../../contracts/a2a/task.ts";
 import { v03ArtifactSchema, v03MessageSchema } from "../../../../contracts/a2a/v03/message.ts";
 import { v03StatusSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 
-const taskEvent = v03TaskSchema.extend({ kind: z.literal("task") }).transform(({ kind: _, ...task }) => ({ task }));
+const taskEvent = v03TaskSchema
+  .extend({ kind: z.literal("task") })
+  .transform(({ kind: _, ...task }) => ({ task }));
 const messageEvent = v03MessageSchema
   .extend({ kind: z.literal("message") })
   .transform(({ kind: _, ...message }) => ({ message }));

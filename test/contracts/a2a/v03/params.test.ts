@@ -2,7 +2,11 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { operations } from "../../../../contracts/a2a/operations.ts";
-import { paramsToV03, type V03OperationName, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
+import {
+  paramsToV03,
+  type V03OperationName,
+  v03Operations,
+} from "../../../../contracts/a2a/v03/params.ts";
 import { issuesOf, params, spoilt, wire } from "../arbitraries.ts";
 
 /** The example of a message in the specification of 0.3.0, section 9.2, which has no kind. */
@@ -11,16 +15,27 @@ const message = {
   parts: [{ kind: "text", text: "tell me a joke" }],
   messageId: "9229e770-767c-417b-a0b0-f0741243c589",
 };
-const taken = { messageId: message.messageId, role: "ROLE_USER", parts: [{ text: "tell me a joke" }] };
+const taken = {
+  messageId: message.messageId,
+  role: "ROLE_USER",
+  parts: [{ text: "tell me a joke" }],
+};
 
 describe("a message of 0.3", () => {
   it.each<[string, object, object]>([
     ["as the specification shows it", { message, metadata: {} }, { message: taken, metadata: {} }],
     ["that names its kind", { message: { ...message, kind: "message" } }, { message: taken }],
-    ["with members that nobody knows", { message: { ...message, mood: 1 }, urgent: true }, { message: taken }],
+    [
+      "with members that nobody knows",
+      { message: { ...message, mood: 1 }, urgent: true },
+      { message: taken },
+    ],
     [
       "with members that are set to nothing",
-      { message: { ...message, contextId: "", taskId: null, extensions: [], metadata: null }, configuration: null },
+      {
+        message: { ...message, contextId: "", taskId: null, extensions: [], metadata: null },
+        configuration: null,
+      },
       { message: taken },
     ],
   ])("is taken %s", (_name, sent, expected) => {
@@ -30,10 +45,18 @@ describe("a message of 0.3", () => {
   it.each<[string, object, object]>([
     ["text", { kind: "text", text: "" }, { text: "" }],
     ["data", { kind: "data", data: { a: [1] } }, { data: { a: [1] } }],
-    ["a file by its address", { kind: "file", file: { uri: "https://a.test/x" } }, { url: "https://a.test/x" }],
+    [
+      "a file by its address",
+      { kind: "file", file: { uri: "https://a.test/x" } },
+      { url: "https://a.test/x" },
+    ],
     [
       "a file's bytes, with what is known of it",
-      { kind: "file", file: { bytes: "YQ", mimeType: "text/plain", name: "a.txt" }, metadata: { a: 1 } },
+      {
+        kind: "file",
+        file: { bytes: "YQ", mimeType: "text/plain", name: "a.txt" },
+        metadata: { a: 1 },
+      },
       { raw: "YQ==", mediaType: "text/plain", filename: "a.txt", metadata: { a: 1 } },
     ],
     ["an empty file", { kind: "file", file: { bytes: "", uri: null } }, { raw: "" }],
@@ -43,7 +66,11 @@ describe("a message of 0.3", () => {
       { ...wrapped({ value: null }), metadata: { data_part_compat: true, a: 1 } },
       { data: null, metadata: { a: 1 } },
     ],
-    ["data that only says that it is wrapped", wrapped({ a: 1 }), { ...wrapped({ a: 1 }), kind: undefined }],
+    [
+      "data that only says that it is wrapped",
+      wrapped({ a: 1 }),
+      { ...wrapped({ a: 1 }), kind: undefined },
+    ],
   ])("may carry %s", (_name, part, expected) => {
     const sent = v03Operations.SendMessage.parse({ message: { ...message, parts: [part] } });
     expect(wire(sent.message.parts)).toEqual([wire(expected)]);
@@ -63,7 +90,9 @@ describe("a message of 0.3", () => {
     const authentication = { schemes: ["Bearer", "Basic"], credentials: "c" };
     const sent = v03Operations.SendMessage.parse({
       message,
-      configuration: { pushNotificationConfig: { url: "https://a.test", token: "", authentication } },
+      configuration: {
+        pushNotificationConfig: { url: "https://a.test", token: "", authentication },
+      },
     });
     expect(wire(sent.configuration?.taskPushNotificationConfig)).toEqual({
       url: "https://a.test",
@@ -77,19 +106,44 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
     ["no params", "SendMessage", undefined, [""]],
     ["params by position", "GetTask", [], [""]],
     ["no message", "SendMessage", {}, ["message"]],
-    ["an agent's message", "SendMessage", { message: { ...message, role: "agent" } }, ["message.role"]],
+    [
+      "an agent's message",
+      "SendMessage",
+      { message: { ...message, role: "agent" } },
+      ["message.role"],
+    ],
     ["1.0's role", "SendMessage", { message: { ...message, role: "ROLE_USER" } }, ["message.role"]],
     ["no parts", "SendMessage", { message: { ...message, parts: [] } }, ["message.parts"]],
-    ["a part of 1.0", "SendMessage", { message: { ...message, parts: [{ text: "a" }] } }, ["message.parts.0.kind"]],
+    [
+      "a part of 1.0",
+      "SendMessage",
+      { message: { ...message, parts: [{ text: "a" }] } },
+      ["message.parts.0.kind"],
+    ],
     [
       "a part of another kind",
       "SendMessage",
       { message: { ...message, parts: [{ kind: "toString" }] } },
       ["message.parts.0.kind"],
     ],
-    ["a text that is none", "SendMessage", withPart({ kind: "text", text: 1 }), ["message.parts.0.text"]],
-    ["data that is no object", "SendMessage", withPart({ kind: "data", data: [1] }), ["message.parts.0.data"]],
-    ["a file without content", "SendMessage", withPart({ kind: "file", file: {} }), ["message.parts.0.file"]],
+    [
+      "a text that is none",
+      "SendMessage",
+      withPart({ kind: "text", text: 1 }),
+      ["message.parts.0.text"],
+    ],
+    [
+      "data that is no object",
+      "SendMessage",
+      withPart({ kind: "data", data: [1] }),
+      ["message.parts.0.data"],
+    ],
+    [
+      "a file without content",
+      "SendMessage",
+      withPart({ kind: "file", file: {} }),
+      ["message.parts.0.file"],
+    ],
     [
       "a file with both contents",
       "SendMessage",
@@ -111,19 +165,36 @@ describe("params of 0.3 are refused with the path of what is wrong", () => {
     [
       "push without a scheme",
       "SendMessage",
-      { message, configuration: { pushNotificationConfig: { url: "u", authentication: { schemes: [] } } } },
+      {
+        message,
+        configuration: { pushNotificationConfig: { url: "u", authentication: { schemes: [] } } },
+      },
       ["configuration.pushNotificationConfig.authentication.schemes"],
     ],
-    ["push for nothing", "CreateTaskPushNotificationConfig", { taskId: "t" }, ["pushNotificationConfig"]],
-    ["a deletion of nothing", "DeleteTaskPushNotificationConfig", { id: "t" }, ["pushNotificationConfigId"]],
+    [
+      "push for nothing",
+      "CreateTaskPushNotificationConfig",
+      { taskId: "t" },
+      ["pushNotificationConfig"],
+    ],
+    [
+      "a deletion of nothing",
+      "DeleteTaskPushNotificationConfig",
+      { id: "t" },
+      ["pushNotificationConfigId"],
+    ],
     ["a task without an id", "GetTask", { id: "" }, ["id"]],
     ["a negative history", "GetTask", { id: "t", historyLength: -1 }, ["historyLength"]],
   ])("%s", (_name, operation, sent, paths) => {
-    expect(issuesOf(v03Operations[operation].safeParse(sent)).map(({ path }) => path)).toEqual(paths);
+    expect(issuesOf(v03Operations[operation].safeParse(sent)).map(({ path }) => path)).toEqual(
+      paths,
+    );
   });
 
   it("and never with the text that was sent", () => {
-    const sent = { message: { ...message, role: "hunter2", parts: [{ kind: "hunter2" }, "hunter2"] } };
+    const sent = {
+      message: { ...message, role: "hunter2", parts: [{ kind: "hunter2" }, "hunter2"] },
+    };
     const issues = issuesOf(v03Operations.SendMessage.safeParse(sent));
     expect(issues).toHaveLength(3);
     expect(JSON.stringify(issues)).not.toContain("hunter2");
@@ -137,13 +208,18 @@ describe("whatever is sent", () => {
     const sent = fc.constantFrom(...operationNames).chain((operation) =>
       fc.record({
         operation: fc.constant(operation),
-        value: spoilt((params[operation] as fc.Arbitrary<never>).map((of) => paramsToV03({ operation, params: of }))),
+        value: spoilt(
+          (params[operation] as fc.Arbitrary<never>).map((of) =>
+            paramsToV03({ operation, params: of }),
+          ),
+        ),
       }),
     );
     fc.assert(
       fc.property(sent, ({ operation, value }) => {
         const read = v03Operations[operation].safeParse(value);
-        if (read.success) expect(wire(operations[operation].parse(wire(read.data)))).toEqual(wire(read.data));
+        if (read.success)
+          expect(wire(operations[operation].parse(wire(read.data)))).toEqual(wire(read.data));
         else expect(read.error.issues.length).toBeGreaterThan(0);
       }),
       { numRuns: 200 },
@@ -152,7 +228,10 @@ describe("whatever is sent", () => {
 });
 
 it("a configuration is asked for by its task where it has no id of its own", () => {
-  expect(v03Operations.GetTaskPushNotificationConfig.parse({ id: "t" })).toEqual({ taskId: "t", id: "t" });
+  expect(v03Operations.GetTaskPushNotificationConfig.parse({ id: "t" })).toEqual({
+    taskId: "t",
+    id: "t",
+  });
 });
 
 it("a tenant has no place in 0.3", () => {

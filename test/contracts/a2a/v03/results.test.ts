@@ -5,7 +5,11 @@ import fc from "fast-check";
 import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
 import { readAnswerSchema } from "../../../../contracts/a2a/read-task.ts";
 import { a2aStateSchema, type StreamEvent } from "../../../../contracts/a2a/task.ts";
-import { paramsToV03, type V03OperationName, v03Operations } from "../../../../contracts/a2a/v03/params.ts";
+import {
+  paramsToV03,
+  type V03OperationName,
+  v03Operations,
+} from "../../../../contracts/a2a/v03/params.ts";
 import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
 import { eventToV03, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
@@ -14,7 +18,10 @@ import { issuesOf, params, spoilt, streamEvent, wire } from "../arbitraries.ts";
 import { v03EventSchema } from "./event-schema.ts";
 
 /** The example of a question in the specification of 0.3.0, section 9.4. */
-const ids = { taskId: "3f36680c-7f37-4a5f-945e-d78981fafd36", contextId: "c295ea44-7543-4f78-b524-7a38915ad6e4" };
+const ids = {
+  taskId: "3f36680c-7f37-4a5f-945e-d78981fafd36",
+  contextId: "c295ea44-7543-4f78-b524-7a38915ad6e4",
+};
 
 const question = {
   id: ids.taskId,
@@ -53,17 +60,39 @@ describe("an answer of 0.3", () => {
   });
 
   it("may have lists and members that are set to nothing", () => {
-    const { kind: _, ...task } = { ...question, status: { state: "working", message: null, timestamp: null } };
-    const read = v03TaskSchema.parse({ ...task, artifacts: null, history: [], metadata: null, contextId: null });
-    expect(wire(read)).toEqual({ id: ids.taskId, contextId: "", status: { state: "TASK_STATE_WORKING" }, history: [] });
+    const { kind: _, ...task } = {
+      ...question,
+      status: { state: "working", message: null, timestamp: null },
+    };
+    const read = v03TaskSchema.parse({
+      ...task,
+      artifacts: null,
+      history: [],
+      metadata: null,
+      contextId: null,
+    });
+    expect(wire(read)).toEqual({
+      id: ids.taskId,
+      contextId: "",
+      status: { state: "TASK_STATE_WORKING" },
+      history: [],
+    });
   });
 
   it.each<[string, unknown, string[]]>([
     ["nothing", null, [""]],
-    ["an update of no task", { kind: "status-update", contextId: "c1", status: { state: "working" } }, ["taskId"]],
+    [
+      "an update of no task",
+      { kind: "status-update", contextId: "c1", status: { state: "working" } },
+      ["taskId"],
+    ],
     ["a task without members", { task: {} }, ["task.id", "task.status"]],
     ["a state that nobody knows", { ...question, status: { state: "unknown" } }, ["status.state"]],
-    ["the name of a method as a state", { ...question, status: { state: "toString" } }, ["status.state"]],
+    [
+      "the name of a method as a state",
+      { ...question, status: { state: "toString" } },
+      ["status.state"],
+    ],
     ["a message that says nothing", { kind: "message", parts: [] }, ["parts"]],
   ])("is not %s", (_name, answer, paths) => {
     expect(issuesOf(readAnswerSchema.safeParse(answer)).map(({ path }) => path)).toEqual(paths);
@@ -76,7 +105,8 @@ describe("an answer of 0.3", () => {
         const { data } = readAnswerSchema.safeParse(answer);
         if (data) expect(readAnswerSchema.parse(wire(data))).toEqual(data);
         // A client can read whatever the schema of events takes.
-        if (event && ("task" in event || "message" in event)) expect(data).toEqual(readAnswerSchema.parse(wire(event)));
+        if (event && ("task" in event || "message" in event))
+          expect(data).toEqual(readAnswerSchema.parse(wire(event)));
       }),
       { numRuns: 100 },
     );
@@ -86,7 +116,9 @@ describe("an answer of 0.3", () => {
 describe("an event for a client of 0.3", () => {
   it.each(a2aStateSchema.options)("is final where the task does no more by itself: %s", (state) => {
     const goesOn = state === "TASK_STATE_SUBMITTED" || state === "TASK_STATE_WORKING";
-    expect(eventToV03({ statusUpdate: { ...ids, status: { state } } })).toMatchObject({ final: !goesOn });
+    expect(eventToV03({ statusUpdate: { ...ids, status: { state } } })).toMatchObject({
+      final: !goesOn,
+    });
   });
 
   it("has nothing but what 0.3 can say of a text", () => {
@@ -106,7 +138,10 @@ describe("an event for a client of 0.3", () => {
   });
 
   it("carries as a value what is no object", () => {
-    const artifact = { artifactId: "a", parts: [{ data: null, metadata: { a: 1 } }, { data: {} }, { data: [1] }] };
+    const artifact = {
+      artifactId: "a",
+      parts: [{ data: null, metadata: { a: 1 } }, { data: {} }, { data: [1] }],
+    };
     expect(wire(eventToV03({ artifactUpdate: { ...ids, artifact, lastChunk: true } }))).toEqual({
       kind: "artifact-update",
       ...ids,
@@ -165,7 +200,9 @@ describe("results", () => {
       fc.property(streamEvent, (event) => {
         const result = wire(resultToV03({ operation: "SendStreamingMessage", result: event }));
         const response = { jsonrpc: "2.0", id: 1, result };
-        expect(problems({ shape: "SendStreamingMessageSuccessResponse", value: response })).toEqual([]);
+        expect(problems({ shape: "SendStreamingMessageSuccessResponse", value: response })).toEqual(
+          [],
+        );
         expect(v03EventSchema.parse(result)).toEqual(event);
       }),
       { numRuns },

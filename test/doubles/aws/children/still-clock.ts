@@ -26,7 +26,11 @@ export function stopClock({ atMs }: { atMs: number }): void {
   });
 }
 
-function startLongTimer(callback: (...args: unknown[]) => void, ms = 0, ...args: unknown[]): NodeJS.Timeout {
+function startLongTimer(
+  callback: (...args: unknown[]) => void,
+  ms = 0,
+  ...args: unknown[]
+): NodeJS.Timeout {
   if (ms < leastMs) return startTimer(callback, ms, ...args);
   // Only its handle matters.
   const timer = startTimer(() => {}, 0);

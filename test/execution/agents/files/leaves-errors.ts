@@ -1,14 +1,21 @@
 /** An agent that leaves errors which nothing catches. All tasks share one process, and each ends when the errors have happened. */
 import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AgentContext, AgentTask, TaskUpdate } from "../../../../lambdas/execution/agents/agent.ts";
+import type {
+  AgentContext,
+  AgentTask,
+  TaskUpdate,
+} from "../../../../lambdas/execution/agents/agent.ts";
 
 const secret = "xoxb-secret-in-a-message";
 const steadyTask = Promise.withResolvers<void>();
 const errorsLeft = Promise.withResolvers<void>();
 
 /** `steady` begins before the errors and ends after them. `careless` leaves them. `canceled` waits for its signal. */
-export async function* agent({ text }: AgentTask, { signal }: AgentContext): AsyncGenerator<TaskUpdate> {
+export async function* agent(
+  { text }: AgentTask,
+  { signal }: AgentContext,
+): AsyncGenerator<TaskUpdate> {
   if (text === "steady") {
     steadyTask.resolve();
     await errorsLeft.promise;
@@ -20,7 +27,9 @@ export async function* agent({ text }: AgentTask, { signal }: AgentContext): Asy
   }
   if (text === "canceled") {
     yield { type: "progress", text: "waiting" };
-    void new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    void new Promise((_resolve, reject) =>
+      signal.addEventListener("abort", () => reject(signal.reason)),
+    );
     await new Promise((resolve) => signal.addEventListener("abort", resolve));
   }
   yield { type: "answer", text: `${text}: done` };

@@ -17,7 +17,9 @@ function sqsEvent(
   records: { id: string; body?: string; receiveCount?: number; group?: string; dueAtMs?: number }[],
 ): unknown {
   return {
-    Records: records.map(({ id, body = id, ...options }) => createSqsRecord(body, { messageId: id, ...options })),
+    Records: records.map(({ id, body = id, ...options }) =>
+      createSqsRecord(body, { messageId: id, ...options }),
+    ),
   };
 }
 
@@ -32,7 +34,8 @@ function setUp(fails: (body: string) => boolean = () => false) {
         handled.push(body);
         if (fails(body)) throw new Error("out of reach");
       },
-      failed: async ({ receiptHandle, receiveCount }) => void failed.push([receiptHandle, receiveCount]),
+      failed: async ({ receiptHandle, receiveCount }) =>
+        void failed.push([receiptHandle, receiveCount]),
       queue: { send: async (message) => void sent.push(message) },
       log: silentLog,
       now: () => nowMs,
@@ -42,16 +45,17 @@ function setUp(fails: (body: string) => boolean = () => false) {
 
 describe("a batch", () => {
   it("names exactly the messages that failed, and sees to it when they come again", async () => {
-    await forAll(fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 10 }), fc.func(fc.boolean())).holdAsync(
-      async (ids, fails) => {
-        const { run, handled, failed } = setUp(fails);
-        const { batchItemFailures } = await run(sqsEvent(ids.map((id) => ({ id, receiveCount: 2 }))));
-        const expected = ids.filter((id) => fails(id));
-        expect(handled).toEqual(ids);
-        expect(batchItemFailures).toEqual(expected.map((itemIdentifier) => ({ itemIdentifier })));
-        expect(failed).toEqual(expected.map((id) => [`receipt of ${id}`, 2]));
-      },
-    );
+    await forAll(
+      fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 10 }),
+      fc.func(fc.boolean()),
+    ).holdAsync(async (ids, fails) => {
+      const { run, handled, failed } = setUp(fails);
+      const { batchItemFailures } = await run(sqsEvent(ids.map((id) => ({ id, receiveCount: 2 }))));
+      const expected = ids.filter((id) => fails(id));
+      expect(handled).toEqual(ids);
+      expect(batchItemFailures).toEqual(expected.map((itemIdentifier) => ({ itemIdentifier })));
+      expect(failed).toEqual(expected.map((id) => [`receipt of ${id}`, 2]));
+    });
   });
 
   it("handles its messages at once: one that waits holds up no other", async () => {
@@ -103,14 +107,17 @@ describe("a batch", () => {
   });
 
   it("that is none of SQS's fails as a whole, so that nothing is removed", () => {
-    for (const event of [undefined, {}, { Records: [{ messageId: "a" }] }]) expect(() => parseBatch(event)).toThrow();
+    for (const event of [undefined, {}, { Records: [{ messageId: "a" }] }])
+      expect(() => parseBatch(event)).toThrow();
   });
 });
 
 it("a failed message comes again after five seconds, then later each time, and never later than in five minutes", () => {
   expect([1, 2, 3].map((receiveCount) => retryDelaySeconds({ receiveCount }))).toEqual([5, 10, 20]);
   forAll(fc.integer({ min: -1, max: 2000 })).hold((receiveCount) => {
-    const [delay, next] = [receiveCount, receiveCount + 1].map((count) => retryDelaySeconds({ receiveCount: count }));
+    const [delay, next] = [receiveCount, receiveCount + 1].map((count) =>
+      retryDelaySeconds({ receiveCount: count }),
+    );
     expect(next).toBeGreaterThanOrEqual(delay ?? 0);
     expect(delay).toBeGreaterThanOrEqual(5);
     expect(next).toBeLessThanOrEqual(300);

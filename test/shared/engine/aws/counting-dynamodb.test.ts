@@ -12,7 +12,8 @@ describe("DynamoDB in memory", () => {
   it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
     const clock = createVirtualClock();
     const { client, close } = openCountingDynamoDb({ hasPrincipals: true });
-    const open = () => createDynamoTaskStore({ client, table: "t", parse, hasPrincipals: true, now: clock.nowMs });
+    const open = () =>
+      createDynamoTaskStore({ client, table: "t", parse, hasPrincipals: true, now: clock.nowMs });
     await run({ store: open(), openAgain: async () => open(), clock });
     close();
   });
@@ -21,9 +22,14 @@ describe("DynamoDB in memory", () => {
 describe("the capacity that a call uses", () => {
   const clock = createVirtualClock();
 
-  async function usesOf(act: (store: ReturnType<typeof createDynamoTaskStore<SampleItem>>) => Promise<unknown>) {
+  async function usesOf(
+    act: (store: ReturnType<typeof createDynamoTaskStore<SampleItem>>) => Promise<unknown>,
+  ) {
     const uses: CapacityUse[] = [];
-    const { client, close } = openCountingDynamoDb({ hasPrincipals: true, onUse: (use) => void uses.push(use) });
+    const { client, close } = openCountingDynamoDb({
+      hasPrincipals: true,
+      onUse: (use) => void uses.push(use),
+    });
     await act(createDynamoTaskStore({ client, table: "t", parse, now: clock.nowMs }));
     close();
     return uses;
@@ -31,7 +37,9 @@ describe("the capacity that a call uses", () => {
 
   it("is one unit for each KB of a write, and one for each index that gets an entry", async () => {
     const text = "x".repeat(2000);
-    const uses = await usesOf((store) => store.create({ item: { ...sample(clock), listedAtMs: 1, text } }));
+    const uses = await usesOf((store) =>
+      store.create({ item: { ...sample(clock), listedAtMs: 1, text } }),
+    );
     expect(uses).toEqual([
       { place: "table", key: "a", writes: 3, reads: 0 },
       { place: "by-shard", key: expect.stringMatching(/^open#\d+$/), writes: 1, reads: 0 },
@@ -64,7 +72,9 @@ describe("the capacity that a call uses", () => {
 
   it("is double for the items of a transaction, and is used by a write that is refused", async () => {
     const item = { ...sample(clock), listedAtMs: undefined };
-    const together = await usesOf((store) => store.writeTogether({ writes: [{ type: "create", item }] }));
+    const together = await usesOf((store) =>
+      store.writeTogether({ writes: [{ type: "create", item }] }),
+    );
     expect(together[0]).toEqual({ place: "table", key: "a", writes: 2, reads: 0 });
     const refused = await usesOf((store) => store.replace({ item }));
     expect(refused).toEqual([{ place: "table", key: "a", writes: 1, reads: 0 }]);
@@ -76,7 +86,9 @@ describe("the capacity that a call uses", () => {
         await store.create({ item: { ...sample(clock), id, text: "x".repeat(2500) } });
       await store.scan({});
     });
-    expect(uses.filter(({ reads }) => reads > 0)).toEqual([{ place: "table", key: "scan", writes: 0, reads: 3 }]);
+    expect(uses.filter(({ reads }) => reads > 0)).toEqual([
+      { place: "table", key: "scan", writes: 0, reads: 3 },
+    ]);
   });
 
   it("of a read is one unit for each 4 KB", async () => {

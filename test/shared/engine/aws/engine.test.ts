@@ -3,12 +3,20 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, it } from "@jest/globals";
 import { createJsonClient } from "../../../../lambdas/shared/aws/json-call.ts";
-import { type DynamoDb, openDynamoDb, type Sqs } from "../../../../lambdas/shared/engine/aws/client.ts";
+import {
+  type DynamoDb,
+  openDynamoDb,
+  type Sqs,
+} from "../../../../lambdas/shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../../../lambdas/shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../../../lambdas/shared/engine/aws/task-store.ts";
 import { openSdkDynamoDb, openSdkSqs } from "../../../../lib/cli/aws/sdk-clients.ts";
 import { createVirtualClock } from "../../../conformance/clock.ts";
-import { maxReceiveCount, type QueueCase, taskQueueCases } from "../../../conformance/task-queue.ts";
+import {
+  maxReceiveCount,
+  type QueueCase,
+  taskQueueCases,
+} from "../../../conformance/task-queue.ts";
 import { taskStoreCases } from "../../../conformance/task-store.ts";
 import type { SampleItem, StoreCase } from "../../../conformance/task-store-case.ts";
 import {
@@ -28,7 +36,10 @@ const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb}
 
 const stores: [who: string, open: (endpoint: string) => DynamoDb & { destroy?(): void }][] = [
   ["the client of the functions", (endpoint) => openDynamoDb(emulatedAws(endpoint))],
-  ["the SDK's client of the commands", (endpoint) => openSdkDynamoDb({ ...emulatorAccess, endpoint })],
+  [
+    "the SDK's client of the commands",
+    (endpoint) => openSdkDynamoDb({ ...emulatorAccess, endpoint }),
+  ],
 ];
 
 /** On a busy machine the emulator may answer late, and a retry would put a message in the queue twice. */
@@ -44,36 +55,45 @@ const queues: [who: string, open: (endpoint: string) => Sqs & { destroy?(): void
   ],
 ];
 
-describeWithDynamoDb.each(stores)(`the DynamoDB task store${leftOut}, by %s`, (_who, openClient) => {
-  let emulator: Emulator;
-  /** A read that does not ask to be consistent is not. */
-  let rough: Emulator;
-  let admin: DynamoDBClient;
-  const clients: { destroy?(): void }[] = [];
-  const parse = (json: unknown) => json as SampleItem;
+describeWithDynamoDb.each(stores)(
+  `the DynamoDB task store${leftOut}, by %s`,
+  (_who, openClient) => {
+    let emulator: Emulator;
+    /** A read that does not ask to be consistent is not. */
+    let rough: Emulator;
+    let admin: DynamoDBClient;
+    const clients: { destroy?(): void }[] = [];
+    const parse = (json: unknown) => json as SampleItem;
 
-  beforeAll(async () => {
-    emulator = await startDynamoDbEmulator();
-    rough = await startStaleReads(emulator);
-    admin = new DynamoDBClient({ ...emulatorAccess, endpoint: rough.endpoint });
-  });
-  afterAll(async () => {
-    for (const client of [admin, ...clients]) client.destroy?.();
-    await rough.close();
-    await emulator.close();
-  });
+    beforeAll(async () => {
+      emulator = await startDynamoDbEmulator();
+      rough = await startStaleReads(emulator);
+      admin = new DynamoDBClient({ ...emulatorAccess, endpoint: rough.endpoint });
+    });
+    afterAll(async () => {
+      for (const client of [admin, ...clients]) client.destroy?.();
+      await rough.close();
+      await emulator.close();
+    });
 
-  it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
-    const clock = createVirtualClock();
-    const table = await createTaskTable({ client: admin });
-    const open = () => {
-      const client = openClient(rough.endpoint);
-      clients.push(client);
-      return createDynamoTaskStore({ client, table, parse, hasPrincipals: true, now: clock.nowMs });
-    };
-    await run({ store: open(), openAgain: async () => open(), clock });
-  });
-});
+    it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
+      const clock = createVirtualClock();
+      const table = await createTaskTable({ client: admin });
+      const open = () => {
+        const client = openClient(rough.endpoint);
+        clients.push(client);
+        return createDynamoTaskStore({
+          client,
+          table,
+          parse,
+          hasPrincipals: true,
+          now: clock.nowMs,
+        });
+      };
+      await run({ store: open(), openAgain: async () => open(), clock });
+    });
+  },
+);
 
 describe.each(queues)("the SQS task queue, by %s", (_who, openClient) => {
   let sqs: StillSqs;

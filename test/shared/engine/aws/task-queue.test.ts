@@ -22,13 +22,19 @@ const queueUrl = "https://sqs.eu-central-1.amazonaws.com/123456789012/tasks";
 const sqsClient = (endpoint: string) => openSqs(emulatedAws(endpoint));
 
 /** SQS as it answers one test: `answer` gives a response's fields. Calls are written down. */
-async function startStub({ answer = () => ({}) }: { answer?: (call: Call) => Record<string, unknown> } = {}) {
+async function startStub({
+  answer = () => ({}),
+}: {
+  answer?: (call: Call) => Record<string, unknown>;
+} = {}) {
   const calls: Call[] = [];
   const { url } = await serve(({ request, body }) => {
     const operation = request.headers.get("x-amz-target")?.split(".")[1] ?? "";
     const call = { operation, input: JSON.parse(Buffer.from(body).toString("utf8")) };
     calls.push(call);
-    return Response.json(answer(call), { headers: { "content-type": "application/x-amz-json-1.0" } });
+    return Response.json(answer(call), {
+      headers: { "content-type": "application/x-amz-json-1.0" },
+    });
   });
   return { calls, url };
 }
@@ -44,7 +50,9 @@ function message({ body, dueAtMs, group }: { body: string; dueAtMs?: number; gro
       SentTimestamp: "1762750300000",
       ...(group && { MessageGroupId: group }),
     },
-    ...(dueAtMs && { MessageAttributes: { DueAtMs: { DataType: "Number", StringValue: String(dueAtMs) } } }),
+    ...(dueAtMs && {
+      MessageAttributes: { DueAtMs: { DataType: "Number", StringValue: String(dueAtMs) } },
+    }),
   };
 }
 
@@ -70,7 +78,11 @@ describe("the SQS task queue", () => {
 
   it("never asks SQS for more than 900 seconds", async () => {
     const { calls, url } = await startStub();
-    const queue = createSqsQueue({ client: sqsClient(url), queueUrl, now: () => 1_762_750_300_000 });
+    const queue = createSqsQueue({
+      client: sqsClient(url),
+      queueUrl,
+      now: () => 1_762_750_300_000,
+    });
     await queue.send({ body: "{}", delayMs: 3600_000 });
     await queue.send({ body: "{}", delayMs: 900_000 });
     await queue.send({ body: "{}" });
@@ -90,13 +102,23 @@ describe("the SQS task queue", () => {
       answer: ({ operation }) => (operation === "ReceiveMessage" ? { Messages: [early, due] } : {}),
     });
     const queue = createSqsQueue({ client: sqsClient(url), queueUrl, now: () => nowMs });
-    expect(await queue.receive(receiveOnce)).toMatchObject([{ body: "due", receiveCount: 1, sentAtMs: nowMs }]);
+    expect(await queue.receive(receiveOnce)).toMatchObject([
+      { body: "due", receiveCount: 1, sentAtMs: nowMs },
+    ]);
     expect(calls.slice(1)).toEqual([
       {
         operation: "SendMessage",
-        input: { QueueUrl: queueUrl, MessageBody: "early", DelaySeconds: 91, MessageGroupId: "T0123" },
+        input: {
+          QueueUrl: queueUrl,
+          MessageBody: "early",
+          DelaySeconds: 91,
+          MessageGroupId: "T0123",
+        },
       },
-      { operation: "DeleteMessage", input: { QueueUrl: queueUrl, ReceiptHandle: "handle of early" } },
+      {
+        operation: "DeleteMessage",
+        input: { QueueUrl: queueUrl, ReceiptHandle: "handle of early" },
+      },
     ]);
   });
 
@@ -107,7 +129,14 @@ describe("the SQS task queue", () => {
       await queue.send({ body: "{}", group });
     }
     const none = undefined;
-    expect(calls.map(({ input }) => input.MessageGroupId)).toEqual(["T0123", none, none, none, none, "x".repeat(128)]);
+    expect(calls.map(({ input }) => input.MessageGroupId)).toEqual([
+      "T0123",
+      none,
+      none,
+      none,
+      none,
+      "x".repeat(128),
+    ]);
   });
 
   it("asks SQS for no more messages, and to wait no longer, than SQS does", async () => {
@@ -120,17 +149,24 @@ describe("the SQS task queue", () => {
     });
     const queue = createSqsQueue({ client: sqsClient(url), queueUrl });
     const { signal } = stop;
-    expect(await queue.receive({ max: 50, visibilityTimeoutMs: 1500, waitMs: 60_000, signal })).toEqual([]);
+    expect(
+      await queue.receive({ max: 50, visibilityTimeoutMs: 1500, waitMs: 60_000, signal }),
+    ).toEqual([]);
     expect(calls).toHaveLength(2);
     for (const { input } of calls) {
-      expect(input).toMatchObject({ MaxNumberOfMessages: 10, WaitTimeSeconds: 20, VisibilityTimeout: 2 });
+      expect(input).toMatchObject({
+        MaxNumberOfMessages: 10,
+        WaitTimeSeconds: 20,
+        VisibilityTimeout: 2,
+      });
     }
   });
 
   it("does not ask SQS to finish with a receipt that is void, or that is none", async () => {
     let nowMs = 1_762_750_300_000;
     const { calls, url } = await startStub({
-      answer: ({ operation }) => (operation === "ReceiveMessage" ? { Messages: [message({ body: "mine" })] } : {}),
+      answer: ({ operation }) =>
+        operation === "ReceiveMessage" ? { Messages: [message({ body: "mine" })] } : {},
     });
     const queue = createSqsQueue({ client: sqsClient(url), queueUrl, now: () => nowMs });
     const [received] = await queue.receive(receiveOnce);
@@ -143,7 +179,10 @@ describe("the SQS task queue", () => {
     nowMs += 1;
     expect(await queue.finish({ receipt })).toBe(false);
     expect(calls.slice(1)).toEqual([
-      { operation: "DeleteMessage", input: { QueueUrl: queueUrl, ReceiptHandle: "handle of mine" } },
+      {
+        operation: "DeleteMessage",
+        input: { QueueUrl: queueUrl, ReceiptHandle: "handle of mine" },
+      },
     ]);
   });
 });
@@ -183,7 +222,8 @@ const dayMs = 24 * 3600_000;
 describe("a delay", () => {
   it("sends nothing about a delay where there is none", () => {
     for (const delayMs of [0, -1]) expect(createDelayFields({ delayMs, nowMs: 0 })).toEqual({});
-    for (const attributes of [undefined, {}]) expect(remainingDelayMs({ attributes, nowMs: 0 })).toBe(0);
+    for (const attributes of [undefined, {}])
+      expect(remainingDelayMs({ attributes, nowMs: 0 })).toBe(0);
   });
 
   it("is rounded up to whole seconds, and up to 900 of them needs no attribute", () => {
@@ -204,7 +244,9 @@ describe("a delay", () => {
     const text = String(nowMs + 1500);
     expect(remainingDelayMs({ attributes: { DueAtMs: { StringValue: text } }, nowMs })).toBe(1500);
     expect(remainingDelayMs({ attributes: { DueAtMs: { stringValue: text } }, nowMs })).toBe(1500);
-    expect(remainingDelayMs({ attributes: { DueAtMs: { stringValue: text } }, nowMs: nowMs + 1500 })).toBe(0);
+    expect(
+      remainingDelayMs({ attributes: { DueAtMs: { stringValue: text } }, nowMs: nowMs + 1500 }),
+    ).toBe(0);
   });
 
   it("counts as over where the attribute is no number, so that the message is handled rather than kept for ever", () => {
@@ -224,8 +266,13 @@ describe("a delay", () => {
       let leftMs = delayMs;
       let hops = 0;
       for (; leftMs > 0; hops += 1) {
-        const { DelaySeconds = 0, MessageAttributes: attributes } = createDelayFields({ delayMs: leftMs, nowMs });
-        expect(Number.isInteger(DelaySeconds) && DelaySeconds >= 1 && DelaySeconds <= 900).toBe(true);
+        const { DelaySeconds = 0, MessageAttributes: attributes } = createDelayFields({
+          delayMs: leftMs,
+          nowMs,
+        });
+        expect(Number.isInteger(DelaySeconds) && DelaySeconds >= 1 && DelaySeconds <= 900).toBe(
+          true,
+        );
         nowMs += DelaySeconds * 1000;
         leftMs = remainingDelayMs({ attributes, nowMs });
       }
@@ -245,7 +292,12 @@ describe("the text that SQS takes", () => {
     code >= 0x10000;
   /** Any UTF-16, lone surrogates and noncharacters included. */
   const texts = fc
-    .array(fc.oneof(fc.integer({ min: 0, max: 0xffff }), fc.constantFrom(0, 0xd83c, 0xdff3, 0xfffe, 0xffff)))
+    .array(
+      fc.oneof(
+        fc.integer({ min: 0, max: 0xffff }),
+        fc.constantFrom(0, 0xd83c, 0xdff3, 0xfffe, 0xffff),
+      ),
+    )
     .map((units) => String.fromCharCode(...units));
 
   it("means what the JSON meant, whatever text it holds", () => {

@@ -3,7 +3,11 @@ import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { taskStateSchema } from "../../../../contracts/methods.ts";
 import { type DynamoDb, openDynamoDb } from "../../../../lambdas/shared/engine/aws/client.ts";
-import { shardCount, toShardKey, toStateBucket } from "../../../../lambdas/shared/engine/aws/table.ts";
+import {
+  shardCount,
+  toShardKey,
+  toStateBucket,
+} from "../../../../lambdas/shared/engine/aws/table.ts";
 import { createDynamoTaskStore } from "../../../../lambdas/shared/engine/aws/task-store.ts";
 import type { TaskItem } from "../../../../lambdas/shared/engine/ports.ts";
 import { taskSchema } from "../../../../lambdas/verification/task/task.ts";
@@ -15,11 +19,22 @@ import {
   whyNoDynamoDb,
 } from "../../../doubles/aws/emulators.ts";
 import { createTaskTable } from "../../../doubles/aws/emulators-resources.ts";
-import { connectionReset, type Received, startWebServer, type WebServer } from "../../../doubles/web-server.ts";
+import {
+  connectionReset,
+  type Received,
+  startWebServer,
+  type WebServer,
+} from "../../../doubles/web-server.ts";
 
 const describeWithDynamoDb = whyNoDynamoDb === undefined ? describe : describe.skip;
 const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
-const item: TaskItem = { id: "a", revision: 1, state: "new", thread: "t", expiresAtMs: 4_000_000_000_500 };
+const item: TaskItem = {
+  id: "a",
+  revision: 1,
+  state: "new",
+  thread: "t",
+  expiresAtMs: 4_000_000_000_500,
+};
 
 describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   let emulator: Emulator;
@@ -33,13 +48,22 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
 
   function forward({ request, body }: Received): Promise<Response> {
     const headers = { ...Object.fromEntries(request.headers) };
-    for (const name of ["host", "connection", "content-length", "transfer-encoding"]) delete headers[name];
+    for (const name of ["host", "connection", "content-length", "transfer-encoding"])
+      delete headers[name];
     return fetch(emulator.endpoint, { method: "POST", headers, body });
   }
 
-  type OpenOptions = { through: DynamoDb; parse?: (json: unknown) => TaskItem; hasPrincipals?: boolean };
+  type OpenOptions = {
+    through: DynamoDb;
+    parse?: (json: unknown) => TaskItem;
+    hasPrincipals?: boolean;
+  };
 
-  function open({ through, parse = (json) => json as TaskItem, hasPrincipals = true }: OpenOptions) {
+  function open({
+    through,
+    parse = (json) => json as TaskItem,
+    hasPrincipals = true,
+  }: OpenOptions) {
     return createDynamoTaskStore({ client: through, table, parse, hasPrincipals });
   }
 
@@ -62,7 +86,13 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
   });
 
   /** Stores what is written and loses the answer, once; `meanwhile` is what others do before the client tries again. */
-  async function loseAnAnswer({ of, meanwhile = async () => {} }: { of: string; meanwhile?: () => Promise<unknown> }) {
+  async function loseAnAnswer({
+    of,
+    meanwhile = async () => {},
+  }: {
+    of: string;
+    meanwhile?: () => Promise<unknown>;
+  }) {
     table = await createTaskTable({ client: admin });
     const tries = { count: 0 };
     onTheWay = async (received) => {
@@ -120,7 +150,10 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       if (received.operation === "GetItem" || refusals === 0) return forward(received);
       refusals -= 1;
       const type = "com.amazonaws.dynamodb.v20120810#TransactionConflictException";
-      return Response.json({ __type: type, message: "Transaction is ongoing for the item" }, { status: 400 });
+      return Response.json(
+        { __type: type, message: "Transaction is ongoing for the item" },
+        { status: 400 },
+      );
     };
     expect(await store.create({ item })).toEqual(item);
     refusals = Number.POSITIVE_INFINITY;
@@ -138,9 +171,14 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       onTheWay = async () => {
         const type = "com.amazonaws.dynamodb.v20120810#TransactionCanceledException";
         const reasons = codes.map((Code) => ({ Code }));
-        return Response.json({ __type: type, message: "canceled", CancellationReasons: reasons }, { status: 400 });
+        return Response.json(
+          { __type: type, message: "canceled", CancellationReasons: reasons },
+          { status: 400 },
+        );
       };
-      expect(await open({ through: client }).writeTogether({ writes: [{ type: "create", item }] })).toBe(false);
+      expect(
+        await open({ through: client }).writeTogether({ writes: [{ type: "create", item }] }),
+      ).toBe(false);
     },
   );
 
@@ -159,7 +197,8 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       lagging.set(query, answer);
       return new Response(answer, { headers: { "content-type": "application/x-amz-json-1.0" } });
     };
-    const listing = () => open({ through: client }).list({ index: "state", key: "waiting", limit: 9 });
+    const listing = () =>
+      open({ through: client }).list({ index: "state", key: "waiting", limit: 9 });
     expect((await listing()).items.map(({ id }) => id)).toEqual(["a", "b"]);
     await store.replace({ item: { ...waiting, state: "done" } });
     await store.replace({ item: { ...waiting, id: "b", thread: "u" } });
@@ -171,7 +210,8 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     const store = open({ through: direct });
     const listed = { ...item, principal: "p" };
     await store.create({ item: { ...listed, listedAtMs: 1 } });
-    const listing = () => open({ through: client }).list({ index: "principal", key: "p", limit: 9 });
+    const listing = () =>
+      open({ through: client }).list({ index: "principal", key: "p", limit: 9 });
     let before: { Items: unknown[] } | undefined;
     onTheWay = async (received) => {
       const response = await forward(received);
@@ -191,7 +231,9 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       table = await createTaskTable({ client: admin });
       const store = open({ through: direct, hasPrincipals: isIndexed });
       for (const [number, id] of ["a", "b", "c", "d"].entries())
-        await store.create({ item: { ...item, id, principal: id === "b" ? "q" : "p", listedAtMs: number } });
+        await store.create({
+          item: { ...item, id, principal: id === "b" ? "q" : "p", listedAtMs: number },
+        });
       const { items, cursor = "" } = await store.list({ index: "principal", key: "p", limit: 2 });
       expect(items.map(({ id }) => id)).toEqual(["d", "c"]);
       const rest = await store.list({ index: "principal", key: "p", cursor, limit: 2 });
@@ -210,19 +252,26 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
       seen.push(received.operation);
       return forward(received);
     };
-    const { items, cursor = "" } = await open({ through: client }).list({ index: "state", key: "done", limit: 20 });
+    const { items, cursor = "" } = await open({ through: client }).list({
+      index: "state",
+      key: "done",
+      limit: 20,
+    });
     expect(items.map(({ id }) => id)).toEqual(ids.slice(0, 20));
     expect(seen.filter((operation) => operation === "GetItem")).toHaveLength(21);
     expect(seen.filter((operation) => operation === "Scan")).toEqual([]);
     const rest = await store.list({ index: "state", key: "done", cursor, limit: 60 });
     expect(rest.items.map(({ id }) => id)).toEqual(ids.slice(20));
-    const more = Array.from({ length: 1000 }, (_, number) => toShardKey({ id: `task-${number}`, state: "done" }));
+    const more = Array.from({ length: 1000 }, (_, number) =>
+      toShardKey({ id: `task-${number}`, state: "done" }),
+    );
     expect(new Set(more).size).toBe(shardCount);
   });
 
   it("changes no index key while a task is under way", async () => {
     const states = ["received", "queued", "announced", "sent", "waiting", "asking", "delivering"];
-    const keys = (of: readonly string[]) => new Set(of.map((state) => toShardKey({ id: "a", state })));
+    const keys = (of: readonly string[]) =>
+      new Set(of.map((state) => toShardKey({ id: "a", state })));
     expect([...keys(states)]).toEqual([expect.stringMatching(/^open#/)]);
     expect([...keys(["done"])]).toEqual([expect.stringMatching(/^done#/)]);
     expect(taskSchema.shape.state.options.toSorted()).toEqual([...states, "done"].toSorted());
@@ -241,7 +290,9 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await shardOf()).toMatch(/^open#/);
     await store.replace({ item: { ...item, state: "working" } });
     expect(await shardOf()).toBeUndefined();
-    expect((await store.list({ index: "state", key: "working", limit: 9 })).items.map(({ id }) => id)).toEqual(["a"]);
+    expect(
+      (await store.list({ index: "state", key: "working", limit: 9 })).items.map(({ id }) => id),
+    ).toEqual(["a"]);
   });
 
   it("keeps an item with an empty index key, which is in no listing of that index", async () => {

@@ -14,7 +14,10 @@ import {
   migrations,
   openDatabase,
 } from "../../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../../lambdas/shared/engine/sqlite/engine.ts";
 import { EngineFileError } from "../../../../lambdas/shared/engine/sqlite/file-error.ts";
 import type { SampleItem } from "../../../conformance/task-store-case.ts";
 import { createSqliteFile, type SqliteFile } from "./sqlite-file.ts";
@@ -41,7 +44,8 @@ describe("opening the file", () => {
     await database.write(() => database.prepare("DELETE FROM messages").run());
     const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
     expect(modeOf(dirname(sqlite.file))).toBe("700");
-    for (const file of [sqlite.file, `${sqlite.file}-wal`, `${sqlite.file}-shm`]) expect(modeOf(file)).toBe("600");
+    for (const file of [sqlite.file, `${sqlite.file}-wal`, `${sqlite.file}-shm`])
+      expect(modeOf(file)).toBe("600");
   });
 
   it("leaves nothing of a text in the file that was replaced or deleted", async () => {
@@ -55,7 +59,9 @@ describe("opening the file", () => {
     await database.write(() => texts.map((text) => insert.run("q", text)));
     database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     expect(readFileSync(sqlite.file, "latin1")).toContain("a-text-of-a-person");
-    await database.write(() => database.prepare("UPDATE messages SET body = 'gone' WHERE seq = 1").run());
+    await database.write(() =>
+      database.prepare("UPDATE messages SET body = 'gone' WHERE seq = 1").run(),
+    );
     await database.write(() => database.prepare("DELETE FROM messages WHERE seq > 1").run());
     database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     expect(readFileSync(sqlite.file, "latin1")).not.toContain("a-text-of-a-person");
@@ -72,7 +78,9 @@ describe("opening the file", () => {
     sqlite.open();
     const alone = `PRAGMA locking_mode = EXCLUSIVE; SELECT * FROM tasks`;
     const takeOver = `new (require("node:sqlite").DatabaseSync)(process.argv[1]).exec("${alone}")`;
-    const { status, stderr } = spawnSync(process.execPath, ["-e", takeOver, sqlite.file], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.execPath, ["-e", takeOver, sqlite.file], {
+      encoding: "utf8",
+    });
     expect(stderr).toContain("database is locked");
     expect(status).toBe(1);
   });
@@ -88,7 +96,9 @@ describe("opening the file", () => {
   it("refuses a file that is no database, and leaves it as it is", () => {
     mkdirSync(dirname(sqlite.file));
     writeFileSync(sqlite.file, "my dear diary, ".repeat(500));
-    expect(openingMessage()).toMatch(/zone\.db is not a database, or it is damaged\. Restore it .* or move it away/);
+    expect(openingMessage()).toMatch(
+      /zone\.db is not a database, or it is damaged\. Restore it .* or move it away/,
+    );
     expect(statSync(sqlite.file).size).toBe(7500);
   });
 
@@ -96,7 +106,9 @@ describe("opening the file", () => {
     mkdirSync(dirname(sqlite.file));
     const foreign = new DatabaseSync(sqlite.file);
     foreign.exec("CREATE TABLE bookmarks (url TEXT)");
-    expect(openingMessage()).toMatch(/zone\.db is a database of another program\. Name another file/);
+    expect(openingMessage()).toMatch(
+      /zone\.db is a database of another program\. Name another file/,
+    );
     expect(foreign.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "delete" });
     foreign.close();
   });
@@ -106,12 +118,16 @@ describe("opening the file", () => {
     const raw = new DatabaseSync(sqlite.file);
     raw.exec("PRAGMA user_version = 1000");
     raw.close();
-    expect(openingMessage()).toMatch(/zone\.db was written by a newer version of Sekisho\. Run that version/);
+    expect(openingMessage()).toMatch(
+      /zone\.db was written by a newer version of Sekisho\. Run that version/,
+    );
   });
 
   it("says what to check where nothing can be written", () => {
     writeFileSync(dirname(sqlite.file), "a file where the folder should be");
-    expect(openingMessage()).toMatch(/zone\.db cannot be opened for writing\. Check that its folder/);
+    expect(openingMessage()).toMatch(
+      /zone\.db cannot be opened for writing\. Check that its folder/,
+    );
     expect(openingMessage(dirname(dirname(sqlite.file)))).toMatch(/cannot be opened for writing/);
   });
 
@@ -119,7 +135,9 @@ describe("opening the file", () => {
     mkdirSync(dirname(sqlite.file));
     const other = new DatabaseSync(sqlite.file);
     other.exec("BEGIN EXCLUSIVE");
-    expect(openingMessage()).toMatch(/zone\.db is locked by another program\. Close what has it open/);
+    expect(openingMessage()).toMatch(
+      /zone\.db is locked by another program\. Close what has it open/,
+    );
     other.close();
     expect(openingMessage(join(dirname(sqlite.file), "other.db"))).toBe("opened");
   });
@@ -141,7 +159,9 @@ describe("group commit", () => {
     );
     expect(changes()).toBe(20);
     expect(seenByAnother).toEqual(Array(20).fill(0));
-    expect(bodiesIn(database)).toEqual(Array.from({ length: 20 }, (_, number) => `message ${number}`));
+    expect(bodiesIn(database)).toEqual(
+      Array.from({ length: 20 }, (_, number) => `message ${number}`),
+    );
   });
 
   it("resolves only when another connection can see what was written", async () => {
@@ -175,7 +195,12 @@ describe("group commit", () => {
       database.write(() => database.prepare("INSERT INTO messages (seq) VALUES (NULL)").run()),
       send(database, "after"),
     ]);
-    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected", "fulfilled"]);
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      "fulfilled",
+      "rejected",
+      "rejected",
+      "fulfilled",
+    ]);
     expect(bodiesIn(database)).toEqual(["before", "after"]);
   });
 
@@ -197,7 +222,9 @@ describe("group commit", () => {
     const bodies = ["small", "large".repeat(20_000)];
     const outcomes = await Promise.allSettled(bodies.map((body) => send(database, body)));
     expect(outcomes[1]?.status).toBe("rejected");
-    expect(bodiesIn(database)).toEqual(bodies.filter((_, index) => outcomes[index]?.status === "fulfilled"));
+    expect(bodiesIn(database)).toEqual(
+      bodies.filter((_, index) => outcomes[index]?.status === "fulfilled"),
+    );
     database.prepare("PRAGMA max_page_count = 100000").get();
     await send(database, "room");
     expect(bodiesIn(database)).toContain("room");
@@ -207,11 +234,16 @@ describe("group commit", () => {
     const database = sqlite.open();
     const outcomes = await Promise.allSettled([
       send(database, "one"),
-      database.write(() => database.prepare("INSERT OR ROLLBACK INTO messages (seq) VALUES (NULL)").run()),
+      database.write(() =>
+        database.prepare("INSERT OR ROLLBACK INTO messages (seq) VALUES (NULL)").run(),
+      ),
       send(database, "two"),
     ]);
     for (const outcome of outcomes) {
-      expect(outcome).toMatchObject({ status: "rejected", reason: { message: expect.stringContaining("NOT NULL") } });
+      expect(outcome).toMatchObject({
+        status: "rejected",
+        reason: { message: expect.stringContaining("NOT NULL") },
+      });
     }
     expect(bodiesIn(database)).toEqual([]);
     await send(database, "three");
@@ -261,7 +293,9 @@ function send(database: Database, body: string): Promise<void> {
 }
 
 function insert(database: Database, body: string): void {
-  database.prepare("INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES ('q', ?, 0, 0)").run(body);
+  database
+    .prepare("INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES ('q', ?, 0, 0)")
+    .run(body);
 }
 
 function bodiesIn(database: Database): unknown[] {
@@ -280,7 +314,10 @@ const item: TaskItem = {
 
 describe("a new file", () => {
   it("keeps tasks, which come into the listing of their principal as soon as they have a time in it", async () => {
-    const store = createSqliteTaskStore({ database: sqlite.open(), parse: (json) => json as TaskItem });
+    const store = createSqliteTaskStore({
+      database: sqlite.open(),
+      parse: (json) => json as TaskItem,
+    });
     const listed = async (index: "state" | "principal", key: string) =>
       (await store.list({ index, key, limit: 9 })).items;
     await store.create({ item });
@@ -337,7 +374,8 @@ it("does not wait on a signal that has aborted, and keeps no listener on one tha
 const text = "a-text-of-a-person";
 
 async function storeAndDelete(database: Database): Promise<void> {
-  const insert = "INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES ('q', ?, 0, 0)";
+  const insert =
+    "INSERT INTO messages (queue, body, sent_at_ms, visible_at_ms) VALUES ('q', ?, 0, 0)";
   await database.write(() => database.prepare(insert).run(text));
   await database.write(() => database.prepare("DELETE FROM messages").run());
 }
@@ -347,7 +385,10 @@ function onDisk(): string {
 }
 
 describe("a sqlite file that is open for long", () => {
-  beforeEach(() => void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"], now: 1_790_000_000_000 }));
+  beforeEach(
+    () =>
+      void jest.useFakeTimers({ doNotFake: ["setImmediate", "nextTick"], now: 1_790_000_000_000 }),
+  );
   afterEach(() => void jest.useRealTimers());
 
   it("holds no item past its time a minute later, and every other", async () => {
@@ -392,16 +433,22 @@ describe("processes killed at any moment while they race on one file", () => {
   it("lose nothing that was acknowledged, and do nothing twice", async () => {
     // Each line of processes is one after the other; the first ones also race to create the file.
     const acknowledged = (
-      await Promise.all(Array.from({ length: lines }, (_, line) => runLine({ file: sqlite.file, line })))
+      await Promise.all(
+        Array.from({ length: lines }, (_, line) => runLine({ file: sqlite.file, line })),
+      )
     ).flat();
     const all = (what: string) =>
-      acknowledged.flatMap((text) => (text.startsWith(`${what} `) ? [text.slice(what.length + 1)] : []));
+      acknowledged.flatMap((text) =>
+        text.startsWith(`${what} `) ? [text.slice(what.length + 1)] : [],
+      );
 
     const database = sqlite.open();
     expect(database.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
 
     const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem });
-    const kept = (await store.list({ index: "state", key: "new", limit: 1_000_000 })).items.map(({ id }) => id);
+    const kept = (await store.list({ index: "state", key: "new", limit: 1_000_000 })).items.map(
+      ({ id }) => id,
+    );
     expect(missing(all("made"), kept)).toEqual([]);
 
     const counted = all("counted").map(Number);
@@ -420,7 +467,8 @@ describe("processes killed at any moment while they race on one file", () => {
     const finishedUnsaid = missing(all("sent"), [...finished, ...left]);
     expect(missing(finishedUnsaid, all("got"))).toEqual([]);
     expect(finishedUnsaid.length).toBeLessThanOrEqual(kills);
-    for (const what of ["made", "counted", "sent", "got", "finished"]) expect(all(what).length).toBeGreaterThan(0);
+    for (const what of ["made", "counted", "sent", "got", "finished"])
+      expect(all(what).length).toBeGreaterThan(0);
   });
 });
 
@@ -428,7 +476,9 @@ async function runLine({ file, line }: { file: string; line: number }): Promise<
   const acknowledged: string[] = [];
   for (let number = 0; number < killsPerLine; number += 1) {
     const name = `${line}.${number}`;
-    acknowledged.push(...(await runAndKill({ file, name, afterLines: 50 + 37 * ((line + 2 * number) % 5) })));
+    acknowledged.push(
+      ...(await runAndKill({ file, name, afterLines: 50 + 37 * ((line + 2 * number) % 5) })),
+    );
   }
   return acknowledged;
 }
@@ -438,8 +488,12 @@ type RunAndKillOptions = { file: string; name: string; afterLines: number };
 /** All lines that the process wrote until it was killed, which happens when that many have been read. */
 async function runAndKill({ file, name, afterLines }: RunAndKillOptions): Promise<string[]> {
   const worker = join(import.meta.dirname, "../kill-worker.ts");
-  const child = spawn(process.execPath, [worker, file, name], { stdio: ["ignore", "pipe", "inherit"] });
-  const died = new Promise<NodeJS.Signals | null>((resolve) => child.once("exit", (_code, signal) => resolve(signal)));
+  const child = spawn(process.execPath, [worker, file, name], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const died = new Promise<NodeJS.Signals | null>((resolve) =>
+    child.once("exit", (_code, signal) => resolve(signal)),
+  );
   const acknowledged: string[] = [];
   try {
     for await (const text of createInterface({ input: child.stdout })) {

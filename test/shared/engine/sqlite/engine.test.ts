@@ -3,7 +3,10 @@ import { beforeEach, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { StoreIndex, TaskItem, TaskStore } from "../../../../lambdas/shared/engine/ports.ts";
 import type { Database } from "../../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue, createSqliteTaskStore } from "../../../../lambdas/shared/engine/sqlite/engine.ts";
+import {
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../../lambdas/shared/engine/sqlite/engine.ts";
 import { type Clock, createVirtualClock } from "../../../conformance/clock.ts";
 import { maxReceiveCount, type Queue, taskQueueCases } from "../../../conformance/task-queue.ts";
 import { taskStoreCases } from "../../../conformance/task-store.ts";
@@ -29,26 +32,39 @@ describe("the sqlite task store", () => {
   it("removes what has expired little by little, as new items come", async () => {
     const clock = createVirtualClock();
     const database = sqlite.open();
-    const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem, now: clock.nowMs });
+    const store = createSqliteTaskStore({
+      database,
+      parse: (json) => json as SampleItem,
+      now: clock.nowMs,
+    });
     const item = { revision: 1, state: "new", text: "", count: 0 };
     for (let number = 0; number < 20; number += 1) {
-      await store.create({ item: { ...item, id: `old ${number}`, expiresAtMs: clock.nowMs() + 1000 } });
+      await store.create({
+        item: { ...item, id: `old ${number}`, expiresAtMs: clock.nowMs() + 1000 },
+      });
     }
     await clock.advance({ ms: 1000 });
     const rows = () => database.prepare("SELECT COUNT(*) AS count FROM tasks").get()?.count;
     await store.create({ item: { ...item, id: "new", expiresAtMs: clock.nowMs() + 1000 } });
     expect(rows()).toBe(19);
     for (let number = 0; number < 20; number += 1) {
-      await store.create({ item: { ...item, id: `new ${number}`, expiresAtMs: clock.nowMs() + 1000 } });
+      await store.create({
+        item: { ...item, id: `new ${number}`, expiresAtMs: clock.nowMs() + 1000 },
+      });
     }
     expect(rows()).toBe(21);
   });
 
   it("refuses a cursor that is none of its own", async () => {
-    const store = createSqliteTaskStore({ database: sqlite.open(), parse: (json) => json as SampleItem });
+    const store = createSqliteTaskStore({
+      database: sqlite.open(),
+      parse: (json) => json as SampleItem,
+    });
     for (const index of ["state", "principal"] as const) {
       for (const cursor of ["", "x", "1 OR 1=1"]) {
-        await expect(store.list({ index, key: "new", limit: 1, cursor })).rejects.toThrow(RangeError);
+        await expect(store.list({ index, key: "new", limit: 1, cursor })).rejects.toThrow(
+          RangeError,
+        );
       }
     }
   });
@@ -58,7 +74,9 @@ describe("the sqlite task store", () => {
       throw new TypeError("no task");
     };
     const store = createSqliteTaskStore({ database: sqlite.open(), parse: refuse });
-    await store.create({ item: { id: "a", revision: 1, state: "new", text: "", count: 0, expiresAtMs: 9e15 } });
+    await store.create({
+      item: { id: "a", revision: 1, state: "new", text: "", count: 0, expiresAtMs: 9e15 },
+    });
     await expect(store.get({ id: "a" })).rejects.toMatchObject({
       name: "ItemError",
       json: { id: "a", revision: 1 },
@@ -67,10 +85,24 @@ describe("the sqlite task store", () => {
   });
 
   it("says of an item that cannot be written that the item is to blame", async () => {
-    const store = createSqliteTaskStore({ database: sqlite.open(), parse: (json) => json as SampleItem });
+    const store = createSqliteTaskStore({
+      database: sqlite.open(),
+      parse: (json) => json as SampleItem,
+    });
     const data: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
-    const item = { id: "a", revision: 1, state: "new", text: "", count: 0, expiresAtMs: 9e15, data };
-    await expect(store.create({ item })).rejects.toMatchObject({ name: "ItemError", cause: expect.any(RangeError) });
+    const item = {
+      id: "a",
+      revision: 1,
+      state: "new",
+      text: "",
+      count: 0,
+      expiresAtMs: 9e15,
+      data,
+    };
+    await expect(store.create({ item })).rejects.toMatchObject({
+      name: "ItemError",
+      cause: expect.any(RangeError),
+    });
   });
 });
 
@@ -94,7 +126,8 @@ describe("the sqlite task queue", () => {
     const [message] = await queue.receive({ max: 1, visibilityTimeoutMs: 9000, waitMs: 0 });
     const receipt = message?.receipt ?? "";
     expect(await queue.finish({ receipt })).toBe(true);
-    for (const used of [receipt, "", "1", "1.x", "nonsense"]) expect(await queue.finish({ receipt: used })).toBe(false);
+    for (const used of [receipt, "", "1", "1.x", "nonsense"])
+      expect(await queue.finish({ receipt: used })).toBe(false);
   });
 
   it("keeps a message that has no dead-letter queue to go to", async () => {
@@ -111,7 +144,13 @@ describe("the sqlite task queue", () => {
   it("gives a dead letter to who is waiting for one", async () => {
     const { nowMs: now, advance } = createVirtualClock();
     const database = sqlite.open();
-    const queue = createSqliteQueue({ database, name: "tasks", maxReceiveCount: 1, deadLetterQueue: "dead", now });
+    const queue = createSqliteQueue({
+      database,
+      name: "tasks",
+      maxReceiveCount: 1,
+      deadLetterQueue: "dead",
+      now,
+    });
     const dead = createSqliteQueue({ database, name: "dead", now });
     const waiting = dead.receive({ max: 1, visibilityTimeoutMs: 1000, waitMs: 20_000 });
     await queue.send({ body: "poison" });
@@ -202,7 +241,9 @@ describe("the statements of the sqlite engine", () => {
     const statements = statementsOf(database);
     expect(statements.length).toBeGreaterThan(10);
     for (const sql of statements) {
-      const costly = planOf(database, sql).filter((line) => /^SCAN (?!CONSTANT)|TEMP B-TREE/.test(line));
+      const costly = planOf(database, sql).filter((line) =>
+        /^SCAN (?!CONSTANT)|TEMP B-TREE/.test(line),
+      );
       expect({ sql, costly }).toEqual({ sql, costly: [] });
     }
   });
@@ -214,7 +255,13 @@ describe("the statements of the sqlite engine", () => {
 });
 
 describe("a queue beside its model", () => {
-  type Kept = { body: string; sentAtMs: number; visibleAtMs: number; receiveCount: number; isDead: boolean };
+  type Kept = {
+    body: string;
+    sentAtMs: number;
+    visibleAtMs: number;
+    receiveCount: number;
+    isDead: boolean;
+  };
 
   type Delivery = { receipt: string; of: Kept; receiveCount: number; isDead: boolean };
 
@@ -237,7 +284,13 @@ describe("a queue beside its model", () => {
       const body = `message ${model.sent}`;
       await queue.send({ body, delayMs });
       const sentAtMs = clock.nowMs();
-      model.kept.push({ body, sentAtMs, visibleAtMs: sentAtMs + delayMs, receiveCount: 0, isDead: false });
+      model.kept.push({
+        body,
+        sentAtMs,
+        visibleAtMs: sentAtMs + delayMs,
+        receiveCount: 0,
+        isDead: false,
+      });
     }),
   );
 
@@ -264,10 +317,13 @@ describe("a queue beside its model", () => {
           model.deliveries.push({ receipt, of: kept, receiveCount, isDead });
         }
         if (messages.length > 0) return;
-        const isOverdue = (kept: Kept) => kept.visibleAtMs <= clock.nowMs() && kept.isDead === isDead;
-        expect(model.kept.filter((kept) => isOverdue(kept) && (isDead || kept.receiveCount < maxReceiveCount))).toEqual(
-          [],
-        );
+        const isOverdue = (kept: Kept) =>
+          kept.visibleAtMs <= clock.nowMs() && kept.isDead === isDead;
+        expect(
+          model.kept.filter(
+            (kept) => isOverdue(kept) && (isDead || kept.receiveCount < maxReceiveCount),
+          ),
+        ).toEqual([]);
       }),
     );
   }
@@ -298,7 +354,12 @@ describe("a queue beside its model", () => {
       await database.write(() => database.prepare("DELETE FROM messages").run());
       const clock = createVirtualClock();
       const shared = { database, now: clock.nowMs };
-      const queue = createSqliteQueue({ ...shared, name: "tasks", maxReceiveCount, deadLetterQueue: "dead" });
+      const queue = createSqliteQueue({
+        ...shared,
+        name: "tasks",
+        maxReceiveCount,
+        deadLetterQueue: "dead",
+      });
       const dead = createSqliteQueue({ ...shared, name: "dead" });
       await fc.asyncModelRun(
         () => ({ model: { kept: [], sent: 0, deliveries: [] }, real: { queue, dead, clock } }),
@@ -348,17 +409,24 @@ const creates = fc.tuple(ids, changes).map(([id, { lifeMs, ...fields }]) =>
   }),
 );
 
-const replaces = fc.tuple(ids, changes, fc.constantFrom(0, 0, 0, 1, -1)).map(([id, { lifeMs, ...fields }, off]) =>
-  command(`replace(${id}, ${off}, ${lifeMs} ms)`, async (model, { store, clock }) => {
-    const before = alive(model, clock, id);
-    const revision = (before?.revision ?? 1) + off;
-    const item = plain({ ...fields, id, revision: revision + 1, expiresAtMs: clock.nowMs() + lifeMs });
-    const fits = before !== undefined && before.revision === revision;
-    expect(await store.replace({ item: { ...item, revision } })).toEqual(fits ? item : undefined);
-    const kept = model.kept.get(id);
-    if (fits && kept !== undefined) kept.item = item;
-  }),
-);
+const replaces = fc
+  .tuple(ids, changes, fc.constantFrom(0, 0, 0, 1, -1))
+  .map(([id, { lifeMs, ...fields }, off]) =>
+    command(`replace(${id}, ${off}, ${lifeMs} ms)`, async (model, { store, clock }) => {
+      const before = alive(model, clock, id);
+      const revision = (before?.revision ?? 1) + off;
+      const item = plain({
+        ...fields,
+        id,
+        revision: revision + 1,
+        expiresAtMs: clock.nowMs() + lifeMs,
+      });
+      const fits = before !== undefined && before.revision === revision;
+      expect(await store.replace({ item: { ...item, revision } })).toEqual(fits ? item : undefined);
+      const kept = model.kept.get(id);
+      if (fits && kept !== undefined) kept.item = item;
+    }),
+  );
 
 const gets = ids.map((id) =>
   command(`get(${id})`, async (model, { store, clock }) => {
@@ -367,18 +435,29 @@ const gets = ids.map((id) =>
 );
 
 const lists = fc
-  .tuple(fc.constantFrom<StoreIndex>("state", "thread", "principal"), keys, fc.integer({ min: 1, max: 5 }))
+  .tuple(
+    fc.constantFrom<StoreIndex>("state", "thread", "principal"),
+    keys,
+    fc.integer({ min: 1, max: 5 }),
+  )
   .map(([index, key, limit]) =>
     command(`list(${index} ${key}, by ${limit})`, async (model, { store, clock }) => {
       const kept = [...model.kept.values()].filter(
         ({ item }) => item[index] === key && item.expiresAtMs > clock.nowMs(),
       );
       const expected =
-        index === "principal" ? newestFirst(kept) : kept.toSorted((one, other) => one.order - other.order);
+        index === "principal"
+          ? newestFirst(kept)
+          : kept.toSorted((one, other) => one.order - other.order);
       const found: SampleItem[] = [];
       let cursor: string | undefined;
       do {
-        const page = await store.list({ index, key, limit, ...(cursor === undefined ? {} : { cursor }) });
+        const page = await store.list({
+          index,
+          key,
+          limit,
+          ...(cursor === undefined ? {} : { cursor }),
+        });
         found.push(...page.items);
         cursor = page.cursor;
       } while (cursor !== undefined);
@@ -388,7 +467,8 @@ const lists = fc
 
 /** Those that have a time, by it and then by id, both falling. */
 function newestFirst(kept: Kept[]): Kept[] {
-  const place = ({ item: { listedAtMs = 0, id } }: Kept) => `${String(listedAtMs).padStart(2, "0")} ${id}`;
+  const place = ({ item: { listedAtMs = 0, id } }: Kept) =>
+    `${String(listedAtMs).padStart(2, "0")} ${id}`;
   return kept
     .filter(({ item }) => item.listedAtMs !== undefined)
     .toSorted((one, other) => (place(one) < place(other) ? 1 : -1));
@@ -400,15 +480,21 @@ const waits = fc
 
 it("does what the model does", async () => {
   const database = sqlite.open();
-  await forAll(fc.commands([creates, replaces, gets, lists, waits], { maxCommands: 60, size: "max" })).holdAsync(
-    async (commands) => {
-      await database.write(() => database.prepare("DELETE FROM tasks").run());
-      const clock = createVirtualClock();
-      const store = createSqliteTaskStore({ database, parse: (json) => json as SampleItem, now: clock.nowMs });
-      await fc.asyncModelRun(() => ({ model: { kept: new Map(), created: 0 }, real: { store, clock } }), commands);
-    },
-    60,
-  );
+  await forAll(
+    fc.commands([creates, replaces, gets, lists, waits], { maxCommands: 60, size: "max" }),
+  ).holdAsync(async (commands) => {
+    await database.write(() => database.prepare("DELETE FROM tasks").run());
+    const clock = createVirtualClock();
+    const store = createSqliteTaskStore({
+      database,
+      parse: (json) => json as SampleItem,
+      now: clock.nowMs,
+    });
+    await fc.asyncModelRun(
+      () => ({ model: { kept: new Map(), created: 0 }, real: { store, clock } }),
+      commands,
+    );
+  }, 60);
 });
 
 /** Without fields that are undefined, as JSON keeps it. */

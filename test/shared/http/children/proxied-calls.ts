@@ -27,7 +27,9 @@ const get = (url: string) =>
     .then(({ status }) => status);
 const getWith = (agent: https.Agent) =>
   new Promise((resolve, reject) => {
-    https.get(address, { agent }, (response) => resolve(response.resume().statusCode)).on("error", reject);
+    https
+      .get(address, { agent }, (response) => resolve(response.resume().statusCode))
+      .on("error", reject);
   });
 const sts = new STSClient({ region, credentials, endpoint: address, maxAttempts: 1 });
 
@@ -40,9 +42,12 @@ const ways: Record<string, () => Promise<unknown>> = {
     createSts({ region, credentials: async () => credentials, endpoint: new URL(address) })
       .getWebIdentityToken({ audience: "a", signal })
       .catch((error: { status?: number }) => error.status ?? Promise.reject(error)),
-  "the AWS SDK": () => sts.send(new GetCallerIdentityCommand({})).then(({ $metadata }) => $metadata.httpStatusCode),
+  "the AWS SDK": () =>
+    sts.send(new GetCallerIdentityCommand({})).then(({ $metadata }) => $metadata.httpStatusCode),
   "a URL of somebody else": () =>
-    createPublicFetch()({ url: address, maxBytes: 1000, timeoutMs: 60_000, signal }).then(() => 200),
+    createPublicFetch()({ url: address, maxBytes: 1000, timeoutMs: 60_000, signal }).then(
+      () => 200,
+    ),
   "loopback by the HTTP client": () => get(loopback),
   "loopback by fetch": () => fetch(loopback).then(({ status }) => status),
 };

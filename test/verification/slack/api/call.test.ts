@@ -40,7 +40,13 @@ describe("repeating a Slack call", () => {
   });
 
   it("waits exactly as long as Slack asks for, or not at all", () => {
-    const asked = { kind: "rate_limited", attempt: 0, repeatable: false, random: () => 0, retryAfterMs: 5000 } as const;
+    const asked = {
+      kind: "rate_limited",
+      attempt: 0,
+      repeatable: false,
+      random: () => 0,
+      retryAfterMs: 5000,
+    } as const;
     expect(delayOf({ ...asked, maxDelayMs: 5000 })).toBe(5000);
     expect(delayOf({ ...asked, maxDelayMs: 4999 })).toBeUndefined();
     forAll(input).hold((given) => {

@@ -20,24 +20,45 @@ async function answering(status: number, headers: Record<string, string> = {}) {
 describe("a file on its way out", () => {
   it("appears in the thread when all three steps are done, and not before", async () => {
     const { api, common, asked, fakeSlack } = client();
-    const { fileId, url } = await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
+    const { fileId, url } = await api().startUpload({
+      ...common,
+      name: "harbour.csv",
+      length: bytes.length,
+    });
     await api().sendUpload({ ...common, url, bytes });
     const inThread = async () => {
-      const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId });
+      const found = await api().replies({
+        ...common,
+        threadTs: asked.ts,
+        oldestTs: asked.ts,
+        appId,
+      });
       return found.flatMap(({ fileIds }) => fileIds);
     };
     expect(await inThread()).toEqual([]);
-    await api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: "harbour.csv" }] });
+    await api().shareUploads({
+      ...common,
+      threadTs: asked.ts,
+      files: [{ fileId, title: "harbour.csv" }],
+    });
     expect(await inThread()).toEqual([fileId]);
     expect(Buffer.from(fakeSlack.file(fileId)?.bytes ?? []).toString()).toBe(bytes.toString());
   });
 
   it("is shared only once: a lost answer is left to whoever can look", async () => {
     const { api, common, asked, fakeSlack, waits } = client();
-    const { fileId, url } = await api().startUpload({ ...common, name: "harbour.csv", length: bytes.length });
+    const { fileId, url } = await api().startUpload({
+      ...common,
+      name: "harbour.csv",
+      length: bytes.length,
+    });
     await api().sendUpload({ ...common, url, bytes });
     fakeSlack.inject({ method: "files.completeUploadExternal", type: "lost_answer" });
-    const share = api().shareUploads({ ...common, threadTs: asked.ts, files: [{ fileId, title: "harbour.csv" }] });
+    const share = api().shareUploads({
+      ...common,
+      threadTs: asked.ts,
+      files: [{ fileId, title: "harbour.csv" }],
+    });
     expect((await failure(share)).kind).toBe("ambiguous");
     expect(waits).toEqual([]);
   });
@@ -87,18 +108,26 @@ describe("the bytes of a file", () => {
     const { api, common } = client();
     const elsewhere = await answering(200);
     const { apiUrl, url } = await answering(307, { location: elsewhere.url });
-    expect((await failure(api({ apiUrl }).sendUpload({ ...common, url, bytes }))).kind).toBe("unavailable");
+    expect((await failure(api({ apiUrl }).sendUpload({ ...common, url, bytes }))).kind).toBe(
+      "unavailable",
+    );
     expect(elsewhere.seen()).toEqual([]);
   });
 
   it("are certainly not there where nobody listens, and may be after a time-out", async () => {
     const { api, common } = client();
     const gone = `http://127.0.0.1:${await unusedPort()}/`;
-    const dead = api({ apiUrl: `${gone}api/` }).sendUpload({ ...common, url: `${gone}upload`, bytes });
+    const dead = api({ apiUrl: `${gone}api/` }).sendUpload({
+      ...common,
+      url: `${gone}upload`,
+      bytes,
+    });
     expect((await failure(dead)).kind).toBe("unavailable");
     const origin = `http://127.0.0.1:${await listen(createServer(() => {}))}`;
     const slack = api({ apiUrl: `${origin}/api/`, uploadTimeoutMs: 50 });
-    expect((await failure(slack.sendUpload({ ...common, url: `${origin}/upload`, bytes }))).kind).toBe("ambiguous");
+    expect(
+      (await failure(slack.sendUpload({ ...common, url: `${origin}/upload`, bytes }))).kind,
+    ).toBe("ambiguous");
   });
 
   it("go to no other address", async () => {
@@ -167,8 +196,14 @@ describe("what Slack says of a file", () => {
 
   it("is the text of a canvas, in one piece", async () => {
     const { api, common } = client();
-    const { id } = upload({ name: "Plan", mimetype: "application/vnd.slack-docs", bytes: Buffer.from("# Plan") });
+    const { id } = upload({
+      name: "Plan",
+      mimetype: "application/vnd.slack-docs",
+      bytes: Buffer.from("# Plan"),
+    });
     expect(await api().canvasContent({ ...common, canvas: id })).toBe("# Plan");
-    expect((await failure(api().canvasContent({ ...common, canvas: "F0" }))).slackError).toBe("canvas_not_found");
+    expect((await failure(api().canvasContent({ ...common, canvas: "F0" }))).slackError).toBe(
+      "canvas_not_found",
+    );
   });
 });

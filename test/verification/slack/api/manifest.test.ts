@@ -58,7 +58,9 @@ const methods: Record<keyof SlackApi, readonly { method: string; scopes: readonl
   setStatus: [{ method: "assistant.threads.setStatus", scopes: ["chat:write"] }],
   setSession: [{ method: "agents.sessions.setStatus", scopes: ["chat:write"] }],
   renameSession: [{ method: "agents.sessions.rename", scopes: ["chat:write"] }],
-  suggestPrompts: [{ method: "assistant.threads.setSuggestedPrompts", scopes: ["assistant:write"] }],
+  suggestPrompts: [
+    { method: "assistant.threads.setSuggestedPrompts", scopes: ["assistant:write"] },
+  ],
 };
 /** Scopes without a call: to be told of mentions and commands. */
 const uncalled = ["app_mentions:read", "commands"];
@@ -99,13 +101,29 @@ describe("a scope", () => {
     ["files:read", {}, { files: { maxCount: 0 } }],
     ["canvases:read", { files: { canvases: true } }, {}],
     ["reactions:write", {}, { slack: { reactions: false } }],
-    ["users:read", { slack: { locale: "ja" } }, { slack: { locale: "ja", context: { names: false } } }],
-    ["users:read", { slack: { context: { names: false } } }, { slack: { locale: "en", context: { names: false } } }],
+    [
+      "users:read",
+      { slack: { locale: "ja" } },
+      { slack: { locale: "ja", context: { names: false } } },
+    ],
+    [
+      "users:read",
+      { slack: { context: { names: false } } },
+      { slack: { locale: "en", context: { names: false } } },
+    ],
     ["usergroups:read", { slack: { context: { groups: true } } }, {}],
     ["groups:read", { slack: { context: { channel: true } } }, {}],
-    ["channels:read", { slack: { context: { open: true }, assistant: {} } }, { slack: { context: { open: true } } }],
+    [
+      "channels:read",
+      { slack: { context: { open: true }, assistant: {} } },
+      { slack: { context: { open: true } } },
+    ],
     ["usergroups:read", { allowlist: [{ group: "S1" }] }, { allowlist: [{ user: "U1" }] }],
-    ["usergroups:read", { slack: { admins: [{ group: "S1" }] } }, { slack: { admins: [{ user: "U1" }] } }],
+    [
+      "usergroups:read",
+      { slack: { admins: [{ group: "S1" }] } },
+      { slack: { admins: [{ user: "U1" }] } },
+    ],
     [
       "usergroups:read",
       { destinations: { local: { transport: "https", questions: { answerBy: { group: "S1" } } } } },
@@ -131,14 +149,21 @@ describe("the app manifest", () => {
       interactivity: { is_enabled: true, request_url: eventsUrl },
       socket_mode_enabled: false,
     });
-    expect(features.slash_commands).toMatchObject([{ command: "/sekisho", url: eventsUrl, should_escape: true }]);
+    expect(features.slash_commands).toMatchObject([
+      { command: "/sekisho", url: eventsUrl, should_escape: true },
+    ]);
   });
 
   it("with Socket Mode names no address, but that of the installation flow", () => {
     const manifest = manifestOf(everything, true);
-    expect(manifest.settings).toMatchObject({ socket_mode_enabled: true, interactivity: { is_enabled: true } });
+    expect(manifest.settings).toMatchObject({
+      socket_mode_enabled: true,
+      interactivity: { is_enabled: true },
+    });
     expect(JSON.stringify(manifest)).not.toContain("/slack/events");
-    expect(manifest.oauth_config.redirect_urls).toEqual(["https://checkpoint.example/slack/oauth_redirect"]);
+    expect(manifest.oauth_config.redirect_urls).toEqual([
+      "https://checkpoint.example/slack/oauth_redirect",
+    ]);
   });
 
   it("has the features and events of what is configured alone", () => {
@@ -152,11 +177,23 @@ describe("the app manifest", () => {
     ];
     const [least, most] = [manifestOf(), manifestOf(everything)];
     expect(least.settings.event_subscriptions.bot_events).toEqual(messages);
-    expect(most.settings.event_subscriptions.bot_events).toEqual([...messages, "agent_session_stopped"]);
+    expect(most.settings.event_subscriptions.bot_events).toEqual([
+      ...messages,
+      "agent_session_stopped",
+    ]);
     expect(Object.keys(least.features)).toEqual(["app_home", "bot_user"]);
-    expect(Object.keys(most.features)).toEqual(["app_home", "bot_user", "slash_commands", "shortcuts", "agent_view"]);
+    expect(Object.keys(most.features)).toEqual([
+      "app_home",
+      "bot_user",
+      "slash_commands",
+      "shortcuts",
+      "agent_view",
+    ]);
     expect(least.oauth_config).not.toHaveProperty("redirect_urls");
-    expect([least.settings.org_deploy_enabled, most.settings.org_deploy_enabled]).toEqual([false, true]);
+    expect([least.settings.org_deploy_enabled, most.settings.org_deploy_enabled]).toEqual([
+      false,
+      true,
+    ]);
   });
 
   it("subscribes to what people have open where the agent gets to know it", () => {
@@ -182,16 +219,22 @@ describe("the app manifest", () => {
   it("declares an agent, or the older assistant where the app still is one", () => {
     const prompts = [{ title: "Help", message: "What can you do?" }];
     const agent = manifestOf({ slack: { assistant: { prompts, description: "Deploys" } } });
-    expect(agent.features).toMatchObject({ agent_view: { agent_description: "Deploys", suggested_prompts: prompts } });
+    expect(agent.features).toMatchObject({
+      agent_view: { agent_description: "Deploys", suggested_prompts: prompts },
+    });
     const older = manifestOf({ slack: { assistant: { prompts, experience: "assistant" } } });
-    expect(older.features).toMatchObject({ assistant_view: { assistant_description: expect.any(String) } });
+    expect(older.features).toMatchObject({
+      assistant_view: { assistant_description: expect.any(String) },
+    });
     expect(older.features).not.toHaveProperty("agent_view");
     expect(older.settings.event_subscriptions.bot_events).toContain("assistant_thread_started");
   });
 
   it("is in the language of the bot, and in English where each person has their own", () => {
     const slack = { command: { name: "/ask" }, shortcut: {}, assistant: {} };
-    expect(JSON.stringify(manifestOf({ slack: { ...slack, locale: "ja" } }))).not.toMatch(/Ask|agent"|answers/);
+    expect(JSON.stringify(manifestOf({ slack: { ...slack, locale: "ja" } }))).not.toMatch(
+      /Ask|agent"|answers/,
+    );
     const { features } = manifestOf({ slack });
     expect(features).toMatchObject({
       shortcuts: [{ name: "Ask about this" }],

@@ -19,7 +19,11 @@ describe("the messages of a thread", () => {
   it("tell a post by its metadata, and who wrote what", async () => {
     const { api, post, asked, fakeSlack, common } = client();
     const { ts } = await post(api(), 3);
-    const other = fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: "Buy now!" });
+    const other = fakeSlack.postAsOtherBot({
+      channel: common.channel,
+      threadTs: asked.ts,
+      text: "Buy now!",
+    });
     const nothing = { key: undefined, fileIds: [] };
     expect(await replies(api())).toEqual([
       {
@@ -31,15 +35,29 @@ describe("the messages of a thread", () => {
         user: workspace.person,
       },
       { ...nothing, ts, text, key: { requestId, part: 3 }, from: "self", user: workspace.botUser },
-      { ...nothing, ts: other.ts, text: "Buy now!", from: "other_bot", user: other.user, name: "Monitoring" },
+      {
+        ...nothing,
+        ts: other.ts,
+        text: "Buy now!",
+        from: "other_bot",
+        user: other.user,
+        name: "Monitoring",
+      },
     ]);
   });
 
   it("have no key on a post of another app, whatever its metadata say", async () => {
     const { api, post, asked, common } = client();
     const { ts } = await post(api(), 3);
-    const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: ts, appId: "AOTHER" });
-    expect(found).toEqual([expect.objectContaining({ ts, text, key: undefined, from: "other_bot" })]);
+    const found = await api().replies({
+      ...common,
+      threadTs: asked.ts,
+      oldestTs: ts,
+      appId: "AOTHER",
+    });
+    expect(found).toEqual([
+      expect.objectContaining({ ts, text, key: undefined, from: "other_bot" }),
+    ]);
   });
 
   it("are read from all pages, oldest first, each once", async () => {
@@ -59,13 +77,19 @@ describe("the messages of a thread", () => {
 
   it("are none in a thread that does not exist", async () => {
     const { api, common } = client();
-    expect(await api().replies({ ...common, threadTs: "1.000001", oldestTs: "1.000001", appId })).toEqual([]);
+    expect(
+      await api().replies({ ...common, threadTs: "1.000001", oldestTs: "1.000001", appId }),
+    ).toEqual([]);
   });
 
   it("name the files that they carry", async () => {
     const { api, fakeSlack, common } = client();
     const file = { name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("a") };
-    const { ts } = fakeSlack.ask({ eventsUrl: fakeSlack.apiUrl, text: "Read this", files: [file] }).message;
+    const { ts } = fakeSlack.ask({
+      eventsUrl: fakeSlack.apiUrl,
+      text: "Read this",
+      files: [file],
+    }).message;
     const [found] = await api().replies({ ...common, threadTs: ts, oldestTs: ts, appId });
     expect(found?.fileIds.length).toBe(1);
     expect(fakeSlack.file(found?.fileIds[0] ?? "")?.name).toBe("a.txt");
@@ -79,7 +103,9 @@ describe("the messages of a channel", () => {
     const posted: string[] = [];
     for (let part = 0; part < 7; part++) {
       const key = { requestId, part };
-      posted.push((await api().post({ ...common, threadTs: undefined, content: { text }, key })).ts);
+      posted.push(
+        (await api().post({ ...common, threadTs: undefined, content: { text }, key })).ts,
+      );
     }
     const found = await api().posts({ ...common, oldestTs: posted[1] ?? "", appId });
     expect(found.map(({ ts }) => ts)).toEqual(posted.slice(1));
@@ -109,12 +135,19 @@ describe("a page of a thread", () => {
   });
 
   it("has no text of a deleted message whose place Slack keeps", () => {
-    const tombstone = { ts: "1.1", subtype: "tombstone", user: "USLACKBOT", text: "This message was deleted." };
+    const tombstone = {
+      ts: "1.1",
+      subtype: "tombstone",
+      user: "USLACKBOT",
+      text: "This message was deleted.",
+    };
     expect(read({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
   });
 
   it("a page has all words of another app's post, and the app's name", () => {
-    const attachments = [{ color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] }];
+    const attachments = [
+      { color: "danger", title: "DiskFull", fields: [{ title: "host", value: "web-3" }] },
+    ];
     const alert = { ts: "1.1", text: "", bot_id: "B2", attachments };
     const posts = [
       { ...alert, username: "Alert\nmanager", bot_profile: { name: "Hooks" } },
@@ -130,13 +163,16 @@ describe("a page of a thread", () => {
   });
 
   it("a page has no words of Slack's own notices", () => {
-    const messages = ["channel_join", "pinned_item", "reminder_add", "huddle_thread"].map((subtype, index) => ({
-      ts: `${index + 1}.1`,
-      subtype,
-      user: "U1",
-      text: "<@U1> has joined",
-    }));
-    for (const post of read({ messages }).posts) expect([post.text, post.markdown]).toEqual(["", undefined]);
+    const messages = ["channel_join", "pinned_item", "reminder_add", "huddle_thread"].map(
+      (subtype, index) => ({
+        ts: `${index + 1}.1`,
+        subtype,
+        user: "U1",
+        text: "<@U1> has joined",
+      }),
+    );
+    for (const post of read({ messages }).posts)
+      expect([post.text, post.markdown]).toEqual(["", undefined]);
   });
 
   it("has no key on another app's post or a person's, whatever metadata they carry", () => {
@@ -153,7 +189,10 @@ describe("a page of a thread", () => {
   it.each([
     ["of another event", { event_type: "deployed", event_payload: {} }],
     ["without a request id", { event_type: "sekisho_message", event_payload: { part: 1 } }],
-    ["of a part that is none", { event_type: "sekisho_message", event_payload: { request_id: "r", part: "1" } }],
+    [
+      "of a part that is none",
+      { event_type: "sekisho_message", event_payload: { request_id: "r", part: "1" } },
+    ],
     ["that are a text", "metadata"],
     ["that are null", null],
   ])("keeps its other posts where one has metadata %s", (_what, metadata) => {
@@ -168,7 +207,9 @@ describe("a page of a thread", () => {
     ["other_bot", { subtype: "bot_message", username: "An old webhook" }],
     ["other_bot", { bot_profile: { app_id: "A0APP00002" } }],
   ])("tells that %s wrote %j", (from, message) => {
-    expect(read({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(from);
+    expect(read({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(
+      from,
+    );
   });
 
   it("names files, and lets be what is none", () => {
@@ -197,7 +238,13 @@ describe("a page of a thread", () => {
     ];
     expect(read({ messages }).posts.map(({ files }) => files)).toEqual([
       [
-        { id: "F1", name: "a.txt", mimetype: "text/plain", size: 3, url: "https://files.slack.com/F1" },
+        {
+          id: "F1",
+          name: "a.txt",
+          mimetype: "text/plain",
+          size: 3,
+          url: "https://files.slack.com/F1",
+        },
         { id: "F2", name: "F2", mimetype: "application/octet-stream", size: 0 },
       ],
       undefined,
@@ -206,7 +253,10 @@ describe("a page of a thread", () => {
   });
 
   it("keeps its other posts where one has no text, or an app id that is none", () => {
-    expect(keysOf({ ts: "1.000001", text: null, app_id: 7, bot_profile: "none" }, ours)).toEqual([undefined, key]);
+    expect(keysOf({ ts: "1.000001", text: null, app_id: 7, bot_profile: "none" }, ours)).toEqual([
+      undefined,
+      key,
+    ]);
   });
 
   it("is the last one where it has no cursor", () => {
@@ -221,7 +271,9 @@ describe("a page of a thread", () => {
     ["with a message that is null", { messages: [ours, null] }],
     ["with a cursor that is none", { messages: [ours], response_metadata: { next_cursor: 2 } }],
   ])("%s is not taken for an empty one: nobody knows what is there", (_what, page) => {
-    expect(() => read(page)).toThrow(expect.objectContaining({ name: SlackError.name, kind: "ambiguous" }));
+    expect(() => read(page)).toThrow(
+      expect.objectContaining({ name: SlackError.name, kind: "ambiguous" }),
+    );
   });
 });
 
@@ -262,7 +314,11 @@ describe("messages whose page is larger than what is read", () => {
     const { api, post, asked, fakeSlack, common, waits } = patient();
     const first = await post(api(), 0);
     for (let posts = 0; posts < 220; posts++) {
-      fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: posts < 200 ? "short" : longText });
+      fakeSlack.postAsOtherBot({
+        channel: common.channel,
+        threadTs: asked.ts,
+        text: posts < 200 ? "short" : longText,
+      });
     }
     for (let posts = 0; posts < 160; posts++) {
       fakeSlack.postAsOtherBot({ channel: common.channel, threadTs: asked.ts, text: longText });
@@ -271,14 +327,18 @@ describe("messages whose page is larger than what is read", () => {
     const seen = limits();
     const found = await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId });
     expect(found.length).toBe(383);
-    expect(found.flatMap(({ ts, key }) => (key === undefined ? [] : [ts]))).toEqual([first.ts, last.ts]);
+    expect(found.flatMap(({ ts, key }) => (key === undefined ? [] : [ts]))).toEqual([
+      first.ts,
+      last.ts,
+    ]);
     expect(seen).toEqual(["200", "200", "50", "50", "50", "50"]);
     expect(waits).toEqual([]);
   });
 
   it("of a channel too", async () => {
     const { api, fakeSlack, common, asked } = patient();
-    for (let posts = 0; posts < 150; posts++) fakeSlack.postAsOtherBot({ channel: common.channel, text: longText });
+    for (let posts = 0; posts < 150; posts++)
+      fakeSlack.postAsOtherBot({ channel: common.channel, text: longText });
     const key = { requestId, part: 0 };
     const { ts } = await api().post({ ...common, threadTs: undefined, content: { text }, key });
     const seen = limits();
@@ -312,7 +372,10 @@ describe("a post whose answer is larger than what is read", () => {
   it("may have been made, so it is not repeated", async () => {
     const { apiUrl, calls } = await hugePages();
     const { api, post } = patient();
-    expect(await failure(post(api({ apiUrl })))).toMatchObject({ kind: "ambiguous", tooLarge: true });
+    expect(await failure(post(api({ apiUrl })))).toMatchObject({
+      kind: "ambiguous",
+      tooLarge: true,
+    });
     expect(calls()).toBe(1);
   });
 });
@@ -321,19 +384,31 @@ describe("a single message", () => {
   it("is read with its files, in a thread and outside of one, and not if it is gone", async () => {
     const { api, asked, fakeSlack, common } = client();
     const read = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
-    expect(await read(asked.ts)).toEqual({ text: `@${workspace.botUser} What is a sekisho?`, files: [] });
+    expect(await read(asked.ts)).toEqual({
+      text: `@${workspace.botUser} What is a sekisho?`,
+      files: [],
+    });
     const files = [{ name: "a.csv", mimetype: "text/csv", bytes: new Uint8Array(3) }];
     const { apiUrl: eventsUrl } = fakeSlack;
-    for (let replies = 0; replies < 7; replies++) fakeSlack.reply({ eventsUrl, text: "more", threadTs: asked.ts });
+    for (let replies = 0; replies < 7; replies++)
+      fakeSlack.reply({ eventsUrl, text: "more", threadTs: asked.ts });
     const { ts } = fakeSlack.reply({ eventsUrl, text: "a < b", threadTs: asked.ts, files }).message;
-    expect(await read(ts, asked.ts)).toMatchObject({ text: "a < b", files: [{ name: "a.csv", size: 3 }] });
+    expect(await read(ts, asked.ts)).toMatchObject({
+      text: "a < b",
+      files: [{ name: "a.csv", size: 3 }],
+    });
     fakeSlack.remove({ eventsUrl, channel: common.channel, ts });
     expect(await read(ts, asked.ts)).toBeUndefined();
     // Its place stays, because it has replies.
     fakeSlack.remove({ eventsUrl, channel: common.channel, ts: asked.ts });
     expect(await read(asked.ts)).toBeUndefined();
     expect(await read("1.000001")).toBeUndefined();
-    const elsewhere = api().message({ ...common, channel: "CWITHOUT", ts: "1.1", threadTs: undefined });
+    const elsewhere = api().message({
+      ...common,
+      channel: "CWITHOUT",
+      ts: "1.1",
+      threadTs: undefined,
+    });
     expect((await failure(elsewhere)).kind).toBe("gone");
   });
 
@@ -345,7 +420,11 @@ describe("a single message", () => {
     const messages = [{ ts: "1.1", text: "", bot_id: "B2", blocks }];
     const { url } = await serve(() => Response.json({ ok: true, messages }));
     const { api, common } = client();
-    const read = await api({ apiUrl: `${url}/api/` }).message({ ...common, ts: "1.1", threadTs: undefined });
+    const read = await api({ apiUrl: `${url}/api/` }).message({
+      ...common,
+      ts: "1.1",
+      threadTs: undefined,
+    });
     expect(read?.text).toHaveLength(40_000);
     expect(read?.text).toMatch(/…\(cut\)$/);
   });
@@ -358,7 +437,11 @@ describe("a single message", () => {
     const messages = [{ ts: "1.1", text: "", attachments }];
     const { url } = await serve(() => Response.json({ ok: true, messages }));
     const { api, common } = client();
-    const read = api({ apiUrl: `${url}/api/` }).message({ ...common, ts: "1.1", threadTs: undefined });
+    const read = api({ apiUrl: `${url}/api/` }).message({
+      ...common,
+      ts: "1.1",
+      threadTs: undefined,
+    });
     expect(await read).toEqual({ text: "Alert\nDisk\n95 %\n\nLook & see", files: [] });
   });
 });

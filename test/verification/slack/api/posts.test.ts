@@ -32,7 +32,12 @@ describe("the Slack API", () => {
 
   it("posts into the channel itself without a thread", async () => {
     const { api, common, fakeSlack } = client();
-    const { ts } = await api().post({ ...common, threadTs: undefined, content: { text: "Opening." }, key });
+    const { ts } = await api().post({
+      ...common,
+      threadTs: undefined,
+      content: { text: "Opening." },
+      key,
+    });
     expect(fakeSlack.messages().find((message) => message.ts === ts)?.threadTs).toBeUndefined();
   });
 
@@ -65,10 +70,19 @@ describe("the Slack API", () => {
 
   it("whispers to one person, and never again after a lost answer", async () => {
     const { api, common, asked, fakeSlack, waits } = client();
-    const message = { ...common, threadTs: asked.ts, user: workspace.person, text: "Only for you." };
+    const message = {
+      ...common,
+      threadTs: asked.ts,
+      user: workspace.person,
+      text: "Only for you.",
+    };
     await api().postEphemeral(message);
     expect(fakeSlack.ephemeralMessages()).toEqual([
-      expect.objectContaining({ user: workspace.person, text: "Only for you.", threadTs: asked.ts }),
+      expect.objectContaining({
+        user: workspace.person,
+        text: "Only for you.",
+        threadTs: asked.ts,
+      }),
     ]);
     fakeSlack.inject({ method: "chat.postEphemeral", type: "lost_answer" });
     expect((await failure(api().postEphemeral(message))).kind).toBe("ambiguous");
@@ -120,7 +134,8 @@ describe("what Slack refuses", () => {
     ["constructor", "ambiguous"],
   ])("%s is %s", async (error, kind) => {
     const { fakeSlack, post, answers } = client();
-    for (let times = 0; times < 3; times++) fakeSlack.inject({ method: "chat.postMessage", type: "error", error });
+    for (let times = 0; times < 3; times++)
+      fakeSlack.inject({ method: "chat.postMessage", type: "error", error });
     expect(await failure(post())).toMatchObject({ kind, slackError: error });
     expect(answers()).toEqual([]);
   });
@@ -128,14 +143,19 @@ describe("what Slack refuses", () => {
   it("says that a message is not there to be edited or removed", async () => {
     const { api, common } = client();
     const nowhere = { ...common, ts: "1.000001" };
-    expect((await failure(api().update({ ...nowhere, content: { text }, key }))).kind).toBe("no_such_message");
+    expect((await failure(api().update({ ...nowhere, content: { text }, key }))).kind).toBe(
+      "no_such_message",
+    );
     expect((await failure(api().remove(nowhere))).kind).toBe("no_such_message");
   });
 
   it("a person's message cannot be edited", async () => {
     const { api, common, asked } = client();
     const update = api().update({ ...common, ts: asked.ts, content: { text }, key });
-    expect(await failure(update)).toMatchObject({ kind: "no_such_message", slackError: "cant_update_message" });
+    expect(await failure(update)).toMatchObject({
+      kind: "no_such_message",
+      slackError: "cant_update_message",
+    });
   });
 });
 
@@ -161,7 +181,12 @@ describe("text with half a character", () => {
     const user = workspace.person;
     await api().postEphemeral({ ...inThread, user, text: half });
     expect(fakeSlack.ephemeralMessages()).toMatchObject([{ text: whole }]);
-    const { ts } = await api().startStream({ ...inThread, user, team: workspace.team, markdown: half });
+    const { ts } = await api().startStream({
+      ...inThread,
+      user,
+      team: workspace.team,
+      markdown: half,
+    });
     await api().appendStream({ ...common, ts, markdown: half });
     expect(fakeSlack.messages().find((message) => message.ts === ts)?.text).toBe(whole + whole);
     await api().setStatus({ ...inThread, status: half });
@@ -183,12 +208,18 @@ describe("text with half a character", () => {
     const call = (body: string) =>
       fetch(`${fakeSlack.apiUrl}chat.postMessage`, {
         method: "POST",
-        headers: { authorization: `Bearer ${botToken}`, "content-type": "application/x-www-form-urlencoded" },
+        headers: {
+          authorization: `Bearer ${botToken}`,
+          "content-type": "application/x-www-form-urlencoded",
+        },
         body: `channel=${common.channel}&${body}`,
       }).then((response) => response.json());
     expect(await call("text=Done%ED%A0%BD")).toMatchObject({ ok: false, error: "invalid_charset" });
     const blocks = encodeURIComponent(JSON.stringify([{ type: "markdown", text: half }]));
-    expect(await call(`text=Done&blocks=${blocks}`)).toMatchObject({ ok: false, error: "invalid_arguments" });
+    expect(await call(`text=Done&blocks=${blocks}`)).toMatchObject({
+      ok: false,
+      error: "invalid_arguments",
+    });
   });
 });
 
@@ -205,7 +236,9 @@ describe("a call that cannot be encoded", () => {
   ])("is refused and not repeated: %s", async (_what, block) => {
     const { api, common, asked, calls, waits } = client();
     const content = { text: "Done.", blocks: [{ ...block, type: "section" }] };
-    expect((await failure(api().post({ ...common, threadTs: asked.ts, content, key }))).kind).toBe("refused");
+    expect((await failure(api().post({ ...common, threadTs: asked.ts, content, key }))).kind).toBe(
+      "refused",
+    );
     const ts = asked.ts;
     expect((await failure(api().update({ ...common, ts, content, key }))).kind).toBe("refused");
     expect(calls).toEqual([]);
@@ -216,7 +249,10 @@ describe("a call that cannot be encoded", () => {
     const { api, post, calls } = client();
     for (const token of [`${botToken}\n`, `${botToken}あ`, ""]) {
       const tokens = { tokenOf: async () => token, newerThan: async () => undefined };
-      expect(await failure(post(api({ tokens })))).toMatchObject({ kind: "gone", slackError: "invalid_auth" });
+      expect(await failure(post(api({ tokens })))).toMatchObject({
+        kind: "gone",
+        slackError: "invalid_auth",
+      });
     }
     expect(calls).toEqual([]);
   });
@@ -225,6 +261,8 @@ describe("a call that cannot be encoded", () => {
     const { api, post, common, asked } = client();
     const tokens = { tokenOf: async () => `${botToken}\n`, newerThan: async () => botToken };
     await post(api({ tokens }));
-    expect((await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId })).length).toBe(2);
+    expect(
+      (await api().replies({ ...common, threadTs: asked.ts, oldestTs: asked.ts, appId })).length,
+    ).toBe(2);
   });
 });

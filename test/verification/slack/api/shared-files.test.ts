@@ -2,9 +2,28 @@
 import { expect, it } from "@jest/globals";
 import { readSharedFiles } from "../../../../lambdas/verification/slack/api/shared-files.ts";
 
-const file = { id: "F1", name: "plan.csv", mimetype: "text/csv", size: 4, url_private: "https://files.slack.com/F1" };
-const listed = { id: "F1", name: "plan.csv", mimetype: "text/csv", size: 4, url: "https://files.slack.com/F1" };
-const stub = { id: "F2", mode: "file_access", file_access: "check_file_info", created: 0, timestamp: 0, user: "" };
+const file = {
+  id: "F1",
+  name: "plan.csv",
+  mimetype: "text/csv",
+  size: 4,
+  url_private: "https://files.slack.com/F1",
+};
+const listed = {
+  id: "F1",
+  name: "plan.csv",
+  mimetype: "text/csv",
+  size: 4,
+  url: "https://files.slack.com/F1",
+};
+const stub = {
+  id: "F2",
+  mode: "file_access",
+  file_access: "check_file_info",
+  created: 0,
+  timestamp: 0,
+  user: "",
+};
 
 it("reads the files of a forwarded message, also those that are only an id", () => {
   const attachments = [{ is_share: true, is_msg_unfurl: true, text: "Look", files: [file, stub] }];
@@ -17,7 +36,9 @@ it("leaves the files of previews and of other attachments alone", () => {
     { from_url: "https://a.example", files: [file] },
     { files: [file] },
   ];
-  expect(readSharedFiles({ attachments: [...previews, { is_share: "true", files: [file] }] })).toEqual([]);
+  expect(
+    readSharedFiles({ attachments: [...previews, { is_share: "true", files: [file] }] }),
+  ).toEqual([]);
 });
 
 it("reads the files of a message of the subtype message_share, whose forwards may come without a mark of their own", () => {

@@ -24,7 +24,12 @@ export type SlackClient = {
   readonly lines: string[];
   readonly waits: number[];
   /** What every call of the tests carries: installation, channel, request id, signal. */
-  readonly common: { installation: { team: string }; channel: string; requestId: string; signal: AbortSignal };
+  readonly common: {
+    installation: { team: string };
+    channel: string;
+    requestId: string;
+    signal: AbortSignal;
+  };
   api(options?: Partial<Options>): SlackApi;
   post(slack?: SlackApi, part?: number): Promise<{ ts: string }>;
   /** The texts of the bot in the thread. */
@@ -32,7 +37,9 @@ export type SlackClient = {
 };
 
 /** Called once in a test file; what it gives belongs to the test that runs. */
-export function slackClient(options: Partial<Parameters<typeof startFakeSlack>[0]> = {}): () => SlackClient {
+export function slackClient(
+  options: Partial<Parameters<typeof startFakeSlack>[0]> = {},
+): () => SlackClient {
   let client: SlackClient | undefined;
   beforeEach(async () => {
     client = await open(options);

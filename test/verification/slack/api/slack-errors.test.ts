@@ -36,8 +36,13 @@ describe("an error of Slack", () => {
     expect(names.filter((name) => toSlackErrorKind(name) === "ambiguous")).toEqual([]);
   });
 
-  it.each(["fatal_error", "internal_error", "messaging_processing_failed", "file_update_failed", "update_failed"])(
-    "%s leaves open what became of it",
-    (name) => expect(toSlackErrorKind(name)).toBe("ambiguous"),
+  it.each([
+    "fatal_error",
+    "internal_error",
+    "messaging_processing_failed",
+    "file_update_failed",
+    "update_failed",
+  ])("%s leaves open what became of it", (name) =>
+    expect(toSlackErrorKind(name)).toBe("ambiguous"),
   );
 });

@@ -6,7 +6,13 @@ const client = slackClient();
 
 function start(markdown = "It is a ") {
   const { api, common, asked } = client();
-  return api().startStream({ ...common, threadTs: asked.ts, user: workspace.person, team: workspace.team, markdown });
+  return api().startStream({
+    ...common,
+    threadTs: asked.ts,
+    user: workspace.person,
+    team: workspace.team,
+    markdown,
+  });
 }
 
 describe("a native stream", () => {
@@ -15,18 +21,26 @@ describe("a native stream", () => {
     const { ts } = await start();
     await api().appendStream({ ...common, ts, markdown: "checkpoint." });
     const message = () => fakeSlack.messages().find((one) => one.ts === ts);
-    expect(message()).toMatchObject({ threadTs: asked.ts, text: "It is a checkpoint.", stream: { state: "open" } });
+    expect(message()).toMatchObject({
+      threadTs: asked.ts,
+      text: "It is a checkpoint.",
+      stream: { state: "open" },
+    });
     await api().stopStream({ ...common, ts });
     expect(message()?.stream).toMatchObject({ state: "closed" });
   });
 
-  it.each(["begun", "written on", "stopped"])("asks for no preview of an address when it is %s", async (step) => {
-    const { api, common, fakeSlack } = client();
-    const { ts } = await start("https://a.example ");
-    if (step !== "begun") await api().appendStream({ ...common, ts, markdown: "https://b.example " });
-    if (step === "stopped") await api().stopStream({ ...common, ts });
-    expect(fakeSlack.messages().find((one) => one.ts === ts)?.unfurls).toBeUndefined();
-  });
+  it.each(["begun", "written on", "stopped"])(
+    "asks for no preview of an address when it is %s",
+    async (step) => {
+      const { api, common, fakeSlack } = client();
+      const { ts } = await start("https://a.example ");
+      if (step !== "begun")
+        await api().appendStream({ ...common, ts, markdown: "https://b.example " });
+      if (step === "stopped") await api().stopStream({ ...common, ts });
+      expect(fakeSlack.messages().find((one) => one.ts === ts)?.unfurls).toBeUndefined();
+    },
+  );
 
   it("may be stopped twice, or after Slack has ended it", async () => {
     const { api, common, lines } = client();
@@ -41,7 +55,10 @@ describe("a native stream", () => {
     const { ts } = await start();
     await api().stopStream({ ...common, ts });
     const error = await failure(api().appendStream({ ...common, ts, markdown: "more" }));
-    expect(error).toMatchObject({ kind: "no_such_message", slackError: "message_not_in_streaming_state" });
+    expect(error).toMatchObject({
+      kind: "no_such_message",
+      slackError: "message_not_in_streaming_state",
+    });
   });
 
   it("cannot be edited before it is over", async () => {
@@ -52,15 +69,20 @@ describe("a native stream", () => {
     expect(error).toMatchObject({ kind: "unavailable", slackError: "streaming_state_conflict" });
   });
 
-  it.each(["status", "lost_answer"] as const)("is neither begun nor written on again after a %s", async (type) => {
-    const { api, common, fakeSlack, waits } = client();
-    fakeSlack.inject({ method: "chat.startStream", type, status: 500 });
-    expect((await failure(start())).kind).toBe("ambiguous");
-    const { ts } = await start();
-    fakeSlack.inject({ method: "chat.appendStream", type, status: 500 });
-    expect((await failure(api().appendStream({ ...common, ts, markdown: "twice?" }))).kind).toBe("ambiguous");
-    expect(waits).toEqual([]);
-  });
+  it.each(["status", "lost_answer"] as const)(
+    "is neither begun nor written on again after a %s",
+    async (type) => {
+      const { api, common, fakeSlack, waits } = client();
+      fakeSlack.inject({ method: "chat.startStream", type, status: 500 });
+      expect((await failure(start())).kind).toBe("ambiguous");
+      const { ts } = await start();
+      fakeSlack.inject({ method: "chat.appendStream", type, status: 500 });
+      expect((await failure(api().appendStream({ ...common, ts, markdown: "twice?" }))).kind).toBe(
+        "ambiguous",
+      );
+      expect(waits).toEqual([]);
+    },
+  );
 
   it("is stopped again after a lost answer", async () => {
     const { api, common, fakeSlack, waits } = client();
@@ -80,7 +102,8 @@ describe("a native stream", () => {
     ["message_limit_exceeded", "rate_limited"],
   ])("that Slack does not begin because of %s is %s", async (error, kind) => {
     const { fakeSlack } = client();
-    for (let times = 0; times < 3; times++) fakeSlack.inject({ method: "chat.startStream", type: "error", error });
+    for (let times = 0; times < 3; times++)
+      fakeSlack.inject({ method: "chat.startStream", type: "error", error });
     expect(await failure(start())).toMatchObject({ kind, slackError: error });
   });
 
@@ -91,7 +114,9 @@ describe("a native stream", () => {
     await api().setSession({ ...common, ...thread, status: "processing", user: workspace.person });
     fakeSlack.stopSession({ eventsUrl: fakeSlack.apiUrl, ...thread });
     const stopped = { kind: "refused", slackError: "stopped_by_user" };
-    expect(await failure(api().appendStream({ ...common, ts, markdown: "more" }))).toMatchObject(stopped);
+    expect(await failure(api().appendStream({ ...common, ts, markdown: "more" }))).toMatchObject(
+      stopped,
+    );
     expect(await failure(api().stopStream({ ...common, ts }))).toMatchObject(stopped);
   });
 });

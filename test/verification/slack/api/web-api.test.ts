@@ -11,7 +11,10 @@ const client = slackClient({ otherTokens: { organization: organizationToken } })
 const key = { requestId, part: 1 };
 const content = { text: "Done." };
 
-function tokensOf(tokenOf: BotTokens["tokenOf"], newerThan: BotTokens["newerThan"] = async () => undefined) {
+function tokensOf(
+  tokenOf: BotTokens["tokenOf"],
+  newerThan: BotTokens["newerThan"] = async () => undefined,
+) {
   return { tokens: { tokenOf, newerThan } };
 }
 
@@ -46,13 +49,16 @@ describe("what goes wrong on the way", () => {
     expect(calls).toEqual([]);
   });
 
-  it.each(["status", "reset", "lost_answer"] as const)("never posts again after a %s", async (type) => {
-    const { fakeSlack, post, waits, answers } = client();
-    fakeSlack.inject({ method: "chat.postMessage", type, status: 500 });
-    expect((await failure(post())).kind).toBe("ambiguous");
-    expect(waits).toEqual([]);
-    expect(answers()).toEqual(type === "lost_answer" ? [text] : []);
-  });
+  it.each(["status", "reset", "lost_answer"] as const)(
+    "never posts again after a %s",
+    async (type) => {
+      const { fakeSlack, post, waits, answers } = client();
+      fakeSlack.inject({ method: "chat.postMessage", type, status: 500 });
+      expect((await failure(post())).kind).toBe("ambiguous");
+      expect(waits).toEqual([]);
+      expect(answers()).toEqual(type === "lost_answer" ? [text] : []);
+    },
+  );
 
   it("calls a post ambiguous that is not answered in time", async () => {
     const { fakeSlack, post, api, waits } = client();
@@ -65,7 +71,13 @@ describe("what goes wrong on the way", () => {
     const { fakeSlack, api, common, asked, answers } = client();
     const caller = new AbortController();
     fakeSlack.onChange(() => caller.abort());
-    const call = api().post({ ...common, threadTs: asked.ts, content: { text }, key, signal: caller.signal });
+    const call = api().post({
+      ...common,
+      threadTs: asked.ts,
+      content: { text },
+      key,
+      signal: caller.signal,
+    });
     expect((await failure(call)).kind).toBe("ambiguous");
     expect(answers()).toEqual([text]);
   });
@@ -157,7 +169,9 @@ describe("what goes wrong on the way", () => {
     const { ts } = await post(rotated);
     expect(answers()).toEqual([text]);
     await rotated.update({ ...common, ts, content: { text }, key });
-    expect(tried).toEqual(Array(2).fill({ installation: common.installation, tried: "xoxb-of-yesterday" }));
+    expect(tried).toEqual(
+      Array(2).fill({ installation: common.installation, tried: "xoxb-of-yesterday" }),
+    );
     expect(lines).toEqual([]);
   });
 
@@ -187,8 +201,13 @@ describe("what goes wrong on the way", () => {
 describe("what Slack knows of people", () => {
   it("is their language", async () => {
     const { api, common } = client();
-    expect(await api().person({ ...common, user: "UHANAKO" })).toMatchObject({ locale: "ja-JP", name: "Hanako" });
-    expect(await api().person({ ...common, user: workspace.person })).toMatchObject({ locale: "en-US" });
+    expect(await api().person({ ...common, user: "UHANAKO" })).toMatchObject({
+      locale: "ja-JP",
+      name: "Hanako",
+    });
+    expect(await api().person({ ...common, user: workspace.person })).toMatchObject({
+      locale: "en-US",
+    });
   });
 
   it("is to which workspaces they belong, and to which organization", async () => {
@@ -259,10 +278,13 @@ describe("what Slack knows of a channel", () => {
     ["CSHARED", { ...seen, name: "shared", isShared: true }],
     ["CWITHOUT", { ...seen, name: "people-only", hasBot: false }],
     ["CPRIVATE", { ...seen, name: "board", kind: "private" }],
-  ])("is whether the bot is in it, whether it is shared, and its name: %s", async (channel, facts) => {
-    const { api, common } = client();
-    expect(await api().channelInfo({ ...common, channel })).toEqual(facts);
-  });
+  ])(
+    "is whether the bot is in it, whether it is shared, and its name: %s",
+    async (channel, facts) => {
+      const { api, common } = client();
+      expect(await api().channelInfo({ ...common, channel })).toEqual(facts);
+    },
+  );
 
   it("is nothing of a channel that it does not show", async () => {
     const { api, common } = client();
@@ -281,7 +303,11 @@ describe("what Slack knows of a channel", () => {
     let page = 0;
     const { url } = await serve(() => {
       page += 1;
-      return Response.json({ ok: true, members: [`U${page}`], response_metadata: { next_cursor: "more" } });
+      return Response.json({
+        ok: true,
+        members: [`U${page}`],
+        response_metadata: { next_cursor: "more" },
+      });
     });
     const { api, common } = client();
     expect(await api({ apiUrl: `${url}/` }).channelMembers(common)).toEqual(["U1", "U2", "U3"]);

@@ -8,9 +8,17 @@ import type { SlackCall } from "../../../../lambdas/verification/slack/api/call.
 import { createFileCalls } from "../../../../lambdas/verification/slack/api/files.ts";
 import { createLookupCalls } from "../../../../lambdas/verification/slack/api/lookups.ts";
 import { createMessageReads } from "../../../../lambdas/verification/slack/api/messages.ts";
-import { createAssistant, createPosts, createStreams } from "../../../../lambdas/verification/slack/api/posts.ts";
+import {
+  createAssistant,
+  createPosts,
+  createStreams,
+} from "../../../../lambdas/verification/slack/api/posts.ts";
 import type { SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { callWebApi, encodeForm, toSlackError } from "../../../../lambdas/verification/slack/api/web-call.ts";
+import {
+  callWebApi,
+  encodeForm,
+  toSlackError,
+} from "../../../../lambdas/verification/slack/api/web-call.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { listen, serve } from "../../../doubles/serving.ts";
 import { failure } from "./slack-client.ts";
@@ -20,7 +28,14 @@ const { signal } = new AbortController();
 
 function call(apiUrl: string, given: Partial<Parameters<typeof callWebApi>[0]> = {}) {
   return callWebApi({
-    ...{ token: async () => token, apiUrl, method: "chat.postMessage", args: {}, timeoutMs: 25_000, signal },
+    ...{
+      token: async () => token,
+      apiUrl,
+      method: "chat.postMessage",
+      args: {},
+      timeoutMs: 25_000,
+      signal,
+    },
     ...given,
   });
 }
@@ -37,7 +52,14 @@ type Args = Record<string, unknown>;
 
 const nothing = () => {};
 const silent: Logger = {
-  ...{ debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing },
+  ...{
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error: nothing,
+    setLevel: nothing,
+    setName: nothing,
+  },
   getLevel: () => "error" as ReturnType<Logger["getLevel"]>,
 };
 
@@ -60,7 +82,15 @@ async function sentBySdk(method: string, args: Args): Promise<Sent> {
 /** Every call that the adapter makes, with arguments of every kind that it uses. */
 async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   const made: { method: string; args: Args }[] = [];
-  const answer = { ok: true, ts: "1.000001", channel: { id: "C1" }, user: {}, users: [], messages: [], members: [] };
+  const answer = {
+    ok: true,
+    ts: "1.000001",
+    channel: { id: "C1" },
+    user: {},
+    users: [],
+    messages: [],
+    members: [],
+  };
   const call: SlackCall = async ({ method, args }) => {
     made.push({ method, args });
     return { ...answer, file_id: "F1", upload_url: "https://files.slack.com/upload" };
@@ -70,17 +100,31 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   const at = { ...common, channel: "C1" };
   const key = { requestId: common.requestId, part: 3 };
   const text = "Grüße, 関所 🏯 – 100 % \"sure\" & 'safe'?\n*b* `c` <@U1|x> +~()!";
-  const blocks = [{ type: "section", text: { type: "mrkdwn", text }, accessory: { a: null, b: true, c: [1.5, -0] } }];
+  const blocks = [
+    {
+      type: "section",
+      text: { type: "mrkdwn", text },
+      accessory: { a: null, b: true, c: [1.5, -0] },
+    },
+  ];
   const posts = createPosts(call);
   for (const content of [{ text }, { text: "", blocks }]) {
-    for (const threadTs of [undefined, "1.000001"]) await posts.post({ ...at, threadTs, content, key });
+    for (const threadTs of [undefined, "1.000001"])
+      await posts.post({ ...at, threadTs, content, key });
     await posts.update({ ...at, ts: "1.000001", content, key });
   }
   await posts.remove({ ...at, ts: "1.000001" });
-  for (const present of [true, false]) await posts.react({ ...at, ts: "1.000001", name: "eyes", present });
+  for (const present of [true, false])
+    await posts.react({ ...at, ts: "1.000001", name: "eyes", present });
   await posts.postEphemeral({ ...at, threadTs: "1.000001", user: "U1", text });
   const streams = createStreams(call);
-  await streams.startStream({ ...at, threadTs: "1.000001", user: "U1", team: "T1", markdown: text });
+  await streams.startStream({
+    ...at,
+    threadTs: "1.000001",
+    user: "U1",
+    team: "T1",
+    markdown: text,
+  });
   await streams.appendStream({ ...at, ts: "1.000001", markdown: text });
   await streams.stopStream({ ...at, ts: "1.000001" });
   const reads = createMessageReads(call);
@@ -91,13 +135,30 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   await lookups.person({ ...common, user: "U1" });
   await lookups.groupMembers({ ...common, group: "S1" });
   await lookups.channelMembers({ ...at });
-  const files = createFileCalls({ call, repeating: ({ exchange }) => exchange(), apiUrl: "", uploadTimeoutMs: 1 });
+  const files = createFileCalls({
+    call,
+    repeating: ({ exchange }) => exchange(),
+    apiUrl: "",
+    uploadTimeoutMs: 1,
+  });
   await files.startUpload({ ...common, name: "関 所.csv", length: 12_345 });
-  await files.shareUploads({ ...at, threadTs: "1.000001", files: [{ fileId: "F1", title: "関 所.csv" }] });
+  await files.shareUploads({
+    ...at,
+    threadTs: "1.000001",
+    files: [{ fileId: "F1", title: "関 所.csv" }],
+  });
   const assistant = createAssistant(call);
   await assistant.setStatus({ ...at, threadTs: "1.000001", status: "" });
-  await assistant.suggestPrompts({ ...at, threadTs: "1.000001", prompts: [{ title: text, message: text }] });
-  return [...made, { method: "auth.test", args: {} }, { method: "apps.connections.open", args: {} }];
+  await assistant.suggestPrompts({
+    ...at,
+    threadTs: "1.000001",
+    prompts: [{ title: text, message: text }],
+  });
+  return [
+    ...made,
+    { method: "auth.test", args: {} },
+    { method: "apps.connections.open", args: {} },
+  ];
 }
 
 const argument = fc.oneof(
@@ -107,7 +168,16 @@ const argument = fc.oneof(
   fc.jsonValue(),
   fc.constantFrom(undefined, null, new Date(0), { toJSON: () => undefined }, [undefined], nothing),
 );
-const names = fc.constantFrom("channel", "text", "blocks", "team_id", "limit", "metadata", "a b", "ä");
+const names = fc.constantFrom(
+  "channel",
+  "text",
+  "blocks",
+  "team_id",
+  "limit",
+  "metadata",
+  "a b",
+  "ä",
+);
 
 describe("a call of the Web API", () => {
   it("is byte for byte what Slack's own client sends, for each method and its arguments", async () => {
@@ -144,7 +214,8 @@ describe("a call of the Web API", () => {
     const { url, received } = await serve(() => Response.json({ ok: true }));
     const circle: Args = {};
     circle.self = circle;
-    for (const args of [{ circle }, { big: 1n }]) expect(await kindOf(call(url, { args }))).toBe("refused");
+    for (const args of [{ circle }, { big: 1n }])
+      expect(await kindOf(call(url, { args }))).toBe("refused");
     expect(received).toEqual([]);
   });
 
@@ -190,7 +261,9 @@ describe("a call of the Web API", () => {
     [503, "ambiguous"],
   ])("that is answered with %i is %s", async (status, kind) => {
     const elsewhere = await serve(() => Response.json({ ok: true }));
-    const { url } = await serve(() => new Response(null, { status, headers: { location: elsewhere.url } }));
+    const { url } = await serve(
+      () => new Response(null, { status, headers: { location: elsewhere.url } }),
+    );
     expect(await kindOf(call(url))).toBe(kind);
     expect(elsewhere.received).toEqual([]);
   });
@@ -207,12 +280,22 @@ describe("a call of the Web API", () => {
   ])("is in doubt where the answer is %s, which no error repeats", async (body) => {
     const { url } = await serve(() => new Response(body));
     const error = await failure(call(url));
-    expect([error.kind, error.slackError, error.cause]).toEqual(["ambiguous", undefined, undefined]);
+    expect([error.kind, error.slackError, error.cause]).toEqual([
+      "ambiguous",
+      undefined,
+      undefined,
+    ]);
   });
 });
 
 /** What a call comes to at a server that does with its connections as it likes. */
-async function callOf({ scheme, serve }: { scheme: "http" | "https"; serve: (socket: Socket) => void }) {
+async function callOf({
+  scheme,
+  serve,
+}: {
+  scheme: "http" | "https";
+  serve: (socket: Socket) => void;
+}) {
   const server = createSocketServer((socket) => {
     socket.on("error", () => {});
     socket.once("data", () => serve(socket));
@@ -262,8 +345,12 @@ describe("the time of a call", () => {
     const stopped = jest.spyOn(globalThis, "clearTimeout");
     expect(await kindOf(call(url, { method: "good", timeoutMs: 123_456 }))).toBe("ok");
     expect(await kindOf(call(url, { method: "bad", timeoutMs: 123_456 }))).toBe("ambiguous");
-    const timers = set.mock.results.filter((_timer, index) => set.mock.calls[index]?.[1] === 123_456);
+    const timers = set.mock.results.filter(
+      (_timer, index) => set.mock.calls[index]?.[1] === 123_456,
+    );
     expect(timers).toHaveLength(2);
-    expect(stopped.mock.calls.flat()).toEqual(expect.arrayContaining(timers.map(({ value }) => value)));
+    expect(stopped.mock.calls.flat()).toEqual(
+      expect.arrayContaining(timers.map(({ value }) => value)),
+    );
   });
 });

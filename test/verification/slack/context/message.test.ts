@@ -5,7 +5,8 @@ import { readMessageText } from "../../../../lambdas/verification/slack/context/
 import { samples } from "./messages.ts";
 
 const maxLength = 40_000;
-const read = (message: unknown, max = maxLength) => readMessageText({ message, botUsers: ["U0BOT"], maxLength: max });
+const read = (message: unknown, max = maxLength) =>
+  readMessageText({ message, botUsers: ["U0BOT"], maxLength: max });
 
 describe("the text of a message", () => {
   it.each(samples)("the agent reads $name", ({ message, shown }) => {
@@ -15,7 +16,10 @@ describe("the text of a message", () => {
   it.each([
     ["<https://a.example/x|the docs>", "[the docs](https://a.example/x)"],
     ["<https://a.example/x>", "https://a.example/x"],
-    ["<https://a.example/?a=1&amp;b=2|https://a.example/?a=1&amp;b=2>", "https://a.example/?a=1&b=2"],
+    [
+      "<https://a.example/?a=1&amp;b=2|https://a.example/?a=1&amp;b=2>",
+      "https://a.example/?a=1&b=2",
+    ],
     ["<https://evil.example|https://good.example>", "[https://good.example](https://evil.example)"],
     [
       "<https://a.example/x_(y)|y> <https://a.example/x)|z>",
@@ -32,7 +36,10 @@ describe("the text of a message", () => {
     ["*see <https://a.example|x> now*", "**see [x](https://a.example) now**"],
     ["2*3*4 *.ts and *.js a~b~c", "2*3*4 *.ts and *.js a~b~c"],
     ["• one\n    ◦ two", "- one\n    - two"],
-    ["see ```a &lt; b <https://a.example|a.example>``` there", "see \n```\na < b a.example\n```\n there"],
+    [
+      "see ```a &lt; b <https://a.example|a.example>``` there",
+      "see \n```\na < b a.example\n```\n there",
+    ],
     ["&amp;lt;@U1&amp;gt; &lt;@U1&gt;", "&lt;@U1&gt; <@U1>"],
     ["<not slack> <> < ```", "<not slack> <> < ```"],
   ])("mrkdwn %j becomes %j", (text, shown) => {
@@ -41,16 +48,22 @@ describe("the text of a message", () => {
 
   it("the text keeps the mention of the bot in a forwarded message and drops it elsewhere", () => {
     const attachments = [{ is_share: true, author_name: "robin", text: "<@U0BOT> cancel" }];
-    expect(read({ text: "<@U0BOT> look", attachments })).toBe("look\n\nForwarded message from robin:\n> @U0BOT cancel");
+    expect(read({ text: "<@U0BOT> look", attachments })).toBe(
+      "look\n\nForwarded message from robin:\n> @U0BOT cancel",
+    );
   });
 
   it("a preview by itself gives no text", () => {
-    expect(read({ text: "<@U0BOT>", attachments: [{ from_url: "https://a.example", title: "A page" }] })).toBe("");
+    expect(
+      read({ text: "<@U0BOT>", attachments: [{ from_url: "https://a.example", title: "A page" }] }),
+    ).toBe("");
   });
 
   it("a forwarded message stays in its quotation, whatever is in it", () => {
     const hostile = "a\r\nb\rc\u2028d\n\n```\n> x\n\u202eevil";
-    const attachments = [{ is_share: true, author_name: "x\n\nrobin\u202e (admin)", text: hostile }];
+    const attachments = [
+      { is_share: true, author_name: "x\n\nrobin\u202e (admin)", text: hostile },
+    ];
     const [first, ...lines] = read({ text: "", attachments }).split("\n");
     expect(first).toBe("Forwarded message from x robin admin:");
     for (const line of lines) expect(line).toMatch(/^>/);
@@ -78,7 +91,13 @@ describe("the text of a message", () => {
 
   it("the text shows no address of a file or a sign-in, and no token", () => {
     const secret = "https://secret.example/token";
-    const hidden = { url_private: secret, auth_url: secret, action_token: secret, permalink: secret, value: secret };
+    const hidden = {
+      url_private: secret,
+      auth_url: secret,
+      action_token: secret,
+      permalink: secret,
+      value: secret,
+    };
     const message = {
       text: "",
       ...hidden,
@@ -98,7 +117,8 @@ describe("the text of a message", () => {
   it("lists in lists are read to the third level, because each level makes every line longer", () => {
     const listIn = (elements: object[]) => ({ type: "rich_text_list", indent: 8, elements });
     const words = { type: "rich_text_section", elements: [{ type: "text", text: "deep\nlines" }] };
-    const nested = (levels: number): object => (levels === 0 ? words : listIn([nested(levels - 1)]));
+    const nested = (levels: number): object =>
+      levels === 0 ? words : listIn([nested(levels - 1)]);
     const readLists = (levels: number) =>
       read({ bot_id: "B1", blocks: [{ type: "rich_text", elements: [nested(levels)] }] });
     expect(readLists(3)).toContain("lines");
@@ -136,7 +156,19 @@ describe("the text of a message", () => {
 
   it("the reader accepts whatever Slack sends, and holds the limit", () => {
     const key = fc.constantFrom(
-      ...["type", "text", "elements", "rows", "fields", "blocks", "attachments", "is_share", "style", "title", "chart"],
+      ...[
+        "type",
+        "text",
+        "elements",
+        "rows",
+        "fields",
+        "blocks",
+        "attachments",
+        "is_share",
+        "style",
+        "title",
+        "chart",
+      ],
       ...[
         "message_blocks",
         "message",
@@ -163,7 +195,18 @@ describe("the text of a message", () => {
         "table",
         "card",
       ],
-      ...["data_visualization", "mrkdwn", "<@U1>", "```", "*a*", "\ud800", "1f600-zz", "1e400", "\u0000", "__proto__"],
+      ...[
+        "data_visualization",
+        "mrkdwn",
+        "<@U1>",
+        "```",
+        "*a*",
+        "\ud800",
+        "1f600-zz",
+        "1e400",
+        "\u0000",
+        "__proto__",
+      ],
     );
     const { tree } = fc.letrec((tie) => ({
       tree: fc.oneof(

@@ -1,6 +1,10 @@
 /** Messages as Slack's clients and well-known apps send them, with the text that the agent gets. */
 
-const text = (words: string, style?: Record<string, true>) => ({ type: "text", text: words, ...(style && { style }) });
+const text = (words: string, style?: Record<string, true>) => ({
+  type: "text",
+  text: words,
+  ...(style && { style }),
+});
 const section = (...elements: object[]) => ({ type: "rich_text_section", elements });
 const richText = (...elements: object[]) => ({ type: "rich_text", block_id: "b1", elements });
 const plain = (words: string) => ({ type: "plain_text", text: words, emoji: true });
@@ -69,8 +73,20 @@ export const samples: readonly Sample[] = [
       text: "1. one\n    ◦ inner\n2. two\n&gt; said\n```x = 1```",
       blocks: [
         richText(
-          { type: "rich_text_list", style: "ordered", indent: 0, border: 0, elements: [section(text("one"))] },
-          { type: "rich_text_list", style: "bullet", indent: 1, border: 0, elements: [section(text("inner"))] },
+          {
+            type: "rich_text_list",
+            style: "ordered",
+            indent: 0,
+            border: 0,
+            elements: [section(text("one"))],
+          },
+          {
+            type: "rich_text_list",
+            style: "bullet",
+            indent: 1,
+            border: 0,
+            elements: [section(text("inner"))],
+          },
           {
             type: "rich_text_list",
             style: "ordered",
@@ -108,7 +124,10 @@ export const samples: readonly Sample[] = [
   },
   {
     name: "a table whose text Slack has not copied to a block",
-    message: { text: "full?", blocks: [{ type: "table", rows: [[{ type: "raw_text", text: "a much longer cell" }]] }] },
+    message: {
+      text: "full?",
+      blocks: [{ type: "table", rows: [[{ type: "raw_text", text: "a much longer cell" }]] }],
+    },
     shown: "full?\n\n| a much longer cell |\n| --- |",
   },
   {
@@ -164,7 +183,10 @@ export const samples: readonly Sample[] = [
               text: mrkdwn("*Triggered* <https://pd.example/1|#1: API down>"),
               fields: [mrkdwn("*Service:*\nAPI")],
             },
-            { type: "actions", elements: [{ type: "button", text: plain("Acknowledge"), value: "ack" }] },
+            {
+              type: "actions",
+              elements: [{ type: "button", text: plain("Acknowledge"), value: "ack" }],
+            },
           ],
         },
       ],
@@ -177,13 +199,22 @@ export const samples: readonly Sample[] = [
       bot_id: "B0SENTRY",
       text: "TypeError in checkout",
       blocks: [
-        { type: "section", text: mrkdwn(":red_circle: <https://sentry.example/1|*TypeError: x is undefined*>") },
+        {
+          type: "section",
+          text: mrkdwn(":red_circle: <https://sentry.example/1|*TypeError: x is undefined*>"),
+        },
         {
           type: "context",
-          elements: [mrkdwn("State: *New*"), { type: "image", image_url: "https://i.example", alt_text: "web" }],
+          elements: [
+            mrkdwn("State: *New*"),
+            { type: "image", image_url: "https://i.example", alt_text: "web" },
+          ],
         },
         { type: "divider" },
-        { type: "actions", elements: [{ type: "static_select", placeholder: plain("Assign…"), options: [] }] },
+        {
+          type: "actions",
+          elements: [{ type: "static_select", placeholder: plain("Assign…"), options: [] }],
+        },
       ],
     },
     shown:
@@ -213,10 +244,18 @@ export const samples: readonly Sample[] = [
     },
     shown: "Request from <form>",
   },
-  { name: "a forwarded message without a comment", message: { text: "", attachments: [forward] }, shown: quotation },
+  {
+    name: "a forwarded message without a comment",
+    message: { text: "", attachments: [forward] },
+    shown: quotation,
+  },
   {
     name: "a forwarded message with a comment",
-    message: { text: "what now?", blocks: [richText(section(text("what now?")))], attachments: [forward] },
+    message: {
+      text: "what now?",
+      blocks: [richText(section(text("what now?")))],
+      attachments: [forward],
+    },
     shown: `what now?\n\n${quotation}`,
   },
   {
@@ -326,7 +365,11 @@ export const samples: readonly Sample[] = [
           provider_name: "Tube",
           video_url: "https://v",
         },
-        { type: "input", label: plain("Why"), element: { type: "plain_text_input", action_id: "a" } },
+        {
+          type: "input",
+          label: plain("Why"),
+          element: { type: "plain_text_input", action_id: "a" },
+        },
         { type: "alert", level: "warning", text: mrkdwn("Mind the *gap*") },
         {
           type: "data_table",
@@ -366,7 +409,10 @@ export const samples: readonly Sample[] = [
             },
           ],
         },
-        { type: "context_actions", elements: [{ type: "feedback_buttons", positive_button: { text: plain("Good") } }] },
+        {
+          type: "context_actions",
+          elements: [{ type: "feedback_buttons", positive_button: { text: plain("Good") } }],
+        },
         { type: "auth_provider", provider_name: "x", auth_url: "https://sign-in.example/secret" },
         {
           type: "of_next_year",

@@ -1,8 +1,17 @@
 /** How people, channels and groups are named to an agent. */
 import { expect, it } from "@jest/globals";
-import { addNames, cleanName, listIds } from "../../../../lambdas/verification/slack/context/names.ts";
+import {
+  addNames,
+  cleanName,
+  listIds,
+} from "../../../../lambdas/verification/slack/context/names.ts";
 
-const names: Record<string, string> = { U1: "kim", C1: "ops", S1: "oncall", U2: "x\n(U9) \u202e@everyone\u200b" };
+const names: Record<string, string> = {
+  U1: "kim",
+  C1: "ops",
+  S1: "oncall",
+  U2: "x\n(U9) \u202e@everyone\u200b",
+};
 const nameOf = (id: string) => names[id];
 
 it.each([

@@ -5,10 +5,13 @@ import { describe, expect, it } from "@jest/globals";
 import { isNamingOtherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
 
 const file = readFileSync(join(import.meta.dirname, "confusables.txt"), "utf8");
-const rows = [...file.matchAll(/^([0-9A-F]+) ;\t([0-9A-F ]+) ;/gm)].map(([, source = "", target = ""]) => {
-  const read = (codes: string) => codes.split(" ").map((code) => String.fromCodePoint(Number.parseInt(code, 16)));
-  return { code: source, sign: read(source).join(""), looksLike: read(target).join("") };
-});
+const rows = [...file.matchAll(/^([0-9A-F]+) ;\t([0-9A-F ]+) ;/gm)].map(
+  ([, source = "", target = ""]) => {
+    const read = (codes: string) =>
+      codes.split(" ").map((code) => String.fromCodePoint(Number.parseInt(code, 16)));
+    return { code: source, sign: read(source).join(""), looksLike: read(target).join("") };
+  },
+);
 const target = "https://evil.example/login";
 
 /** The signs that a reader takes for this one, by their code points. */
@@ -17,7 +20,10 @@ function signsLike(looks: RegExp): { code: string; sign: string }[] {
 }
 
 /** Letters that look like a low dot, a colon or a comma. Unicode does not list them. */
-const unlisted = ["\u02cc", "\u02cd", "\u02ce", "\u02cf", "\u1c79", "\u1c7a"].map((sign) => ({ code: sign, sign }));
+const unlisted = ["\u02cc", "\u02cd", "\u02ce", "\u02cf", "\u1c79", "\u1c7a"].map((sign) => ({
+  code: sign,
+  sign,
+}));
 
 describe("a sign that Unicode lists as confusable", () => {
   const dots = signsLike(/\./);
@@ -69,7 +75,10 @@ describe("a sign that Unicode lists as confusable", () => {
       "d’accord ʼn",
       "Maˇ",
     ]) {
-      expect({ label, other: isNamingOtherAddress({ label, address: target }) }).toEqual({ label, other: false });
+      expect({ label, other: isNamingOtherAddress({ label, address: target }) }).toEqual({
+        label,
+        other: false,
+      });
     }
   });
 });

@@ -80,7 +80,9 @@ describe("links that together look like an address", () => {
   it.each(["[銀行]E。コム", "銀行。[コム]E"])(
     "show where they lead: a link beside an ideographic stop, %s",
     (written) => {
-      expect(safeMarkdown(written.replaceAll("]E", `]${evil}`))).toMatch(/ \(https:\/\/evil\.example/);
+      expect(safeMarkdown(written.replaceAll("]E", `]${evil}`))).toMatch(
+        / \(https:\/\/evil\.example/,
+      );
     },
   );
 
@@ -91,8 +93,31 @@ describe("links that together look like an address", () => {
 
   it("show where they lead, whatever stands around them", () => {
     const piece = fc.constantFrom(
-      ...["bank", ".", "com", ".com", "bank.", "@", "//", "&#46;", "\\.", "\u200b", "\u200a", "\u2024", "。", "銀行"],
-      ...[`[com]${evil}`, `[bank]${evil}`, `[.]${evil}`, `![com]${evil}`, "[com][x]", "[com]", `[ com ]${evil}`],
+      ...[
+        "bank",
+        ".",
+        "com",
+        ".com",
+        "bank.",
+        "@",
+        "//",
+        "&#46;",
+        "\\.",
+        "\u200b",
+        "\u200a",
+        "\u2024",
+        "。",
+        "銀行",
+      ],
+      ...[
+        `[com]${evil}`,
+        `[bank]${evil}`,
+        `[.]${evil}`,
+        `![com]${evil}`,
+        "[com][x]",
+        "[com]",
+        `[ com ]${evil}`,
+      ],
       ...["**", "*", "_", "`", "~~", "<b>", "<br>", "[", "]", "(", ")", "\\", " ", "\n", "|"],
       "\n\n[x]: https://evil.example\n\n",
     );
@@ -103,7 +128,9 @@ describe("links that together look like an address", () => {
 
   it("show where they lead, however an address was cut into pieces", () => {
     const host = fc.constantFrom(
-      ..."bank.com https://bank user@bank.com www.bank.co.uk 192.0.2.10 銀行.コム BANK.COM".split(" "),
+      ..."bank.com https://bank user@bank.com www.bank.co.uk 192.0.2.10 銀行.コム BANK.COM".split(
+        " ",
+      ),
       "\u0431\u0430\u043d\u043a.\u0440\u0444",
     );
     const form = fc.constantFrom<(text: string) => string>(
@@ -119,7 +146,19 @@ describe("links that together look like an address", () => {
       (text) => text.replace(/./gu, (sign) => `&#${sign.codePointAt(0)};`),
     );
     const joint = fc.constantFrom(
-      ...["", "", "\u200b", "\u00ad", "\u200a", "\u202f", "\u3164", "\ufe0f", "\u0378", "\u{1d159}", "<b></b>"],
+      ...[
+        "",
+        "",
+        "\u200b",
+        "\u00ad",
+        "\u200a",
+        "\u202f",
+        "\u3164",
+        "\ufe0f",
+        "\u0378",
+        "\u{1d159}",
+        "<b></b>",
+      ],
       ...["&zwj;"],
     );
     const cuts = fc.array(fc.tuple(fc.nat(20), form, joint), { minLength: 1, maxLength: 5 });
@@ -131,7 +170,9 @@ describe("links that together look like an address", () => {
     ).hold((name, all, before, after) => {
       const letters = [...name];
       const ends = [...new Set(all.map(([at]) => at % letters.length))].sort((a, b) => a - b);
-      const pieces = [0, ...ends].map((start, index) => letters.slice(start, ends[index] ?? letters.length).join(""));
+      const pieces = [0, ...ends].map((start, index) =>
+        letters.slice(start, ends[index] ?? letters.length).join(""),
+      );
       const made = pieces.filter(Boolean).map((piece, index) => {
         const [, wrap, behind] = all[index % all.length] ?? [0, String, ""];
         return wrap(piece) + (index === pieces.length - 1 ? "" : behind);
@@ -144,13 +185,13 @@ describe("links that together look like an address", () => {
     }, 1500);
   });
 
-  it.each(["<https://evil.example|bank><https://evil.example|.com>", "bank.<https://evil.example|com>"])(
-    "are none in Slack's own notation: %s",
-    (text) => {
-      expect(safeMarkdown(text)).not.toMatch(/<https:[^<>\u2060]*\|/);
-      expect(toMrkdwn(safeMarkdown(text))).not.toMatch(/<https:\/\/[^<>|]*\|(?!https:)/);
-    },
-  );
+  it.each([
+    "<https://evil.example|bank><https://evil.example|.com>",
+    "bank.<https://evil.example|com>",
+  ])("are none in Slack's own notation: %s", (text) => {
+    expect(safeMarkdown(text)).not.toMatch(/<https:[^<>\u2060]*\|/);
+    expect(toMrkdwn(safeMarkdown(text))).not.toMatch(/<https:\/\/[^<>|]*\|(?!https:)/);
+  });
 });
 
 describe("a link that touches other text", () => {
@@ -179,7 +220,9 @@ describe("a link that touches other text", () => {
 describe("the address that is shown", () => {
   it("ends before the text that touches the link", () => {
     expect(safeMarkdown(`[bank]${evil}.com`)).toBe("bank (https://evil.example ).com");
-    expect(safeMarkdown(`**[bank.com]${evil}**, or`)).toBe("**bank.com (https://evil.example)**, or");
+    expect(safeMarkdown(`**[bank.com]${evil}**, or`)).toBe(
+      "**bank.com (https://evil.example)**, or",
+    );
     expect(safeMarkdown(`bank[]${evil}.com`)).toBe("bank https://evil.example .com");
   });
 
@@ -188,19 +231,29 @@ describe("the address that is shown", () => {
     expect(safeMarkdown(markdown)).toBe("bank.example (https://evil.example/?a&amp;#64;b)");
     expect(toMrkdwn(markdown)).toBe("bank.example (<https://evil.example/?a&amp;#64;b>)");
     expect(toMrkdwn(`[\u200b]${evil}`)).toBe("<https://evil.example>");
-    expect(toMrkdwn("[a](https://a.example/?a=1&amp;b=2)")).toBe("<https://a.example/?a=1&amp;b=2|a>");
+    expect(toMrkdwn("[a](https://a.example/?a=1&amp;b=2)")).toBe(
+      "<https://a.example/?a=1&amp;b=2|a>",
+    );
   });
 });
 
 describe("an address that stands there by itself", () => {
   it.each([
     ["a user name", "https://bank.example@evil.example/x", "https://evil.example/x"],
-    ["a user name in angle brackets", "<https://bank.example:443@evil.example/x>", "https://evil.example/x"],
+    [
+      "a user name in angle brackets",
+      "<https://bank.example:443@evil.example/x>",
+      "https://evil.example/x",
+    ],
     ["an escaped sign", "https://bank.example\\@evil.example/x", "https://evil.example/x"],
     ["an entity", "https://bank.example&#64;evil.example/x", "https://evil.example/x"],
     ["a user name without a scheme", "www.bank.example@evil.example/x", "http://evil.example/x"],
     ["a Cyrillic letter", "https://b\u0430nk.example/x", "https://xn--bnk-6cd.example/x"],
-    ["a Cyrillic letter at the beginning", "https://\u0430pple.example/x", "https://xn--pple-43d.example/x"],
+    [
+      "a Cyrillic letter at the beginning",
+      "https://\u0430pple.example/x",
+      "https://xn--pple-43d.example/x",
+    ],
     ["an invisible character", "https://bank.\u200bexample/x", "https://bank.example/x"],
     [
       "a fraction slash",
@@ -217,7 +270,11 @@ describe("an address that stands there by itself", () => {
       "https://bank.example\u2571a.evil.example/",
       "https://bank.xn--examplea-9q3e.evil.example/",
     ],
-    ["a big slash", "https://bank.example\u29f8a.evil.example/", "https://bank.xn--examplea-b91f.evil.example/"],
+    [
+      "a big slash",
+      "https://bank.example\u29f8a.evil.example/",
+      "https://bank.xn--examplea-b91f.evil.example/",
+    ],
     [
       "a Japanese letter like a slash",
       "https://bank.example\u30cea.evil.example/",
@@ -274,7 +331,9 @@ describe("an address that stands there by itself", () => {
 });
 
 it("a link's label holds no other link in mrkdwn", () => {
-  expect(toMrkdwn(`[![x](https://bank.example/i.png) y]${evil}`)).toBe("<https://evil.example|x y>");
+  expect(toMrkdwn(`[![x](https://bank.example/i.png) y]${evil}`)).toBe(
+    "<https://evil.example|x y>",
+  );
 });
 
 it("a parser for which code ends elsewhere finds no split label in it", () => {
@@ -295,11 +354,17 @@ function wordsWithLinks(markdown: string): string[] {
   return found;
 
   function visit(token: Token): void {
-    if (token.type === "paragraph" || token.type === "heading" || (token.type === "text" && "tokens" in token))
+    if (
+      token.type === "paragraph" ||
+      token.type === "heading" ||
+      (token.type === "text" && "tokens" in token)
+    )
       found.push(...linkedText(token.tokens ?? []));
     else if (token.type === "table")
-      for (const cell of [token.header, ...token.rows].flat()) found.push(...linkedText(cell.tokens));
-    else if (token.type === "list") for (const item of (token as Tokens.List).items) item.tokens.forEach(visit);
+      for (const cell of [token.header, ...token.rows].flat())
+        found.push(...linkedText(cell.tokens));
+    else if (token.type === "list")
+      for (const item of (token as Tokens.List).items) item.tokens.forEach(visit);
     else if ("tokens" in token) token.tokens?.forEach(visit);
   }
 }
@@ -308,7 +373,9 @@ const linkStart = "\u{f0000}";
 
 function linkedText(tokens: readonly Token[]): string[] {
   const words = shown(tokens).split(/[ \t\n\u3000]+|(?<=[\p{L}ー])。(?=\p{L})/u);
-  return words.filter((word) => word.includes(linkStart)).map((word) => word.replaceAll(linkStart, ""));
+  return words
+    .filter((word) => word.includes(linkStart))
+    .map((word) => word.replaceAll(linkStart, ""));
 }
 
 function shown(tokens: readonly Token[]): string {
@@ -316,7 +383,8 @@ function shown(tokens: readonly Token[]): string {
     .map((token): string => {
       if (token.type === "html") return "";
       if (token.type === "br") return "\n";
-      const inner = "tokens" in token && token.tokens !== undefined ? shown(token.tokens) : decoded(token);
+      const inner =
+        "tokens" in token && token.tokens !== undefined ? shown(token.tokens) : decoded(token);
       const isNamed = (token.type === "link" || token.type === "image") && /^!?\[/.test(token.raw);
       return isNamed && token.href.includes("evil") ? `${linkStart}${inner.trim()}` : inner;
     })

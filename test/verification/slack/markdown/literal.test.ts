@@ -6,11 +6,18 @@ import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/sa
 import { createMrkdwnTree, type DisplayNode } from "../../../../lib/local/page/display-tree.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
-const lookalikes: Record<string, string> = { "\u2217": "*", "\u02CD": "_", "\u223C": "~", "\u02CB": "`" };
+const lookalikes: Record<string, string> = {
+  "\u2217": "*",
+  "\u02CD": "_",
+  "\u223C": "~",
+  "\u02CB": "`",
+};
 
 /** Returns the text as a person reads it: with the signs that the lookalikes stand for, and without invisible characters. */
 function readSigns(text: string): string {
-  return text.replace(/[\u2217\u02CD\u223C\u02CB]/g, (sign) => lookalikes[sign] ?? sign).replace(/[\u200B\u2060]/g, "");
+  return text
+    .replace(/[\u2217\u02CD\u223C\u02CB]/g, (sign) => lookalikes[sign] ?? sign)
+    .replace(/[\u200B\u2060]/g, "");
 }
 
 /** Finds formatting by the loosest rules that Slack could have: from a sign before anything but a blank to any later one. */
@@ -27,9 +34,24 @@ function readTree(mrkdwn: string): DisplayNode[] {
 }
 
 const signs = fc.constantFrom("*", "_", "~", "`", "**", "__", "~~", "```", "> ", ">");
-const words = fc.constantFrom("a", "word", "$36k", "é", "関所", "。", "(", ")", ".", "5", "😀", "x_y");
+const words = fc.constantFrom(
+  "a",
+  "word",
+  "$36k",
+  "é",
+  "関所",
+  "。",
+  "(",
+  ")",
+  ".",
+  "5",
+  "😀",
+  "x_y",
+);
 const blanks = fc.constantFrom(" ", "  ", "\n");
-const texts = fc.array(fc.oneof(signs, words, blanks), { maxLength: 20 }).map((pieces) => pieces.join(""));
+const texts = fc
+  .array(fc.oneof(signs, words, blanks), { maxLength: 20 })
+  .map((pieces) => pieces.join(""));
 
 describe("literalMrkdwn", () => {
   it.each([
@@ -43,12 +65,19 @@ describe("literalMrkdwn", () => {
     expect(literalMrkdwn`${text}`).toBe(shown);
   });
 
-  it.each(["snake_case_name", "~/dir", "2 * 3 * 4", "5* and 6*", "* item", "a*b*c", "**", "_ _", "*one\nline*"])(
-    "keeps signs that format nothing: %j",
-    (text) => {
-      expect(literalMrkdwn`${text}`).toBe(text);
-    },
-  );
+  it.each([
+    "snake_case_name",
+    "~/dir",
+    "2 * 3 * 4",
+    "5* and 6*",
+    "* item",
+    "a*b*c",
+    "**",
+    "_ _",
+    "*one\nline*",
+  ])("keeps signs that format nothing: %j", (text) => {
+    expect(literalMrkdwn`${text}`).toBe(text);
+  });
 
   it("keeps the formatting of the template", () => {
     expect(literalMrkdwn`> ${"a"}: _${"b"}_ *${"c"}*`).toBe("> a: _b_ *c*");
@@ -65,7 +94,12 @@ describe("literalMrkdwn", () => {
   });
 
   it("takes a text of any length", () => {
-    for (const text of ["*".repeat(50_000), "* ".repeat(50_000), "*a ".repeat(50_000), "_\n".repeat(50_000)])
+    for (const text of [
+      "*".repeat(50_000),
+      "* ".repeat(50_000),
+      "*a ".repeat(50_000),
+      "_\n".repeat(50_000),
+    ])
       expect(readSigns(literalMrkdwn`${text}`)).toBe(text);
   });
 });

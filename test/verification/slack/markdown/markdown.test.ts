@@ -3,7 +3,10 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { mailAround } from "../../../../lambdas/verification/slack/markdown/addresses.ts";
-import { parseMarkdown, readMarkdown } from "../../../../lambdas/verification/slack/markdown/markdown.ts";
+import {
+  parseMarkdown,
+  readMarkdown,
+} from "../../../../lambdas/verification/slack/markdown/markdown.ts";
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { createWork } from "../../../../lambdas/verification/slack/markdown/nodes.ts";
 import { forAll } from "../../../doubles/for-all.ts";
@@ -25,23 +28,54 @@ function steps(text: string): number {
 function expectLinear(unit: string): void {
   const [once, twice] = [steps(repeated(unit, length)), steps(repeated(unit, 2 * length))];
   expect(twice).toBeLessThanOrEqual(2.2 * once);
-  expect(parseMarkdown(repeated(unit, length)).blocks.map(({ type }) => type)).not.toContain("as_written");
+  expect(parseMarkdown(repeated(unit, length)).blocks.map(({ type }) => type)).not.toContain(
+    "as_written",
+  );
 }
 
 const slow = [
-  ...["&lt;(|a|b|\n|\n|-|\nwww.a.b", "[[[[](|a|b|\n|-|-|\n", "- a\n  ", "> - ", "  - a\n    ", "*a **b "],
-  ...["*a_ ", "**a *b ", "~a ~~b ", "[a](b ", "[a](b '", '[a](<b "', "[a](((", "![[a](b) ", "[x]: a 'b\n"],
+  ...[
+    "&lt;(|a|b|\n|\n|-|\nwww.a.b",
+    "[[[[](|a|b|\n|-|-|\n",
+    "- a\n  ",
+    "> - ",
+    "  - a\n    ",
+    "*a **b ",
+  ],
+  ...[
+    "*a_ ",
+    "**a *b ",
+    "~a ~~b ",
+    "[a](b ",
+    "[a](b '",
+    '[a](<b "',
+    "[a](((",
+    "![[a](b) ",
+    "[x]: a 'b\n",
+  ],
   ...["[a][", "` `` ``` ", "<a b='", "<!-- ", "<a@b", "a@b."],
   `${"a".repeat(53)}!${"@".repeat(26)}`,
   `${"a".repeat(70)}@${"b".repeat(70)}`,
-  ...["www.a ", "http://a.", "|a|\n|-|\n", "a|b\n-|-\n", "a\n---\n", "    a\n\n", "```\n~~~\n", "\\", "a\n"],
+  ...[
+    "www.a ",
+    "http://a.",
+    "|a|\n|-|\n",
+    "a|b\n-|-\n",
+    "a\n---\n",
+    "    a\n\n",
+    "```\n~~~\n",
+    "\\",
+    "a\n",
+  ],
 ];
 
 describe("the work of reading Markdown", () => {
   it.each(slow)("grows with the length alone: %j", expectLinear);
 
   it("grows with the length alone, whatever is repeated", () => {
-    const unit = fc.array(fc.constantFrom(...fragments), { minLength: 1, maxLength: 8 }).map((parts) => parts.join(""));
+    const unit = fc
+      .array(fc.constantFrom(...fragments), { minLength: 1, maxLength: 8 })
+      .map((parts) => parts.join(""));
     forAll(unit).hold(expectLinear, 60);
   });
 
@@ -49,7 +83,10 @@ describe("the work of reading Markdown", () => {
     const text = "# A *heading*\n\n- one\n- two";
     const work = createWork(text.length);
     work.spend(12_550);
-    expect(readMarkdown({ text, work })).toMatchObject({ blocks: [{ type: "as_written", text }], isPartial: true });
+    expect(readMarkdown({ text, work })).toMatchObject({
+      blocks: [{ type: "as_written", text }],
+      isPartial: true,
+    });
   });
 });
 
@@ -77,18 +114,25 @@ describe("a mail address in a text", () => {
   });
 
   it("does not begin before the text that is left", () => {
-    expect(mailAround({ text: "ab@c.d", from: 1, at: 2, work: createWork(6) })).toEqual({ start: 1, end: 6 });
+    expect(mailAround({ text: "ab@c.d", from: 1, at: 2, work: createWork(6) })).toEqual({
+      start: 1,
+      end: 6,
+    });
   });
 
-  it.each([`${"a".repeat(53)}!${"@".repeat(26)}`, `${"a".repeat(70)}@${"b".repeat(70)}`, "a@", "@", "a@b.", "a.@-."])(
-    "is looked for in each part of the text once: %j",
-    (unit) => {
-      const text = repeated(unit, length);
-      const work = createWork(text.length);
-      for (const { index } of text.matchAll(/@/g)) mailAround({ text, from: 0, at: index, work });
-      expect(work.steps()).toBeLessThanOrEqual(3 * text.length);
-    },
-  );
+  it.each([
+    `${"a".repeat(53)}!${"@".repeat(26)}`,
+    `${"a".repeat(70)}@${"b".repeat(70)}`,
+    "a@",
+    "@",
+    "a@b.",
+    "a.@-.",
+  ])("is looked for in each part of the text once: %j", (unit) => {
+    const text = repeated(unit, length);
+    const work = createWork(text.length);
+    for (const { index } of text.matchAll(/@/g)) mailAround({ text, from: 0, at: index, work });
+    expect(work.steps()).toBeLessThanOrEqual(3 * text.length);
+  });
 });
 
 describe("a text that holds everything that makes a parser slow", () => {
@@ -99,7 +143,9 @@ describe("a text that holds everything that makes a parser slow", () => {
       // An address is told once, or in its link and beside it; the name of a definition is not shown.
       if (!text.includes("]:") && !text.includes("<"))
         expect(words(toMrkdwn(text))).toBeGreaterThanOrEqual(
-          words(text) - parts.filter((part) => part.includes("`") || part.includes("~") || part.includes("(")).length,
+          words(text) -
+            parts.filter((part) => part.includes("`") || part.includes("~") || part.includes("("))
+              .length,
         );
     }, 200);
   });

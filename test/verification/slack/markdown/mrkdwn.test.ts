@@ -1,8 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { displayWidth, fencedTables, toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import {
+  displayWidth,
+  fencedTables,
+  toMrkdwn,
+} from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { maxMarkdownLength, splitAnswer } from "../../../../lambdas/verification/slack/messages/split.ts";
+import {
+  maxMarkdownLength,
+  splitAnswer,
+} from "../../../../lambdas/verification/slack/messages/split.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
 const space = "\u200B";
@@ -31,7 +38,10 @@ describe("Markdown as mrkdwn", () => {
     ["**bold**\\*", `*bold*${space}∗`],
     ["# 5\\* hotel", "*5∗ hotel*"],
     ["[my \\_label\\_](https://a.example/_a_)", "<https://a.example/_a_|my ˍlabelˍ>"],
-    ["https://a.example/_a and https://a.example/~b", "<https://a.example/_a> and <https://a.example/~b>"],
+    [
+      "https://a.example/_a and https://a.example/~b",
+      "<https://a.example/_a> and <https://a.example/~b>",
+    ],
     ["`_a_` and \\_b\\_", "`_a_` and ˍbˍ"],
     ["\\> not quoted", "\u2060&gt; not quoted"],
     ["AT&amp;T &copy; &#169;", "AT&amp;T &amp;copy; ©"],
@@ -92,7 +102,22 @@ describe("Markdown as mrkdwn", () => {
   it("lets nothing of an agent be more than text but links that say where they lead", () => {
     const piece = fc.oneof(
       fc.constantFrom(
-        ...["<", ">", "&", "!channel", "@U1", "|", "[a](", ")", "`", "```\n", "\n", "- ", "> ", "**"],
+        ...[
+          "<",
+          ">",
+          "&",
+          "!channel",
+          "@U1",
+          "|",
+          "[a](",
+          ")",
+          "`",
+          "```\n",
+          "\n",
+          "- ",
+          "> ",
+          "**",
+        ],
         ...["https://a.example", "&lt;"],
       ),
       fc.string({ unit: "grapheme", maxLength: 5 }),
@@ -110,16 +135,23 @@ describe("Markdown as mrkdwn", () => {
   it("loses no word", () => {
     const word = fc.stringMatching(/^[a-z]{3,8}$/);
     const block = fc.oneof(
-      fc.tuple(fc.constantFrom("# ", "## ", "", "> ", "- ", "1. ", "  - "), word).map(([mark, text]) => mark + text),
-      fc.tuple(fc.constantFrom("**", "_", "~~", "`"), word).map(([mark, text]) => `a ${mark}${text}${mark} b`),
+      fc
+        .tuple(fc.constantFrom("# ", "## ", "", "> ", "- ", "1. ", "  - "), word)
+        .map(([mark, text]) => mark + text),
+      fc
+        .tuple(fc.constantFrom("**", "_", "~~", "`"), word)
+        .map(([mark, text]) => `a ${mark}${text}${mark} b`),
       fc.tuple(word, word).map(([head, cell]) => `\n| ${head} | x |\n|---|---|\n| ${cell} | y |\n`),
       fc.tuple(word, word).map(([first, second]) => `\n\`\`\`\n${first}\n${second}\n\`\`\`\n`),
     );
-    forAll(fc.array(block, { maxLength: 15 }), fc.constantFrom("\n", "\n\n")).hold((blocks, joint) => {
-      const markdown = blocks.join(joint);
-      const words = (text: string) => text.match(/[a-z]{3,}/g) ?? [];
-      expect(words(toMrkdwn(markdown))).toEqual(words(markdown));
-    }, 300);
+    forAll(fc.array(block, { maxLength: 15 }), fc.constantFrom("\n", "\n\n")).hold(
+      (blocks, joint) => {
+        const markdown = blocks.join(joint);
+        const words = (text: string) => text.match(/[a-z]{3,}/g) ?? [];
+        expect(words(toMrkdwn(markdown))).toEqual(words(markdown));
+      },
+      300,
+    );
   });
 
   it("takes hostile texts in its stride", () => {
@@ -133,7 +165,11 @@ describe("Markdown as mrkdwn", () => {
 });
 
 const table = (name: string, rows = 1) =>
-  [`| ${name} | n |`, "|---|---|", ...Array.from({ length: rows }, (_, row) => `| a | ${row} |`)].join("\n");
+  [
+    `| ${name} | n |`,
+    "|---|---|",
+    ...Array.from({ length: rows }, (_, row) => `| a | ${row} |`),
+  ].join("\n");
 
 const rule = /^\|---\|---\|$/gm;
 
@@ -144,7 +180,9 @@ describe("tables in an answer", () => {
   });
 
   it("are one to a message, since Slack draws no more; the others stand in fences", () => {
-    const text = fencedTables([table("gate"), "between", table("road"), table("post")].join("\n\n"));
+    const text = fencedTables(
+      [table("gate"), "between", table("road"), table("post")].join("\n\n"),
+    );
     expect(text.match(rule)).toHaveLength(1);
     expect(text).toContain("| gate | n |");
     expect(text).toContain("```\nroad | n\n-----+----\na    | 0\n```");
@@ -152,7 +190,10 @@ describe("tables in an answer", () => {
 
   it("are one to a message in an answer of many messages too", () => {
     const prose = "A sekisho was a checkpoint on a highway. ".repeat(60);
-    const text = Array.from({ length: 20 }, (_, index) => `${prose}\n\n${table(`t${index}`, 30)}`).join("\n\n");
+    const text = Array.from(
+      { length: 20 },
+      (_, index) => `${prose}\n\n${table(`t${index}`, 30)}`,
+    ).join("\n\n");
     const parts = splitAnswer({ text: fencedTables(text), maxLength: maxMarkdownLength });
     expect(parts.length).toBeGreaterThan(3);
     for (const part of parts) expect((part.match(rule) ?? []).length).toBeLessThanOrEqual(1);

@@ -1,10 +1,19 @@
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import fc from "fast-check";
 import { lexer, walkTokens } from "marked";
-import { decodeEntities, removeJoiners } from "../../../../lambdas/verification/slack/markdown/characters.ts";
+import {
+  decodeEntities,
+  removeJoiners,
+} from "../../../../lambdas/verification/slack/markdown/characters.ts";
 import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { exposeLinkTargets, safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { canNameAddress, isNamingOtherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import {
+  exposeLinkTargets,
+  safeMarkdown,
+} from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import {
+  canNameAddress,
+  isNamingOtherAddress,
+} from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
 import { shorten } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
@@ -71,7 +80,10 @@ describe("an agent's Markdown", () => {
     ["<tel:+8112345678|call>", "[call](tel:+8112345678)"],
     ["!<https://a.example|x>", "!\u2060[x](https://a.example)"],
     ["| a |\n|---|\n| <https://a.example|x> |", "| a |\n|---|\n| [x](https://a.example) |"],
-    ["`<https://a.example|x>` <https://a.example|y>", "`<\u2060https://a.example|x>` [y](https://a.example)"],
+    [
+      "`<https://a.example|x>` <https://a.example|y>",
+      "`<\u2060https://a.example|x>` [y](https://a.example)",
+    ],
     ["```\n<https://a.example|x>\n```", "```\n<\u2060https://a.example|x>\n```"],
     ["<https://evil.example|https://bank.example>", "https://bank.example (https://evil.example)"],
     ["<mailto:a@evil.example|b@bank.example>", "b@bank.example (mailto:a@evil.example)"],
@@ -230,7 +242,9 @@ describe("an agent's Markdown", () => {
   });
 
   it("is bold where Markdown between letters without blanks would show asterisks", () => {
-    expect(toMrkdwn(safeMarkdown("これは**「関所」**です。"))).toMatch(/^これは\s\*「関所」\*\sです。$/);
+    expect(toMrkdwn(safeMarkdown("これは**「関所」**です。"))).toMatch(
+      /^これは\s\*「関所」\*\sです。$/,
+    );
     expect(toMrkdwn(safeMarkdown("ここは**（関所）**"))).toMatch(/^ここは\s\*（関所）\*$/);
     for (const text of ["これは**関所**です。", "a**(b)**c", "**「関所」**", "2 ** 3、4 ** 5"])
       expect(safeMarkdown(text)).toBe(text);
@@ -299,10 +313,13 @@ describe("a link whose label is an address of elsewhere", () => {
     expect(safeMarkdown(safe)).toBe(safe);
   });
 
-  it.each(titled)("is none in mrkdwn, whether it was made safe before or not: %s", (_, markdown = "") => {
-    for (const text of [markdown, safeMarkdown(markdown)])
-      expect(toMrkdwn(text)).not.toMatch(/<https:\/\/evil\.example[^<>]*\|[^<>]*(?:bank|again)/);
-  });
+  it.each(titled)(
+    "is none in mrkdwn, whether it was made safe before or not: %s",
+    (_, markdown = "") => {
+      for (const text of [markdown, safeMarkdown(markdown)])
+        expect(toMrkdwn(text)).not.toMatch(/<https:\/\/evil\.example[^<>]*\|[^<>]*(?:bank|again)/);
+    },
+  );
 
   it.each([
     ["a plain address", "good.example"],
@@ -311,27 +328,61 @@ describe("a link whose label is an address of elsewhere", () => {
     ["the address of a person", "kim@good.example"],
     ["an address in pointed brackets", "<https://good.example>"],
     ["words with an address", "see https://good.example"],
-  ])("has no syntax that another parser may take for a link, with %s as the label", (_what, label) => {
-    // CommonMark takes no such target.
-    expect(exposeLinkTargets(`[${label}](https://evil.example x y)`)).toBe(`[${label}] (https://evil.example x y)`);
-  });
+  ])(
+    "has no syntax that another parser may take for a link, with %s as the label",
+    (_what, label) => {
+      // CommonMark takes no such target.
+      expect(exposeLinkTargets(`[${label}](https://evil.example x y)`)).toBe(
+        `[${label}] (https://evil.example x y)`,
+      );
+    },
+  );
 
   it("is none, whatever stands around it", () => {
     const piece = fc.constantFrom(
-      ...["[", "]", "(", ")", "](", "![", "][", "]: ", "<", ">", "\\", "`", "```\n", "\n", "\n\n", " ", "> "],
+      ...[
+        "[",
+        "]",
+        "(",
+        ")",
+        "](",
+        "![",
+        "][",
+        "]: ",
+        "<",
+        ">",
+        "\\",
+        "`",
+        "```\n",
+        "\n",
+        "\n\n",
+        " ",
+        "> ",
+      ],
       ...["- ", "|", "\n-|-\n"],
       ...["x", "**", "*", "'", '"', "&#58;", "<div>", "<b>"],
       label,
-      ...["bank.example", "b\u0430nk.example", "user@bank", "bank&#46;example", "~~~\n", "    ", "1. ", "``"],
+      ...[
+        "bank.example",
+        "b\u0430nk.example",
+        "user@bank",
+        "bank&#46;example",
+        "~~~\n",
+        "    ",
+        "1. ",
+        "``",
+      ],
       ...["\\[", "<!--", "-->", "</div>", "# ", "\n===\n", "https://evil.example"],
       "[x]: https://evil.example\n\n",
       ...[`[${label}](https://evil.example)`, `[${label}][x]`],
     );
     forAll(fc.array(piece, { maxLength: 30 })).hold((pieces) => {
       const labels = labelsToEvil(safeMarkdown(pieces.join("")));
-      expect(labels.filter((said) => isNamingOtherAddress({ label: said, address: "https://evil.example" }))).toEqual(
-        [],
-      );
+      expect(
+        labels.filter((said) =>
+          isNamingOtherAddress({ label: said, address: "https://evil.example" }),
+        ),
+      ).toEqual([]);
     }, 1500);
   });
 
@@ -364,7 +415,9 @@ describe("a link whose label is none of an address of elsewhere", () => {
 
 describe("a long label", () => {
   it("shows the address beside it without being compared word by word", () => {
-    expect(isNamingOtherAddress({ label: "word ".repeat(200), address: "https://x.example/" })).toBe(true);
+    expect(
+      isNamingOtherAddress({ label: "word ".repeat(200), address: "https://x.example/" }),
+    ).toBe(true);
     expect(isNamingOtherAddress({ label: "a word", address: "https://x.example/" })).toBe(false);
     const long = `https://x.example/${"a".repeat(1000)}`;
     expect(isNamingOtherAddress({ label: long, address: long })).toBe(false);
@@ -417,5 +470,7 @@ describe("Slack's own notation", () => {
 });
 
 it("a shortened text has no character that acts on a screen", () => {
-  expect(shorten({ text: "Delete \u202eeverything\u0007\u009b31m", maxLength: 75 })).toBe("Delete everything31m");
+  expect(shorten({ text: "Delete \u202eeverything\u0007\u009b31m", maxLength: 75 })).toBe(
+    "Delete everything31m",
+  );
 });

@@ -8,7 +8,10 @@ import {
   isNamingOtherAddress,
   shownAddress,
 } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import { aboveText, emptyAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import {
+  aboveText,
+  emptyAnswerText,
+} from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import { noPromptText } from "../../../../lambdas/verification/slack/messages/question.ts";
 import { nextStreamPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
@@ -44,7 +47,24 @@ const nothing: readonly (readonly [what: string, text: string])[] = [
 ];
 
 const something: readonly string[] = [
-  ...["a", "関所", "🏯", "42.", "**", "☑", "•", "~", "`", "────", "\\*", "?", "`x`", "```\nx\n```", "- x", "> x"],
+  ...[
+    "a",
+    "関所",
+    "🏯",
+    "42.",
+    "**",
+    "☑",
+    "•",
+    "~",
+    "`",
+    "────",
+    "\\*",
+    "?",
+    "`x`",
+    "```\nx\n```",
+    "- x",
+    "> x",
+  ],
   ...["&amp;", "<b></b>", "https://example.com", "[x](https://example.com)", "| a |\n|-|\n| |"],
   ...["[](https://example.com)"],
   "![](https://example.com/a.png)",
@@ -54,7 +74,10 @@ const something: readonly string[] = [
 describe("an answer of which nobody would see anything", () => {
   it.each(nothing)("is told in words, with blocks and without: %s", (_what, shown) => {
     for (const form of [{}, { mrkdwnFallback: true as const }]) {
-      const task = sampleTask({ outcome: { type: "answer", text: shown, artifacts: [{ text: "x" }] }, ...form });
+      const task = sampleTask({
+        outcome: { type: "answer", text: shown, artifacts: [{ text: "x" }] },
+        ...form,
+      });
       const [part, ...others] = text.parts(task);
       expect(others).toEqual([]);
       const inPlace = emptyAnswerText.en(1);
@@ -64,7 +87,11 @@ describe("an answer of which nobody would see anything", () => {
   });
 
   it("is told in words after a retry too", () => {
-    const task = sampleTask({ outcome: { type: "answer", text: "\u202e" }, retryOf: "7d1c2b3a", mrkdwnFallback: true });
+    const task = sampleTask({
+      outcome: { type: "answer", text: "\u202e" },
+      retryOf: "7d1c2b3a",
+      mrkdwnFallback: true,
+    });
     const [part] = text.parts(task);
     expect(part?.text).toContain(`${aboveText({ task, locale: "en" })}\n${emptyAnswerText.en(0)}`);
   });
@@ -77,10 +104,16 @@ describe("an answer of which nobody would see anything", () => {
 
 describe("words of ours in place of an answer", () => {
   it("fit into an edit, whatever the files are called that could not be attached", () => {
-    const artifacts = Array.from({ length: 20 }, (_, n) => ({ name: `${"&".repeat(99)}${n}`, text: "x" }));
+    const artifacts = Array.from({ length: 20 }, (_, n) => ({
+      name: `${"&".repeat(99)}${n}`,
+      text: "x",
+    }));
     const uploads = artifacts.map(() => ({ failed: true as const }));
     for (const form of [{}, { mrkdwnFallback: true as const }]) {
-      const task = sampleTask({ outcome: { type: "answer", text: "", artifacts, uploads }, ...form });
+      const task = sampleTask({
+        outcome: { type: "answer", text: "", artifacts, uploads },
+        ...form,
+      });
       const [part] = text.parts(task);
       expect(part?.text.length).toBeLessThanOrEqual(4000);
       expect(JSON.stringify(part)).toContain("Reference");
@@ -128,12 +161,17 @@ describe("what is asked and told on the way", () => {
       askedAtMs,
       expiresAtMs: askedAtMs + 1000,
     };
-    const asked = text.question({ task: sampleTask({ state: "asking", question }), nowMs: askedAtMs });
+    const asked = text.question({
+      task: sampleTask({ state: "asking", question }),
+      nowMs: askedAtMs,
+    });
     expect(asked.text.startsWith(noPromptText.en)).toBe(true);
     const [, actions] = asked.blocks ?? [];
     expect(JSON.stringify(actions)).not.toMatch(/"text":"[\s\p{C}\p{M}\p{Z}\u3164\u2800]*"/u);
     const progress = { text: unseen, partialText: unseen, shownAtMs: askedAtMs };
-    const { text: words, blocks = [] } = text.placeholder(sampleTask({ state: "waiting", progress }));
+    const { text: words, blocks = [] } = text.placeholder(
+      sampleTask({ state: "waiting", progress }),
+    );
     expect(words).toMatch(/\p{L}/u);
     expect(blocks.map(({ type }) => type)).not.toContain("markdown");
   });
@@ -278,31 +316,46 @@ describe("a label that may be taken for another address", () => {
       "bank.co.uk/login",
       "user@bank.example",
     );
-    const unseen = fc.constantFrom("\u200b", "\u00ad", "\u2060", "\u0301", "\ufe0f", "\u034f", "**", "`");
+    const unseen = fc.constantFrom(
+      "\u200b",
+      "\u00ad",
+      "\u2060",
+      "\u0301",
+      "\ufe0f",
+      "\u034f",
+      "**",
+      "`",
+    );
     const changes = fc.array(
       fc.tuple(
         fc.nat(30),
         fc.oneof(
           unseen.map((sign) => (letter: string) => letter + sign),
-          fc.constant((letter: string) => letter.replace(/./gu, (sign) => `&#${sign.codePointAt(0)};`)),
-          fc.constant((letter: string) => letter.replace(".", "\u3002").replace("a", "\u0430").replace(":", "\uff1a")),
+          fc.constant((letter: string) =>
+            letter.replace(/./gu, (sign) => `&#${sign.codePointAt(0)};`),
+          ),
+          fc.constant((letter: string) =>
+            letter.replace(".", "\u3002").replace("a", "\u0430").replace(":", "\uff1a"),
+          ),
           fc.constant((letter: string) => letter.replace(/[.:/]/, " $&")),
         ),
       ),
       { maxLength: 6 },
     );
-    forAll(host, changes, fc.constantFrom("", "Go to ", "「"), fc.constantFrom("", ".", ":", " now", "」")).hold(
-      (name, all, before, after) => {
-        const letters = [...name];
-        for (const [at, change] of all) {
-          const index = at % letters.length;
-          letters[index] = change(letters[index] ?? "");
-        }
-        const label = decodeEntities(`${before}${letters.join("")}${after}`);
-        expect(isNamingOtherAddress({ label, address: target })).toBe(true);
-      },
-      1000,
-    );
+    forAll(
+      host,
+      changes,
+      fc.constantFrom("", "Go to ", "「"),
+      fc.constantFrom("", ".", ":", " now", "」"),
+    ).hold((name, all, before, after) => {
+      const letters = [...name];
+      for (const [at, change] of all) {
+        const index = at % letters.length;
+        letters[index] = change(letters[index] ?? "");
+      }
+      const label = decodeEntities(`${before}${letters.join("")}${after}`);
+      expect(isNamingOtherAddress({ label, address: target })).toBe(true);
+    }, 1000);
   });
 
   it("hides no address that holds Markdown, a name of a user, or letters of another script", () => {
@@ -312,7 +365,9 @@ describe("a label that may be taken for another address", () => {
     expect(safeMarkdown("[bank.example](https://b\u0430nk.example)")).toBe(
       "bank.example (https://xn--bnk-6cd.example/)",
     );
-    expect(toMrkdwn("[bank.example](https://b\u0430nk.example)")).toBe("bank.example (<https://xn--bnk-6cd.example/>)");
+    expect(toMrkdwn("[bank.example](https://b\u0430nk.example)")).toBe(
+      "bank.example (<https://xn--bnk-6cd.example/>)",
+    );
   });
 });
 
@@ -357,10 +412,22 @@ describe("a label that names no other address", () => {
 /** The same Markdown as an answer, with blocks and without, as it is written, streamed, and asked. */
 function placesOf(markdown: string): string[] {
   const { parts, placeholder, question } = createTaskText({ locale: "en" });
-  const asked = { index: 0, prompt: markdown, options: [], askedAtMs, expiresAtMs: askedAtMs + 1000 };
+  const asked = {
+    index: 0,
+    prompt: markdown,
+    options: [],
+    askedAtMs,
+    expiresAtMs: askedAtMs + 1000,
+  };
   const contents = [{}, { mrkdwnFallback: true as const }].flatMap((form) => [
     ...parts(sampleTask({ outcome: { type: "answer", text: markdown }, ...form })),
-    placeholder(sampleTask({ state: "waiting", progress: { partialText: markdown, shownAtMs: askedAtMs }, ...form })),
+    placeholder(
+      sampleTask({
+        state: "waiting",
+        progress: { partialText: markdown, shownAtMs: askedAtMs },
+        ...form,
+      }),
+    ),
     question({ task: sampleTask({ state: "asking", question: asked, ...form }), nowMs: askedAtMs }),
   ]);
   const piece = nextStreamPiece({ text: `${markdown}\n`, from: 0, shows: undefined });

@@ -12,16 +12,26 @@ const { id: requestId, message } = sampleTask();
 const answer = { type: "answer", text: "A checkpoint." } as const;
 const locales = ["en", "ja"] as const;
 
-function blocksOf(changes: Partial<Task>, options: { locale?: "en" | "ja"; feedback?: boolean } = {}) {
-  const parts = createTaskText({ locale: "en", ...options }).parts(sampleTask({ state: "delivering", ...changes }));
+function blocksOf(
+  changes: Partial<Task>,
+  options: { locale?: "en" | "ja"; feedback?: boolean } = {},
+) {
+  const parts = createTaskText({ locale: "en", ...options }).parts(
+    sampleTask({ state: "delivering", ...changes }),
+  );
   for (const { blocks } of parts) {
-    if (blocks !== undefined) expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toHaveProperty("blocks");
+    if (blocks !== undefined)
+      expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toHaveProperty("blocks");
   }
   return parts.map(({ blocks = [] }) => blocks as readonly unknown[]);
 }
 
-function votesOf(changes: Partial<Task>, options: { locale?: "en" | "ja"; feedback?: boolean } = { feedback: true }) {
-  const isVotes = (block: unknown): block is ContextActionsBlock => Object(block).type === "context_actions";
+function votesOf(
+  changes: Partial<Task>,
+  options: { locale?: "en" | "ja"; feedback?: boolean } = { feedback: true },
+) {
+  const isVotes = (block: unknown): block is ContextActionsBlock =>
+    Object(block).type === "context_actions";
   return blocksOf(changes, options).map((blocks) => blocks.filter(isVotes));
 }
 
@@ -32,18 +42,27 @@ function retryOf(changes: Partial<Task>, locale: "en" | "ja" = "en"): Button | u
 }
 
 describe("the votes on an answer", () => {
-  it.each(locales)("are one element of Slack's with two values that name the task: %s", (locale) => {
-    const [[block]] = votesOf({ outcome: answer }, { locale, feedback: true }) as [[ContextActionsBlock]];
-    const [element] = block.elements as FeedbackButtons[];
-    const { action_id = "", positive_button: up, negative_button: down } = element ?? ({} as FeedbackButtons);
-    const read = ({ value }: { value: string }) => decodeButton({ action_id, value });
-    expect(read(up)).toEqual({ requestId, button: { type: "feedback", vote: "up" } });
-    expect(read(down)).toEqual({ requestId, button: { type: "feedback", vote: "down" } });
-    for (const { text, accessibility_label = "" } of [up, down]) {
-      expect(text.text.length * accessibility_label.length).toBeGreaterThan(0);
-      expect(accessibility_label.length).toBeLessThanOrEqual(75);
-    }
-  });
+  it.each(locales)(
+    "are one element of Slack's with two values that name the task: %s",
+    (locale) => {
+      const [[block]] = votesOf({ outcome: answer }, { locale, feedback: true }) as [
+        [ContextActionsBlock],
+      ];
+      const [element] = block.elements as FeedbackButtons[];
+      const {
+        action_id = "",
+        positive_button: up,
+        negative_button: down,
+      } = element ?? ({} as FeedbackButtons);
+      const read = ({ value }: { value: string }) => decodeButton({ action_id, value });
+      expect(read(up)).toEqual({ requestId, button: { type: "feedback", vote: "up" } });
+      expect(read(down)).toEqual({ requestId, button: { type: "feedback", vote: "down" } });
+      for (const { text, accessibility_label = "" } of [up, down]) {
+        expect(text.text.length * accessibility_label.length).toBeGreaterThan(0);
+        expect(accessibility_label.length).toBeLessThanOrEqual(75);
+      }
+    },
+  );
 
   it("stand below the last part of a long answer", () => {
     const counts = votesOf({ outcome: { ...answer, text: "Word by word.\n\n".repeat(1600) } }).map(
@@ -58,7 +77,9 @@ describe("the votes on an answer", () => {
     expect(votesOf({ outcome: answer, mrkdwnFallback: true }).flat()).toEqual([]);
     expect(votesOf({ outcome: answer, delivery: { status: "failure_notice" } }).flat()).toEqual([]);
     expect(votesOf({ outcome: { type: "too_old" } }).flat()).toEqual([]);
-    expect(votesOf({ outcome: { type: "failed", reason: "timeout", lost: false } }).flat()).toEqual([]);
+    expect(votesOf({ outcome: { type: "failed", reason: "timeout", lost: false } }).flat()).toEqual(
+      [],
+    );
   });
 });
 
@@ -68,7 +89,11 @@ describe("the button to try again", () => {
   });
 
   it.each(locales)("names the task: %s", (locale) => {
-    const { action_id = "", value = "", confirm } = retryOf(failed("execution_failed"), locale) ?? ({} as Button);
+    const {
+      action_id = "",
+      value = "",
+      confirm,
+    } = retryOf(failed("execution_failed"), locale) ?? ({} as Button);
     expect(decodeButton({ action_id, value })).toEqual({ requestId, button: { type: "retry" } });
     expect(confirm).toBeUndefined();
   });
@@ -77,9 +102,13 @@ describe("the button to try again", () => {
     ["timeout", false],
     ["ambiguous", false],
     ["execution_failed", true],
-  ] as const)("is confirmed first where the agent may have done its work: %s, lost: %s", (reason, lost) => {
-    for (const locale of locales) expect(retryOf(failed(reason, lost), locale)?.confirm).toBeDefined();
-  });
+  ] as const)(
+    "is confirmed first where the agent may have done its work: %s, lost: %s",
+    (reason, lost) => {
+      for (const locale of locales)
+        expect(retryOf(failed(reason, lost), locale)?.confirm).toBeDefined();
+    },
+  );
 
   it("is there for failures that may end otherwise at another try, and for no others", () => {
     expect(reasons.filter((reason) => retryOf(failed(reason)) !== undefined).sort()).toEqual([
@@ -124,19 +153,39 @@ it.each([
 });
 
 it.each([
-  ["a vote that there is not", { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "maybe" }) }],
-  ["a vote with more in it", { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "up", x: 1 }) }],
-  ["a vote on no task", { action_id: "sekisho_feedback", value: JSON.stringify({ r: "1", v: "up" }) }],
+  [
+    "a vote that there is not",
+    { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "maybe" }) },
+  ],
+  [
+    "a vote with more in it",
+    { action_id: "sekisho_feedback", value: JSON.stringify({ r: requestId, v: "up", x: 1 }) },
+  ],
+  [
+    "a vote on no task",
+    { action_id: "sekisho_feedback", value: JSON.stringify({ r: "1", v: "up" }) },
+  ],
   ["a vote without a value", { action_id: "sekisho_feedback", value: "" }],
-  ["a retry with a vote", { action_id: "sekisho_retry", value: JSON.stringify({ r: requestId, v: "up" }) }],
-  ["another app's button", { action_id: "feedback", value: JSON.stringify({ r: requestId, v: "up" }) }],
+  [
+    "a retry with a vote",
+    { action_id: "sekisho_retry", value: JSON.stringify({ r: requestId, v: "up" }) },
+  ],
+  [
+    "another app's button",
+    { action_id: "feedback", value: JSON.stringify({ r: requestId, v: "up" }) },
+  ],
 ])("%s is no button of Sekisho's", (_what, button) => {
   expect(decodeButton(button)).toBeUndefined();
 });
 
-it.each(locales)("whoever may no longer ask reads whom to ask, and whoever is too late where to look: %s", (locale) => {
-  const { buttonClickRefused } = createTaskText({ locale: "en", contact: "<@U9>" });
-  expect(buttonClickRefused({ refusal: { type: "not_allowed" }, locale })).toContain("<@U9>");
-  const [late, over] = (["retried", "over"] as const).map((type) => buttonClickRefused({ refusal: { type }, locale }));
-  expect(late).not.toBe(over);
-});
+it.each(locales)(
+  "whoever may no longer ask reads whom to ask, and whoever is too late where to look: %s",
+  (locale) => {
+    const { buttonClickRefused } = createTaskText({ locale: "en", contact: "<@U9>" });
+    expect(buttonClickRefused({ refusal: { type: "not_allowed" }, locale })).toContain("<@U9>");
+    const [late, over] = (["retried", "over"] as const).map((type) =>
+      buttonClickRefused({ refusal: { type }, locale }),
+    );
+    expect(late).not.toBe(over);
+  },
+);

@@ -1,9 +1,18 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { Artifact } from "../../../../contracts/methods.ts";
-import type { MessageContent, SlackBlock } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { createOutgoingFiles, leftOutCount } from "../../../../lambdas/verification/slack/messages/answer.ts";
-import { continuedText, cutAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import type {
+  MessageContent,
+  SlackBlock,
+} from "../../../../lambdas/verification/slack/api/slack.ts";
+import {
+  createOutgoingFiles,
+  leftOutCount,
+} from "../../../../lambdas/verification/slack/messages/answer.ts";
+import {
+  continuedText,
+  cutAnswerText,
+} from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { forAll } from "../../../doubles/for-all.ts";
@@ -25,8 +34,10 @@ const markdownOf = (contents: MessageContent[]) =>
 
 const shownIn = (block: SlackBlock | undefined) => JSON.stringify(block);
 const forms = [{}, { mrkdwnFallback: true as const }];
-const paragraph = "A sekisho was a checkpoint on an old highway. 関所は、街道に設けられた検問所です。";
-const prose = (length: number) => `${paragraph}\n\n`.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
+const paragraph =
+  "A sekisho was a checkpoint on an old highway. 関所は、街道に設けられた検問所です。";
+const prose = (length: number) =>
+  `${paragraph}\n\n`.repeat(Math.ceil(length / paragraph.length)).slice(0, length);
 
 describe("an answer", () => {
   it("is the agent's Markdown in a markdown block, with the short request id below", () => {
@@ -36,7 +47,10 @@ describe("an answer", () => {
       text: "*Gate*\n\n*bold* &lt;!channel&gt;",
       blocks: [
         { type: "markdown", text: "## Gate\n\n**bold** <\u2060!channel>" },
-        { type: "context", elements: [{ type: "mrkdwn", text: "Reference: 0d1c2b3a", verbatim: true }] },
+        {
+          type: "context",
+          elements: [{ type: "mrkdwn", text: "Reference: 0d1c2b3a", verbatim: true }],
+        },
       ],
     });
   });
@@ -62,9 +76,15 @@ describe("an answer", () => {
   });
 
   it("stays within what Slack takes, in blocks, in their fallback and in mrkdwn", () => {
-    for (const text of [prose(50_000), "<&>".repeat(5000), `\`\`\`\n${"<".repeat(20_000)}`, "x".repeat(40_000)]) {
+    for (const text of [
+      prose(50_000),
+      "<&>".repeat(5000),
+      `\`\`\`\n${"<".repeat(20_000)}`,
+      "x".repeat(40_000),
+    ]) {
       const contents = partsOf({ text });
-      for (const markdown of markdownOf(contents)) expect(markdown.length).toBeLessThanOrEqual(12_000);
+      for (const markdown of markdownOf(contents))
+        expect(markdown.length).toBeLessThanOrEqual(12_000);
       for (const part of [...contents, ...partsOf({ text }, { mrkdwnFallback: true })]) {
         expect(part.text.length).toBeLessThanOrEqual(3900);
         expect(part.text.trim()).not.toBe("");
@@ -85,14 +105,17 @@ describe("an answer", () => {
   it("has its reference on the last message only", () => {
     const contents = partsOf({ text: prose(30_000) });
     expect(contents.length).toBeGreaterThan(1);
-    for (const part of contents) expect(typesOf(part).includes("context")).toBe(part === contents.at(-1));
+    for (const part of contents)
+      expect(typesOf(part).includes("context")).toBe(part === contents.at(-1));
   });
 
   it("that would take more than five messages shows its beginning and says that it is attached", () => {
     for (const form of forms) {
       const contents = partsOf({ text: prose(60_000), uploads: [{ fileId: "F1" }] }, form);
       expect(contents).toHaveLength(1);
-      expect(JSON.stringify(contents)).toContain(continuedText({ locale: "en", name: "answer.md" }));
+      expect(JSON.stringify(contents)).toContain(
+        continuedText({ locale: "en", name: "answer.md" }),
+      );
       expect(contents[0]?.text).toContain("A sekisho was a checkpoint");
     }
     expect(partsOf({ text: prose(50_000) })).toHaveLength(5);
@@ -114,18 +137,30 @@ describe("an answer", () => {
     const plain = partsOf({ text, uploads: [{ failed: true }] }, { mrkdwnFallback: true });
     expect(plain.length).toBeLessThanOrEqual(21);
     expect(plain.at(-1)?.text).toContain(cutAnswerText.en);
-    expect(JSON.stringify(partsOf({ text: prose(150_000), uploads: [{ failed: true }] }))).not.toContain(
-      cutAnswerText.en,
-    );
+    expect(
+      JSON.stringify(partsOf({ text: prose(150_000), uploads: [{ failed: true }] })),
+    ).not.toContain(cutAnswerText.en);
   });
 
   const wideRow = (cell: string) => `|${`${cell}|`.repeat(100)}\n`;
   const large: [string, string][] = [
-    ["a wide table", `${wideRow("x")}${wideRow("-")}${wideRow("y".repeat(48))}${wideRow("z").repeat(30)}`],
-    ["a table of one long cell and many short rows", `|a|b|\n|-|-|\n|${"x".repeat(48)}|c|\n${"|d|e|\n".repeat(1600)}`],
-    ["many small tables", `|a|b|\n|-|-|\n|${"x".repeat(48)}|c|\n${"|d|e|\n".repeat(15)}\n`.repeat(60)],
+    [
+      "a wide table",
+      `${wideRow("x")}${wideRow("-")}${wideRow("y".repeat(48))}${wideRow("z").repeat(30)}`,
+    ],
+    [
+      "a table of one long cell and many short rows",
+      `|a|b|\n|-|-|\n|${"x".repeat(48)}|c|\n${"|d|e|\n".repeat(1600)}`,
+    ],
+    [
+      "many small tables",
+      `|a|b|\n|-|-|\n|${"x".repeat(48)}|c|\n${"|d|e|\n".repeat(15)}\n`.repeat(60),
+    ],
     ["a table of thousands of columns", `|${"a|".repeat(2700)}\n|${"-|".repeat(2700)}\n`],
-    ["many short rows below a wide header", `|${"a|".repeat(100)}\n|${"-|".repeat(100)}\n${"|b\n".repeat(199)}`],
+    [
+      "many short rows below a wide header",
+      `|${"a|".repeat(100)}\n|${"-|".repeat(100)}\n${"|b\n".repeat(199)}`,
+    ],
     ["a quote that goes on in bare lines", `${"> ".repeat(11)}${"a\n".repeat(5000)}`],
     ["signs that are escaped", "&".repeat(57_000)],
     [
@@ -133,34 +168,48 @@ describe("an answer", () => {
       `|${"&|".repeat(15)}\n|${"-|".repeat(15)}\n${`|${"&|".repeat(15)}\n`.repeat(340)}`,
     ],
     ["a list in lists", "- a\n    - b\n        - c\n".repeat(2000)],
-    ["references to a long address", `[x]: https://${"a".repeat(5000)}.example\n\n${"[x] ".repeat(1000)}`],
+    [
+      "references to a long address",
+      `[x]: https://${"a".repeat(5000)}.example\n\n${"[x] ".repeat(1000)}`,
+    ],
   ];
 
   it.each(large)("has a bounded number of messages in each form: %s", (_, text) => {
     const uploads = [{ failed: true as const }];
     for (const form of forms) {
       expect(partsOf({ text }, form).length).toBeLessThanOrEqual("mrkdwnFallback" in form ? 19 : 5);
-      expect(partsOf({ text, uploads }, form).length).toBeLessThanOrEqual("mrkdwnFallback" in form ? 21 : 20);
+      expect(partsOf({ text, uploads }, form).length).toBeLessThanOrEqual(
+        "mrkdwnFallback" in form ? 21 : 20,
+      );
     }
   });
 
-  it.each(large.filter(([, text]) => text.includes("|")))("is hardly longer than its text: %s", (_, text) => {
-    const shown = markdownOf(partsOf({ text, uploads: [{ failed: true }] })).join("");
-    expect(shown.length).toBeLessThanOrEqual(4 * text.length);
-  });
+  it.each(large.filter(([, text]) => text.includes("|")))(
+    "is hardly longer than its text: %s",
+    (_, text) => {
+      const shown = markdownOf(partsOf({ text, uploads: [{ failed: true }] })).join("");
+      expect(shown.length).toBeLessThanOrEqual(4 * text.length);
+    },
+  );
 
   it("says that an empty file is missing, because Slack takes none", () => {
-    const about = (artifacts: Artifact[]) => shownIn(partsOf({ text: "Done.", artifacts })[0]?.blocks?.[1]);
+    const about = (artifacts: Artifact[]) =>
+      shownIn(partsOf({ text: "Done.", artifacts })[0]?.blocks?.[1]);
     expect(about([{ name: "empty.txt", text: "" }])).toMatch(/couldn't attach 1 more file/);
     expect(about([{ name: "empty.bin", base64: "" }])).toMatch(/couldn't attach 1 more file/);
-    expect(about([{ text: "" }, { name: "a.txt", text: "", url: "https://files.example/a.txt" }])).not.toMatch(
-      /attach/,
-    );
+    expect(
+      about([{ text: "" }, { name: "a.txt", text: "", url: "https://files.example/a.txt" }]),
+    ).not.toMatch(/attach/);
   });
 
   it("names the files that could not be attached, and how many were too many", () => {
-    const artifacts = Array.from({ length: 22 }, (_, index) => ({ name: `${index}.txt`, text: `file ${index}` }));
-    const uploads = artifacts.map((_, index) => (index < 2 ? { failed: true as const } : { fileId: `F${index}` }));
+    const artifacts = Array.from({ length: 22 }, (_, index) => ({
+      name: `${index}.txt`,
+      text: `file ${index}`,
+    }));
+    const uploads = artifacts.map((_, index) =>
+      index < 2 ? { failed: true as const } : { fileId: `F${index}` },
+    );
     const [part] = partsOf({ text: "Done.", artifacts, uploads });
     expect(shownIn(part?.blocks?.[1])).toMatch(/`0\.txt`, `1\.txt`/);
     expect(shownIn(part?.blocks?.[1])).toMatch(/couldn't attach 2 more files/);
@@ -232,22 +281,38 @@ describe("the files of an answer", () => {
 
   it("begin with the answer itself where it is very long, as the agent wrote it", () => {
     const [first, second] = filesOf([{ name: "answer.md", text: "another" }], long);
-    expect(first).toEqual({ name: "answer.md", mimetype: "text/markdown", content: { text: long } });
+    expect(first).toEqual({
+      name: "answer.md",
+      mimetype: "text/markdown",
+      content: { text: long },
+    });
     expect(second?.name).toBe("answer (2).md");
   });
 
   it("are the same whatever language, form and try", () => {
     const outcome = { type: "answer", text: long, artifacts: [{ text: "x" }] } as const;
     const [plain, again] = [
-      sampleTask({ outcome: { ...outcome, artifacts: [{ text: "x" }] }, mrkdwnFallback: true, locale: "ja" }),
-      sampleTask({ outcome: { ...outcome, artifacts: [{ text: "x" }], uploads: [{ failed: true }] } }),
+      sampleTask({
+        outcome: { ...outcome, artifacts: [{ text: "x" }] },
+        mrkdwnFallback: true,
+        locale: "ja",
+      }),
+      sampleTask({
+        outcome: { ...outcome, artifacts: [{ text: "x" }], uploads: [{ failed: true }] },
+      }),
     ];
     expect(createOutgoingFiles(plain)).toEqual(createOutgoingFiles(again));
   });
 
   it("repeat nothing that the message says already, and have no file of nothing", () => {
     expect(
-      filesOf([{ text: " Here it is.\n" }, { name: "empty" }, { text: " " }, { base64: "" }, { data: null }]),
+      filesOf([
+        { text: " Here it is.\n" },
+        { name: "empty" },
+        { text: " " },
+        { base64: "" },
+        { data: null },
+      ]),
     ).toEqual([]);
   });
 
@@ -270,8 +335,14 @@ describe("the files of an answer", () => {
         throw new Error("written");
       },
     });
-    const outcome = { type: "answer" as const, text: "", artifacts: Array.from({ length: 30 }, () => ({ data })) };
-    expect(createOutgoingFiles(sampleTask({ outcome })).map(({ name }) => name)).toContain("file (20).json");
+    const outcome = {
+      type: "answer" as const,
+      text: "",
+      artifacts: Array.from({ length: 30 }, () => ({ data })),
+    };
+    expect(createOutgoingFiles(sampleTask({ outcome })).map(({ name }) => name)).toContain(
+      "file (20).json",
+    );
     expect(createOutgoingFiles(sampleTask({ outcome }))).toBe(createOutgoingFiles({ outcome }));
   });
 
@@ -312,7 +383,10 @@ describe("the name of a file", () => {
   });
 
   it("is safe and its own, whatever the agent says", () => {
-    const artifact = fc.record({ name: fc.string({ unit: "binary", maxLength: 300 }), text: fc.constant("x") });
+    const artifact = fc.record({
+      name: fc.string({ unit: "binary", maxLength: 300 }),
+      text: fc.constant("x"),
+    });
     forAll(fc.array(artifact, { maxLength: 25 })).hold((artifacts) => {
       const names = namesOf(artifacts);
       for (const name of names) {

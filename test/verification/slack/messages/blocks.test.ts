@@ -17,6 +17,8 @@ describe("a text in one line", () => {
   });
 
   it("splits no character", () => {
-    expect(shorten({ text: `${"a".repeat(8)}👩‍👧${"b".repeat(9)}`, maxLength: 12 })).toBe(`${"a".repeat(8)}…`);
+    expect(shorten({ text: `${"a".repeat(8)}👩‍👧${"b".repeat(9)}`, maxLength: 12 })).toBe(
+      `${"a".repeat(8)}…`,
+    );
   });
 });

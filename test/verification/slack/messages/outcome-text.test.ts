@@ -1,6 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { type ClientReason, reasons } from "../../../../contracts/errors.ts";
-import { chooseContact, createOutcomeText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import {
+  chooseContact,
+  createOutcomeText,
+} from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
 import type { TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
@@ -34,23 +37,31 @@ function say(outcome: Ended | undefined, locale: "en" | "ja" = "en", contact?: s
 }
 
 describe("what a user reads when a task failed", () => {
-  it.each(locales)("is words of that language, without codes, addresses and names of protocols: %s", (locale) => {
-    for (const reason of everyReason) {
-      const text = say(failed(reason), locale);
-      expect(text).toMatch(locale === "ja" ? /[ぁ-ん]/ : /^[\x20-\x7e\n]+$/);
-      expect(text).not.toMatch(/\d|https?:|JSON|RPC|HTTP|exception|_/i);
-    }
-  });
+  it.each(locales)(
+    "is words of that language, without codes, addresses and names of protocols: %s",
+    (locale) => {
+      for (const reason of everyReason) {
+        const text = say(failed(reason), locale);
+        expect(text).toMatch(locale === "ja" ? /[ぁ-ん]/ : /^[\x20-\x7e\n]+$/);
+        expect(text).not.toMatch(/\d|https?:|JSON|RPC|HTTP|exception|_/i);
+      }
+    },
+  );
 
   it("tells a task that was lost on the way, one that may have run, and one that failed apart", () => {
     for (const locale of locales) {
-      const texts = [failed("execution_failed", true), failed("ambiguous"), failed("execution_failed")];
+      const texts = [
+        failed("execution_failed", true),
+        failed("ambiguous"),
+        failed("execution_failed"),
+      ];
       expect(new Set(texts.map((outcome) => say(outcome, locale))).size).toBe(3);
     }
   });
 
   it("does not say of a task that took too long that it was stopped, since nobody knows that", () => {
-    for (const locale of locales) expect(say(failed("timeout"), locale)).not.toMatch(/stopped|停止/);
+    for (const locale of locales)
+      expect(say(failed("timeout"), locale)).not.toMatch(/stopped|停止/);
   });
 
   it("is said too where nobody knows why there is no outcome", () => {
@@ -95,7 +106,8 @@ describe("what a user reads when a task came to something else", () => {
   });
 
   it("tells how large a file may be, and never more than that", () => {
-    const most = (bytes: number) => say({ type: "file_refused", why: "too_large", name: "a.zip", most: bytes });
+    const most = (bytes: number) =>
+      say({ type: "file_refused", why: "too_large", name: "a.zip", most: bytes });
     expect(most(20 * 1024 * 1024)).toMatch(/20 MB/);
     expect(most(1.99 * 1024 * 1024)).toMatch(/1\.9 MB/);
     expect(most(1024 * 1024)).toMatch(/ 1 MB/);
@@ -105,32 +117,49 @@ describe("what a user reads when a task came to something else", () => {
   });
 
   it("tells how many files there may be", () => {
-    const most = (count: number) => say({ type: "file_refused", why: "too_many", name: "a.zip", most: count });
+    const most = (count: number) =>
+      say({ type: "file_refused", why: "too_many", name: "a.zip", most: count });
     expect(most(2)).toContain("up to 2 files at once.");
     expect(most(1)).toContain("up to 1 file at once.");
   });
 
   it("says that a canvas cannot be read, instead of asking for it again", () => {
-    const outcome = { type: "file_refused", why: "not_to_be_had", name: "Plan", detail: "canvas" } as const;
+    const outcome = {
+      type: "file_refused",
+      why: "not_to_be_had",
+      name: "Plan",
+      detail: "canvas",
+    } as const;
     expect(say(outcome)).toBe("I can't read canvases. Copy the text into your message.");
-    expect(say(outcome, "ja")).toBe("canvasは読み取れません。内容をメッセージに貼り付けてお送りください。");
-    expect(say({ ...outcome, detail: "list" })).toBe("I can't read lists. Copy the text into your message.");
+    expect(say(outcome, "ja")).toBe(
+      "canvasは読み取れません。内容をメッセージに貼り付けてお送りください。",
+    );
+    expect(say({ ...outcome, detail: "list" })).toBe(
+      "I can't read lists. Copy the text into your message.",
+    );
   });
 
   it("cannot be made to notify by the name of a file", () => {
-    const text = say({ type: "file_refused", why: "not_to_be_had", name: "<!channel> `x` <@U1>.txt" });
+    const text = say({
+      type: "file_refused",
+      why: "not_to_be_had",
+      name: "<!channel> `x` <@U1>.txt",
+    });
     expect(text).toContain("`&lt;!channel&gt; 'x' &lt;@U1&gt;.txt`");
   });
 
   it("quotes what the agent says about its failure, escaped and in one line", () => {
     const about = { type: "failed", reason: "execution_failed", lost: false } as const;
     const explained = { ...about, explanation: "No <@U1> seats\nare left" };
-    for (const locale of locales) expect(say(explained, locale)).toMatch(/\n> ?No &lt;@U1&gt; seats are left$/);
+    for (const locale of locales)
+      expect(say(explained, locale)).toMatch(/\n> ?No &lt;@U1&gt; seats are left$/);
     expect(say({ ...explained, explanation: " " })).toBe(say(about));
   });
 
   it("says to the wish to cancel how many tasks it meant", () => {
     for (const locale of locales)
-      expect(new Set([0, 1, 2].map((count) => say({ type: "canceling", count }, locale))).size).toBe(3);
+      expect(
+        new Set([0, 1, 2].map((count) => say({ type: "canceling", count }, locale))).size,
+      ).toBe(3);
   });
 });

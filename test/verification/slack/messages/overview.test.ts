@@ -2,14 +2,23 @@
 import { describe, expect, it } from "@jest/globals";
 import { helpText } from "../../../../lambdas/verification/slack/messages/help.ts";
 import { homeBlocks } from "../../../../lambdas/verification/slack/messages/home.ts";
-import type { Overview, OwnTask } from "../../../../lambdas/verification/slack/messages/overview.ts";
+import type {
+  Overview,
+  OwnTask,
+} from "../../../../lambdas/verification/slack/messages/overview.ts";
 import type { Locale } from "../../../../lambdas/verification/task/task.ts";
 import { parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
 import { askedAtMs, sampleAsk } from "../../task/sample.ts";
 
 const locales = ["en", "ja"] as const;
 const { requestId } = sampleAsk();
-const task: OwnTask = { requestId, text: "Deploy <it>", channel: "C7", askedAtMs, activity: "working" };
+const task: OwnTask = {
+  requestId,
+  text: "Deploy <it>",
+  channel: "C7",
+  askedAtMs,
+  activity: "working",
+};
 
 const overview: Overview = {
   mayAsk: true,
@@ -41,7 +50,9 @@ function home(change: Partial<Overview> = {}, locale: Locale = "en") {
 
 /** The texts of all blocks, one after the other. */
 function textOf(blocks: readonly unknown[]): string {
-  return JSON.stringify(blocks, (name, value) => (name === "value" || name === "action_id" ? undefined : value));
+  return JSON.stringify(blocks, (name, value) =>
+    name === "value" || name === "action_id" ? undefined : value,
+  );
 }
 
 function buttonsOf(blocks: ReturnType<typeof home>): unknown[] {
@@ -75,7 +86,9 @@ describe("the App Home", () => {
   });
 
   it("has one button a task, which names it", () => {
-    expect(buttonsOf(home())).toMatchObject([{ action_id: "sekisho_cancel", value: JSON.stringify({ r: requestId }) }]);
+    expect(buttonsOf(home())).toMatchObject([
+      { action_id: "sekisho_cancel", value: JSON.stringify({ r: requestId }) },
+    ]);
     expect(buttonsOf(home({ tasks: [{ ...task, activity: "canceling" }] }))).toEqual([]);
   });
 
@@ -90,12 +103,17 @@ describe("the App Home", () => {
   });
 
   it.each(locales)("stays within Slack's limits, however much there is: %s", (locale) => {
-    const many = <T>(count: number, of: (n: number) => T) => Array.from({ length: count }, (_, n) => of(n));
+    const many = <T>(count: number, of: (n: number) => T) =>
+      Array.from({ length: count }, (_, n) => of(n));
     const blocks = home(
       {
         description: "d".repeat(300),
         prompts: many(4, () => ({ title: "t".repeat(75), message: "*m* <x>".repeat(400) })),
-        routes: many(500, (n) => ({ word: `w${n}${"x".repeat(60)}`, channel: "C7", destination: "d".repeat(63) })),
+        routes: many(500, (n) => ({
+          word: `w${n}${"x".repeat(60)}`,
+          channel: "C7",
+          destination: "d".repeat(63),
+        })),
         rules: many(1000, (n) => ({ user: `U${n}`, channel: "C8" })),
         tasks: many(50, () => ({ ...task, text: "<".repeat(5000) })),
       },
@@ -110,19 +128,27 @@ describe("the App Home", () => {
   it("shows ten tasks, twenty rules and two routes without saying that there are more", () => {
     const rules = Array.from({ length: 20 }, (_, n) => ({ user: `U${n}` }));
     const text = textOf(
-      home({ tasks: Array.from({ length: 10 }, () => task), rules, routes: overview.routes.slice(1) }),
+      home({
+        tasks: Array.from({ length: 10 }, () => task),
+        rules,
+        routes: overview.routes.slice(1),
+      }),
     );
     expect(text).toContain("In <#C7>, messages go to *builder*.");
     for (const rule of rules) expect(text).toContain(`<@${rule.user}>`);
     expect(text).not.toMatch(/There are more|and \d+ more/);
-    expect(textOf(home({ tasks: Array.from({ length: 11 }, () => task) }))).toContain("There are more");
+    expect(textOf(home({ tasks: Array.from({ length: 11 }, () => task) }))).toContain(
+      "There are more",
+    );
   });
 
   it("is Japanese for Japanese readers", () => {
     const text = textOf(home({}, "ja"));
     expect(text).toContain("このワークスペースの全員");
     expect(text).toContain("残り18件");
-    expect(text).toContain("<@U5>（<#C8> のみ、社外のメンバーがいるチャンネルでは、社外のメンバーも可）");
+    expect(text).toContain(
+      "<@U5>（<#C8> のみ、社外のメンバーがいるチャンネルでは、社外のメンバーも可）",
+    );
     expect(text).not.toMatch(/Cancel|You |Everyone/);
   });
 });
@@ -132,7 +158,10 @@ describe("the help", () => {
     helpText({ overview: { ...overview, ...change }, locale });
 
   it.each(locales)("has five lines: %s", (locale) => {
-    for (const change of [{}, { tasks: [], rules: [], routes: [], prompts: [], quota: {}, description: undefined }])
+    for (const change of [
+      {},
+      { tasks: [], rules: [], routes: [], prompts: [], quota: {}, description: undefined },
+    ])
       expect(help(change, locale).split("\n")).toHaveLength(5);
   });
 
@@ -146,19 +175,25 @@ describe("the help", () => {
   it("mentions no person and no group, because that would notify them", () => {
     const rules = [{ user: "U5" }, { group: "S5" }, { channel: "C7" }];
     for (const locale of locales) expect(help({ rules }, locale)).not.toMatch(/<[@!]/);
-    expect(help({ rules })).toContain("Everyone in <#C7>, and people an admin has added. My Home tab has the list.");
+    expect(help({ rules })).toContain(
+      "Everyone in <#C7>, and people an admin has added. My Home tab has the list.",
+    );
   });
 
   it("says that there are other channels, and no admin who added people", () => {
     const rules = ["C1", "C2", "C3", "C4"].map((channel) => ({ channel }));
-    expect(help({ rules })).toContain("Everyone in <#C1>, <#C2>, <#C3>, and everyone in some other channels.");
+    expect(help({ rules })).toContain(
+      "Everyone in <#C1>, <#C2>, <#C3>, and everyone in some other channels.",
+    );
     expect(help({ rules: rules.slice(0, 3) })).toContain("Everyone in <#C1>, <#C2>, <#C3>. My");
   });
 
   it("says what is under way, but not which words", () => {
     expect(help()).toContain("1 in progress. See or cancel it in my Home tab.");
     expect(help()).not.toContain("Deploy &lt;it");
-    expect(help({ hasMoreTasks: true })).toContain("1 or more in progress. See or cancel them in my Home tab.");
+    expect(help({ hasMoreTasks: true })).toContain(
+      "1 or more in progress. See or cancel them in my Home tab.",
+    );
     expect(help({ tasks: [] })).toContain("You have none in progress.");
   });
 
@@ -178,7 +213,9 @@ describe("the help", () => {
 
   it("says when the next task is possible where the limit is reached", () => {
     const quota = { inPeriod: { left: 0, of: 20, spanMs: 3600_000, freeAtMs: askedAtMs } };
-    expect(help({ quota })).toMatch(/You've reached your limit of 20 tasks in 60 minutes\. You can ask again <!date/);
+    expect(help({ quota })).toMatch(
+      /You've reached your limit of 20 tasks in 60 minutes\. You can ask again <!date/,
+    );
     expect(help({ quota }, "ja")).toContain("上限の20件に達しています");
   });
 });

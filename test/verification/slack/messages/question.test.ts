@@ -2,7 +2,10 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import type { QuestionField } from "../../../../contracts/question-fields.ts";
 import { hasVisibleText } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import { decodeButton, encodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
+import {
+  decodeButton,
+  encodeButton,
+} from "../../../../lambdas/verification/slack/messages/buttons.ts";
 import type { ButtonClickRefusal } from "../../../../lambdas/verification/slack/messages/question.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { AgentQuestion, Task } from "../../../../lambdas/verification/task/task.ts";
@@ -83,7 +86,9 @@ describe("a question", () => {
   });
 
   it("has no link in disguise where its end, and with it the end of code, is cut off", () => {
-    const shown = show({ prompt: `\`\`[https://bank.example](https://evil.example) ${"word ".repeat(2000)}\`\`` });
+    const shown = show({
+      prompt: `\`\`[https://bank.example](https://evil.example) ${"word ".repeat(2000)}\`\``,
+    });
     expect(shown.blocks?.[0]?.text).toMatch(/https:\/\/bank\.example \(https:\/\/evil\.example\)/);
   });
 
@@ -93,14 +98,18 @@ describe("a question", () => {
       const shown = show({ kind: "auth" }, {}, askedAtMs, locale);
       expect(buttonsOf(shown)).toEqual([]);
       expect(shown.text).not.toMatch(/reply|返信/);
-      expect(shown.text).toMatch(/Never post passwords|パスワードやトークンは、ここには絶対に書かない/);
+      expect(shown.text).toMatch(
+        /Never post passwords|パスワードやトークンは、ここには絶対に書かない/,
+      );
     }
   });
 
   it("is text alone where Slack does not take blocks, with its choices", () => {
     const shown = show({}, { mrkdwnFallback: true });
     expect(shown.blocks).toBeUndefined();
-    expect(shown.text).toMatch(/\nAnswer by .*\nReply in this thread to answer\.\n• Yes\n• No ∗way∗$/);
+    expect(shown.text).toMatch(
+      /\nAnswer by .*\nReply in this thread to answer\.\n• Yes\n• No ∗way∗$/,
+    );
   });
 
   it("is cut where it is endless", () => {
@@ -108,7 +117,9 @@ describe("a question", () => {
     expect(shown.text.length).toBeLessThanOrEqual(3900);
     const options = optionsOf(80, "&".repeat(75));
     for (const plain of [{}, { mrkdwnFallback: true as const }])
-      expect(show({ prompt: "word ".repeat(10_000), options }, plain).text.length).toBeLessThanOrEqual(3900);
+      expect(
+        show({ prompt: "word ".repeat(10_000), options }, plain).text.length,
+      ).toBeLessThanOrEqual(3900);
     expect(String(shown.blocks?.[0]?.text).length).toBeLessThanOrEqual(8000);
   });
 });
@@ -131,7 +142,10 @@ describe("a question that is over", () => {
   });
 
   it("fits into an edit, however long the question and its answer are", () => {
-    const long = show({ prompt: "Shall I? ".repeat(1000), answer: { ...answer, text: "&".repeat(1000) } });
+    const long = show({
+      prompt: "Shall I? ".repeat(1000),
+      answer: { ...answer, text: "&".repeat(1000) },
+    });
     expect(long.text.length).toBeLessThanOrEqual(4000);
   });
 
@@ -149,7 +163,11 @@ describe("a question that is over", () => {
 
   it("keeps the answer, whatever became of the task and its time", () => {
     expect(
-      show({ answer: { ...answer, option: 0 } }, { cancelReason: "deadline" }, Number.MAX_SAFE_INTEGER).text,
+      show(
+        { answer: { ...answer, option: 0 } },
+        { cancelReason: "deadline" },
+        Number.MAX_SAFE_INTEGER,
+      ).text,
     ).toMatch(/✔ \*Yes\*/);
   });
 });
@@ -165,7 +183,8 @@ it("whoever presses a button in vain reads why", () => {
   const said = refusals.map((refusal) => buttonClickRefused({ refusal, locale: undefined }));
   expect(new Set(said).size).toBe(4);
   expect(said[1]).toMatch(/^<@U2> has already answered this \(<!date\^1760000000\^/);
-  for (const refusal of refusals) expect(buttonClickRefused({ refusal, locale: "ja" })).toMatch(/[ぁ-ん]/);
+  for (const refusal of refusals)
+    expect(buttonClickRefused({ refusal, locale: "ja" })).toMatch(/[ぁ-ん]/);
 });
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -182,7 +201,8 @@ describe("a button", () => {
   });
 
   it("has another action for every choice, as Slack demands within one message", () => {
-    const actionOf = (option: number) => encodeButton({ requestId, button: { type: "answer", question: 0, option } });
+    const actionOf = (option: number) =>
+      encodeButton({ requestId, button: { type: "answer", question: 0, option } });
     expect(new Set([0, 1, 2].map((option) => actionOf(option).action_id)).size).toBe(3);
   });
 
@@ -256,15 +276,30 @@ describe("a question with fields", () => {
   });
 
   it("says what was filled in, by the labels, and notifies nobody", () => {
-    const { text, blocks } = answered({ region: "eu", tags: ["b", "a"], why: "<!channel> now", copies: 0 });
+    const { text, blocks } = answered({
+      region: "eu",
+      tags: ["b", "a"],
+      why: "<!channel> now",
+      copies: 0,
+    });
     expect(text).toMatch(/✔ Answered — <@U2>, /);
-    const lines = ["> Region: Europe &lt;@U9&gt;", "> Tags: A, B", "> Why?: &lt;!channel&gt; now", "> Copies: 0"];
+    const lines = [
+      "> Region: Europe &lt;@U9&gt;",
+      "> Tags: A, B",
+      "> Why?: &lt;!channel&gt; now",
+      "> Copies: 0",
+    ];
     expect(text.split("\n").slice(-4)).toEqual(lines);
     expect(blocks?.map(({ type }) => type)).toEqual(["markdown", "section"]);
   });
 
   it("says it with Japanese punctuation for Japanese readers", () => {
-    const answer = { user: "U2", atMs: askedAtMs, callId: "c", fields: { region: "ap", tags: ["b", "a"] } };
+    const answer = {
+      user: "U2",
+      atMs: askedAtMs,
+      callId: "c",
+      fields: { region: "ap", tags: ["b", "a"] },
+    };
     const { text } = show({ ...asks, answer }, {}, askedAtMs, "ja");
     expect(text).toMatch(/✔ 回答済み — <@U2> さん（<!date[^>]*>）\n> Region：Asia\n> Tags：A、B$/);
   });
@@ -280,19 +315,24 @@ describe("a question with fields", () => {
     ["long", "x".repeat(200)],
     ["of characters that are escaped", "&".repeat(200)],
     ["of characters of two units", "\u{1F600}".repeat(90)],
-  ])("shows each of 20 answers, with and without blocks, where labels and texts are %s", (_what, label) => {
-    const ids = Array.from({ length: 20 }, (_, n) => `f${n}`);
-    const many = ids.map((id): QuestionField => ({ id, label: `${id} ${label}`, type: "text" }));
-    const values = Object.fromEntries(ids.map((id) => [id, `of ${id}: ${label}`]));
-    const answer = { user: "U2", atMs: askedAtMs, callId: "c", fields: values };
-    const question = { ...asks, prompt: "Please. ".repeat(1000), fields: many, answer };
-    const { text, blocks = [] } = show(question);
-    const section = String(Object(blocks[1]?.text).text);
-    for (const shown of [text, section, show(question, { mrkdwnFallback: true }).text]) {
-      const lines = shown.split("\n").filter((line) => line.startsWith("> "));
-      expect(lines.map((line) => /^> (f\d+) .*: of (f\d+)/.exec(line)?.slice(1))).toEqual(ids.map((id) => [id, id]));
-    }
-    expect(text.length).toBeLessThanOrEqual(3900);
-    expect(section.length).toBeLessThanOrEqual(3000);
-  });
+  ])(
+    "shows each of 20 answers, with and without blocks, where labels and texts are %s",
+    (_what, label) => {
+      const ids = Array.from({ length: 20 }, (_, n) => `f${n}`);
+      const many = ids.map((id): QuestionField => ({ id, label: `${id} ${label}`, type: "text" }));
+      const values = Object.fromEntries(ids.map((id) => [id, `of ${id}: ${label}`]));
+      const answer = { user: "U2", atMs: askedAtMs, callId: "c", fields: values };
+      const question = { ...asks, prompt: "Please. ".repeat(1000), fields: many, answer };
+      const { text, blocks = [] } = show(question);
+      const section = String(Object(blocks[1]?.text).text);
+      for (const shown of [text, section, show(question, { mrkdwnFallback: true }).text]) {
+        const lines = shown.split("\n").filter((line) => line.startsWith("> "));
+        expect(lines.map((line) => /^> (f\d+) .*: of (f\d+)/.exec(line)?.slice(1))).toEqual(
+          ids.map((id) => [id, id]),
+        );
+      }
+      expect(text.length).toBeLessThanOrEqual(3900);
+      expect(section.length).toBeLessThanOrEqual(3000);
+    },
+  );
 });

@@ -22,7 +22,15 @@ const answers = fc
     fc.oneof(
       fc.constantFrom(
         "A sekisho was a checkpoint. ",
-        ...["関所とは、街道に設けられた検問所です。", "\n\n", "\n", " ", "\n## What it was\n", "\n```\n", "\n```ts\n"],
+        ...[
+          "関所とは、街道に設けられた検問所です。",
+          "\n\n",
+          "\n",
+          " ",
+          "\n## What it was\n",
+          "\n```\n",
+          "\n```ts\n",
+        ],
       ),
       fc.constantFrom(
         "- an item\n",
@@ -83,12 +91,17 @@ describe("splitting an answer", () => {
 
   it("cuts between paragraphs rather than between lines", () => {
     const text = `${"a".repeat(140)}\n\n${"b".repeat(20)}\n${"c".repeat(120)}`;
-    expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(140), `${"b".repeat(20)}\n${"c".repeat(120)}`]);
+    expect(splitAnswer({ text, maxLength })).toEqual([
+      "a".repeat(140),
+      `${"b".repeat(20)}\n${"c".repeat(120)}`,
+    ]);
   });
 
   it("begins a paragraph at the end of a part that would stay empty without", () => {
     const text = `The gate of Hakone.\n\n${"A sentence. ".repeat(16).trimEnd()}`;
-    expect(splitAnswer({ text, maxLength })[0]).toMatch(/^The gate of Hakone\.\n\n(A sentence\. )+A sentence\.$/);
+    expect(splitAnswer({ text, maxLength })[0]).toMatch(
+      /^The gate of Hakone\.\n\n(A sentence\. )+A sentence\.$/,
+    );
   });
 
   it("begins no paragraph in the last few lines of a part", () => {
@@ -98,7 +111,10 @@ describe("splitting an answer", () => {
 
   it("cuts between lines rather than between sentences", () => {
     const text = `${"a".repeat(140)}\nShort. ${"c".repeat(120)}`;
-    expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(140), `Short. ${"c".repeat(120)}`]);
+    expect(splitAnswer({ text, maxLength })).toEqual([
+      "a".repeat(140),
+      `Short. ${"c".repeat(120)}`,
+    ]);
   });
 
   it("cuts between sentences rather than between words", () => {
@@ -108,17 +124,27 @@ describe("splitting an answer", () => {
 
   it("knows where a Japanese sentence ends", () => {
     const text = `${"関".repeat(140)}です。${"所".repeat(140)}`;
-    expect(splitAnswer({ text, maxLength })).toEqual([`${"関".repeat(140)}です。`, "所".repeat(140)]);
+    expect(splitAnswer({ text, maxLength })).toEqual([
+      `${"関".repeat(140)}です。`,
+      "所".repeat(140),
+    ]);
   });
 
   it("keeps the items of a list whole where they fit", () => {
-    const text = Array.from({ length: 12 }, (_, item) => `- item ${item}\n  with a second line. And more.`).join("\n");
-    for (const part of splitAnswer({ text, maxLength })) expect(part).toMatch(/^- item (.|\n)*more\.$/);
+    const text = Array.from(
+      { length: 12 },
+      (_, item) => `- item ${item}\n  with a second line. And more.`,
+    ).join("\n");
+    for (const part of splitAnswer({ text, maxLength }))
+      expect(part).toMatch(/^- item (.|\n)*more\.$/);
   });
 
   it("takes a heading along with what stands below it", () => {
     const text = `${"a".repeat(150)}\n\n## The gate\n\n${"b".repeat(100)}`;
-    expect(splitAnswer({ text, maxLength })).toEqual(["a".repeat(150), `## The gate\n\n${"b".repeat(100)}`]);
+    expect(splitAnswer({ text, maxLength })).toEqual([
+      "a".repeat(150),
+      `## The gate\n\n${"b".repeat(100)}`,
+    ]);
   });
 
   it("cuts no link, no code and no emphasis that fits", () => {
@@ -163,21 +189,33 @@ describe("splitting an answer", () => {
 
   it("repeats the header of a table that it has to cut, drawn or in a fence", () => {
     const rows = Array.from({ length: 30 }, (_, row) => `| row ${row} | ${row} |`);
-    const drawn = splitAnswer({ text: ["| name | n |", "|---|--:|", ...rows].join("\n"), maxLength });
+    const drawn = splitAnswer({
+      text: ["| name | n |", "|---|--:|", ...rows].join("\n"),
+      maxLength,
+    });
     const fenced = ["```", "name | n  ", "-----+---", ...rows, "```"].join("\n");
     expect(drawn.length).toBeGreaterThan(2);
-    for (const part of drawn) expect(part).toMatch(/^\| name \| n \|\n\|---\|--:\|\n(\| row \d+ \| \d+ \|\n?)+$/);
+    for (const part of drawn)
+      expect(part).toMatch(/^\| name \| n \|\n\|---\|--:\|\n(\| row \d+ \| \d+ \|\n?)+$/);
     for (const part of splitAnswer({ text: fenced, maxLength }))
       expect(part).toMatch(/^```\nname \| n {2}\n-----\+---\n(\| row \d+ \| \d+ \|\n)+```$/);
     expect(drawn.join("\n").match(/row \d+/g)).toEqual(rows.map((_, row) => `row ${row}`));
   });
 
   it("tells every row once and in order, however long rows are", () => {
-    const cell = fc.string({ unit: "grapheme-ascii", maxLength: 120 }).map((text) => text.replace(/[|`\s]/g, "-"));
+    const cell = fc
+      .string({ unit: "grapheme-ascii", maxLength: 120 })
+      .map((text) => text.replace(/[|`\s]/g, "-"));
     forAll(fc.array(cell, { minLength: 1, maxLength: 40 })).hold((cells) => {
-      const text = ["| header | n |", "|---|---|", ...cells.map((word, row) => `| ${word} | =${row}= |`)].join("\n");
+      const text = [
+        "| header | n |",
+        "|---|---|",
+        ...cells.map((word, row) => `| ${word} | =${row}= |`),
+      ].join("\n");
       const parts = splitAnswer({ text, maxLength });
-      const numbers = [...parts.join("\n").matchAll(/\| =(\d+)= \|/g)].map((match) => Number(match[1]));
+      const numbers = [...parts.join("\n").matchAll(/\| =(\d+)= \|/g)].map((match) =>
+        Number(match[1]),
+      );
       expect(numbers).toEqual(cells.map((_, row) => row));
       for (const part of parts) expect(part.length).toBeLessThanOrEqual(maxLength);
     });
@@ -194,12 +232,15 @@ describe("splitting an answer", () => {
       expect(part.replaceAll("&lt;", "")).toBe("");
   });
 
-  it.each([200, 201, 202, 203])("cuts a character without end, but no surrogate pair, in parts of %d", (length) => {
-    const text = "👩\u200D".repeat(500);
-    const parts = splitAnswer({ text, maxLength: length });
-    expect(parts.join("")).toBe(text);
-    for (const part of parts) expect(part.isWellFormed()).toBe(true);
-  });
+  it.each([200, 201, 202, 203])(
+    "cuts a character without end, but no surrogate pair, in parts of %d",
+    (length) => {
+      const text = "👩\u200D".repeat(500);
+      const parts = splitAnswer({ text, maxLength: length });
+      expect(parts.join("")).toBe(text);
+      for (const part of parts) expect(part.isWellFormed()).toBe(true);
+    },
+  );
 
   it("keeps every part within the bound and never cuts a surrogate pair", () => {
     forAll(answers).hold((text) => {

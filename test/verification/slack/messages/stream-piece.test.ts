@@ -10,7 +10,12 @@ import {
 import { forAll } from "../../../doubles/for-all.ts";
 
 /** What one message of Slack has in the end, and whether the stream went on to it; `texts` are what the agent tells at each poll. */
-function stream(texts: readonly string[]): { shown: string; pieces: string[]; isBroken: boolean; end: number } {
+function stream(texts: readonly string[]): {
+  shown: string;
+  pieces: string[];
+  isBroken: boolean;
+  end: number;
+} {
   const pieces: string[] = [];
   let shows: StreamContent | undefined;
   let end = 0;
@@ -25,7 +30,9 @@ function stream(texts: readonly string[]): { shown: string; pieces: string[]; is
 }
 
 const growing = (text: string, step = 1) =>
-  Array.from({ length: Math.ceil(text.length / step) }, (_, index) => text.slice(0, (index + 1) * step));
+  Array.from({ length: Math.ceil(text.length / step) }, (_, index) =>
+    text.slice(0, (index + 1) * step),
+  );
 
 describe("a text that is shown as it is written", () => {
   it("is shown in whole lines, and in whole words of the last one", () => {
@@ -36,14 +43,17 @@ describe("a text that is shown as it is written", () => {
       "A sekisho was a\ncheckpoint.\n",
     ]);
     expect(pieces).toEqual(["A ", "sekisho ", "was a\n", "checkpoint.\n"]);
-    expect(stream(["箱根の関", "箱根の関所は、街道に", "箱根の関所は、街道にありました。"]).pieces).toEqual([
-      "箱根の関所は、",
-      "街道にありました。",
-    ]);
+    expect(
+      stream(["箱根の関", "箱根の関所は、街道に", "箱根の関所は、街道にありました。"]).pieces,
+    ).toEqual(["箱根の関所は、", "街道にありました。"]);
   });
 
   it.each([
-    ["a mention", ["See <", "See <!channel> and ", "See <!channel> and more "], "See <\u2060!channel> and more "],
+    [
+      "a mention",
+      ["See <", "See <!channel> and ", "See <!channel> and more "],
+      "See <\u2060!channel> and more ",
+    ],
     [
       "a link in disguise",
       [
@@ -66,7 +76,11 @@ describe("a text that is shown as it is written", () => {
   });
 
   it("cuts no character in half, also where it has no blanks", () => {
-    const { pieces, isBroken } = stream([`a${"😀".repeat(9000)}`, `a${"😀".repeat(9000)}`, `a${"😀".repeat(9001)}`]);
+    const { pieces, isBroken } = stream([
+      `a${"😀".repeat(9000)}`,
+      `a${"😀".repeat(9000)}`,
+      `a${"😀".repeat(9001)}`,
+    ]);
     expect(pieces.length).toBeGreaterThan(2);
     expect(pieces.every((piece) => piece.isWellFormed())).toBe(true);
     expect(isBroken).toBe(false);
@@ -77,7 +91,10 @@ describe("a text that is shown as it is written", () => {
       shown: "One thing. ",
       isBroken: true,
     });
-    expect(stream(["One thing. ", "One thing. "])).toMatchObject({ shown: "One thing. ", isBroken: false });
+    expect(stream(["One thing. ", "One thing. "])).toMatchObject({
+      shown: "One thing. ",
+      isBroken: false,
+    });
     expect(stream(["One thing. And more. ", "One "])).toMatchObject({ isBroken: true });
     const referred = "[https://bank.example][1] is open\n";
     expect(stream([referred, `${referred}\n[1]: https://evil.example\n`])).toMatchObject({
@@ -88,9 +105,32 @@ describe("a text that is shown as it is written", () => {
 
   it("shows in each message safe Markdown, wherever the agent lets its text end", () => {
     const piece = fc.constantFrom(
-      ...["<", "!channel>", "@U1>", "[", "](", ")", "https://bank.example", "https://evil.example", "|", "`"],
+      ...[
+        "<",
+        "!channel>",
+        "@U1>",
+        "[",
+        "](",
+        ")",
+        "https://bank.example",
+        "https://evil.example",
+        "|",
+        "`",
+      ],
       ...["```\n", "**"],
-      ...["\n", "\n\n", " ", "word ", "関所。", "「", "😀", "\ud83d", "- ", "> ", "[1]: https://evil.example\n\n"],
+      ...[
+        "\n",
+        "\n\n",
+        " ",
+        "word ",
+        "関所。",
+        "「",
+        "😀",
+        "\ud83d",
+        "- ",
+        "> ",
+        "[1]: https://evil.example\n\n",
+      ],
     );
     const texts = fc.tuple(fc.array(piece, { maxLength: 40 }), fc.integer({ min: 1, max: 20 }));
     forAll(texts).hold(([pieces, step]) => {
@@ -140,6 +180,8 @@ describe("a further message of it", () => {
     const first = nextStreamPiece({ text: text.slice(0, -2), from: 6, shows: undefined });
     if (first.type !== "piece") throw new Error(first.type);
     expect(first.markdown).toBe("```\n2\n");
-    expect(nextStreamPiece({ text, from: first.end, shows: first.shows })).toMatchObject({ markdown: "3\n" });
+    expect(nextStreamPiece({ text, from: first.end, shows: first.shows })).toMatchObject({
+      markdown: "3\n",
+    });
   });
 });

@@ -2,7 +2,11 @@ import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { decodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
 import { canceledAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
-import { lastPart, newestText, percentBar } from "../../../../lambdas/verification/slack/messages/placeholder.ts";
+import {
+  lastPart,
+  newestText,
+  percentBar,
+} from "../../../../lambdas/verification/slack/messages/placeholder.ts";
 import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
 import type { Task } from "../../../../lambdas/verification/task/task.ts";
 import { isTooLong, parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
@@ -16,13 +20,20 @@ function show(changes: Partial<Task> = {}, locale: "en" | "ja" = "en") {
   return createTaskText({ locale }).placeholder(sampleTask(changes));
 }
 
-const progress = (changes: Partial<NonNullable<Task["progress"]>>) => ({ progress: { shownAtMs: 1, ...changes } });
+const progress = (changes: Partial<NonNullable<Task["progress"]>>) => ({
+  progress: { shownAtMs: 1, ...changes },
+});
 const typesOf = (changes: Partial<Task>) => (show(changes).blocks ?? []).map(({ type }) => type);
 
 it.each(locales)("a deletion that came too late names the button as it reads: %s", (locale) => {
-  const { text } = createTaskText({ locale }).lateChange({ task: sampleTask(), lateChange: "deleted" });
+  const { text } = createTaskText({ locale }).lateChange({
+    task: sampleTask(),
+    lateChange: "deleted",
+  });
   const [label] = (show({}, locale).blocks ?? []).flatMap((block) =>
-    block.type === "actions" ? (block.elements as { text: { text: string } }[]).map((button) => button.text.text) : [],
+    block.type === "actions"
+      ? (block.elements as { text: { text: string } }[]).map((button) => button.text.text)
+      : [],
   );
   expect(label).toBeDefined();
   expect(text).toContain(label);
@@ -32,7 +43,12 @@ describe("texts of agents and people in a message", () => {
   const signs = "from ~1 to ~2 *now* `x` <https://a.example/b|docs>";
   const shownSigns = "from ∼1 to ∼2 ∗now∗ ˋxˋ docs (https://a.example/b)";
   const steps = [{ id: "a", title: signs, status: "completed" as const }];
-  const failed = { type: "failed" as const, reason: "execution_failed" as const, lost: false, explanation: signs };
+  const failed = {
+    type: "failed" as const,
+    reason: "execution_failed" as const,
+    lost: false,
+    explanation: signs,
+  };
   const message = { ...sampleTask().message, text: signs };
 
   it.each(locales)("are shown literally: %s", (locale) => {
@@ -46,7 +62,10 @@ describe("texts of agents and people in a message", () => {
 });
 
 it.each(locales)("files that came too late have a text that asks for them again: %s", (locale) => {
-  const { text } = createTaskText({ locale }).lateChange({ task: sampleTask(), lateChange: "files" });
+  const { text } = createTaskText({ locale }).lateChange({
+    task: sampleTask(),
+    lateChange: "files",
+  });
   expect(text).toMatch(/[Uu]pload them again|もう一度アップロード/);
 });
 
@@ -55,25 +74,36 @@ describe("a canceled task", () => {
     cancelReason: "asked" as const,
     outcome: { type: "failed" as const, reason: "canceled" as const, lost: false },
   };
-  const written = { ...canceled, ...progress({ partialText: "## Step 1\nDone so far. <!channel>" }) };
+  const written = {
+    ...canceled,
+    ...progress({ partialText: "## Step 1\nDone so far. <!channel>" }),
+  };
   const parts = (changes: Partial<Task>, locale: "en" | "ja" = "en") =>
     createTaskText({ locale }).parts(sampleTask(changes));
 
-  it.each(locales)("keeps what the agent has written, and says that it is not all: %s", (locale) => {
-    const [part, ...more] = parts(written, locale);
-    expect(more).toEqual([]);
-    expect(part?.blocks?.[0]).toEqual({ type: "markdown", text: "## Step 1\nDone so far. <\u2060!channel>" });
-    expect(JSON.stringify(part?.blocks?.slice(1))).toContain(canceledAnswerText[locale]);
-    expect(JSON.stringify(part?.blocks?.at(-1))).toContain("0d1c2b3a");
-    const [plain] = parts({ ...written, mrkdwnFallback: true }, locale);
-    expect(plain?.blocks).toBeUndefined();
-    expect(plain?.text).toMatch(/^\*Step 1\*\nDone so far\. &lt;!channel&gt;\n\n/);
-    expect(plain?.text).toContain(canceledAnswerText[locale]);
-  });
+  it.each(locales)(
+    "keeps what the agent has written, and says that it is not all: %s",
+    (locale) => {
+      const [part, ...more] = parts(written, locale);
+      expect(more).toEqual([]);
+      expect(part?.blocks?.[0]).toEqual({
+        type: "markdown",
+        text: "## Step 1\nDone so far. <\u2060!channel>",
+      });
+      expect(JSON.stringify(part?.blocks?.slice(1))).toContain(canceledAnswerText[locale]);
+      expect(JSON.stringify(part?.blocks?.at(-1))).toContain("0d1c2b3a");
+      const [plain] = parts({ ...written, mrkdwnFallback: true }, locale);
+      expect(plain?.blocks).toBeUndefined();
+      expect(plain?.text).toMatch(/^\*Step 1\*\nDone so far\. &lt;!channel&gt;\n\n/);
+      expect(plain?.text).toContain(canceledAnswerText[locale]);
+    },
+  );
 
   it("says so alone where the agent has written nothing, and where Slack does not take more", () => {
     const alone = parts(canceled);
-    expect(parts({ ...canceled, ...progress({ partialText: " <!-- nothing --> " }) })).toEqual(alone);
+    expect(parts({ ...canceled, ...progress({ partialText: " <!-- nothing --> " }) })).toEqual(
+      alone,
+    );
     const undelivered = { delivery: { status: "failure_notice" as const } };
     expect(parts({ ...written, ...undelivered })).toEqual(parts({ ...canceled, ...undelivered }));
   });
@@ -90,33 +120,44 @@ describe("a canceled task", () => {
     );
     expect(asked).toMatch(/cancel/);
     expect(lost).not.toMatch(/cancel/);
-    expect(JSON.stringify(parts({ ...written, outcome })[0]?.blocks)).toContain(asked?.split("\n")[0]);
+    expect(JSON.stringify(parts({ ...written, outcome })[0]?.blocks)).toContain(
+      asked?.split("\n")[0],
+    );
   });
 
   it("shows no sign of a failure", () => {
-    for (const changes of [canceled, written]) expect(JSON.stringify(parts(changes))).not.toMatch(/❌|⚠|:x:|warning/);
+    for (const changes of [canceled, written])
+      expect(JSON.stringify(parts(changes))).not.toMatch(/❌|⚠|:x:|warning/);
   });
 });
 
 describe("the placeholder", () => {
-  it.each(locales)("has other words for each state, and none of the queue once it is its turn: %s", (locale) => {
-    const states: Partial<Task>[] = [
-      {},
-      { retryOf },
-      { state: "queued", queuePosition: 1 },
-      { state: "queued", queuePosition: 3 },
-      { queuePosition: 3, retryOf },
-      { state: "asking" },
-    ];
-    const texts = states.map((changes) => show(changes, locale).text);
-    expect(new Set(texts).size).toBe(states.length);
-    for (const text of texts) expect(/[ぁ-ん]/.test(text)).toBe(locale === "ja");
-    expect(show({ state: "queued", queuePosition: 3 }, locale).text).toContain("3");
-    expect(show({ state: "waiting", queuePosition: 3 }, locale)).toEqual(show({ state: "waiting" }, locale));
-  });
+  it.each(locales)(
+    "has other words for each state, and none of the queue once it is its turn: %s",
+    (locale) => {
+      const states: Partial<Task>[] = [
+        {},
+        { retryOf },
+        { state: "queued", queuePosition: 1 },
+        { state: "queued", queuePosition: 3 },
+        { queuePosition: 3, retryOf },
+        { state: "asking" },
+      ];
+      const texts = states.map((changes) => show(changes, locale).text);
+      expect(new Set(texts).size).toBe(states.length);
+      for (const text of texts) expect(/[ぁ-ん]/.test(text)).toBe(locale === "ja");
+      expect(show({ state: "queued", queuePosition: 3 }, locale).text).toContain("3");
+      expect(show({ state: "waiting", queuePosition: 3 }, locale)).toEqual(
+        show({ state: "waiting" }, locale),
+      );
+    },
+  );
 
   it("tells how far the agent is, in the agent's words and as a bar", () => {
-    const { text, blocks } = show({ state: "waiting", ...progress({ text: "Reading 3 of 10", percent: 31.7 }) });
+    const { text, blocks } = show({
+      state: "waiting",
+      ...progress({ text: "Reading 3 of 10", percent: 31.7 }),
+    });
     expect(text).toBe("Working on it…\nReading 3 of 10\n▓▓▓░░░░░░░ 31%");
     expect(JSON.stringify(blocks)).toContain("Reading 3 of 10");
   });
@@ -127,7 +168,10 @@ describe("the placeholder", () => {
       title: "t".repeat(200),
       status: "pending" as const,
     }));
-    const { blocks = [] } = show({ state: "waiting", ...progress({ steps, partialText: "word ".repeat(10_000) }) });
+    const { blocks = [] } = show({
+      state: "waiting",
+      ...progress({ steps, partialText: "word ".repeat(10_000) }),
+    });
     expect(blocks.map(({ type }) => type)).toEqual(["markdown", "context", "plan", "actions"]);
     expect(isTooLong(blocks)).toBe(false);
     expect(String(blocks[0]?.text).length).toBeGreaterThan(1000);
@@ -166,7 +210,11 @@ describe("the placeholder", () => {
       { id: "\u0002", title: " ", status: "completed" },
     ] as const;
     const titles = (locale: "en" | "ja") => {
-      const { text, blocks = [] } = show({ state: "waiting", locale, ...progress({ steps: [...steps] }) });
+      const { text, blocks = [] } = show({
+        state: "waiting",
+        locale,
+        ...progress({ steps: [...steps] }),
+      });
       expect(parseBlocks({ json: blocks, refusesMarkdown: false })).toEqual({ blocks });
       const cards = blocks.find(({ type }) => type === "plan")?.tasks as { title: string }[];
       return [text.split("\n").slice(1), cards.map(({ title }) => title)];
@@ -183,7 +231,11 @@ describe("the placeholder", () => {
 
   it("keeps the text from before a question, which the agent no longer writes", () => {
     const question = { index: 0, prompt: "Shall I?", options: [], askedAtMs: 2, expiresAtMs: 9 };
-    const asking = { state: "asking" as const, question, ...progress({ partialText: "Written so far." }) };
+    const asking = {
+      state: "asking" as const,
+      question,
+      ...progress({ partialText: "Written so far." }),
+    };
     expect(show(asking).blocks?.[0]).toEqual({ type: "markdown", text: "Written so far." });
     expect(show(asking).text).toBe(show({ state: "asking" }).text);
     expect(show({ ...asking, state: "waiting" }).text).toBe(show({ state: "waiting" }).text);
@@ -199,7 +251,11 @@ describe("the placeholder", () => {
   it("shows a bar that is full only at the end", () => {
     const fullCells = (percent: number) => percentBar(percent).replace(/[^▓]/g, "").length;
     expect([0, 9, 50, 99.9, 100, 120, -3].map(fullCells)).toEqual([0, 0, 5, 9, 10, 10, 0]);
-    expect([99.9, 120, -3].map(percentBar).map((bar) => bar.slice(11))).toEqual(["99%", "100%", "0%"]);
+    expect([99.9, 120, -3].map(percentBar).map((bar) => bar.slice(11))).toEqual([
+      "99%",
+      "100%",
+      "0%",
+    ]);
   });
 
   it("shows the answer as far as it is written, the newest of it where not all fits", () => {
@@ -238,8 +294,16 @@ describe("the placeholder", () => {
     const written = progress({ partialText: "So far" });
     const stream = { messages: [{ ts: "1.1", startedAtMs: 1 }], length: 6 };
     expect(typesOf({ ...written, stream })).toEqual(["section", "actions"]);
-    expect(typesOf({ ...written, stream: { ...stream, refused: true } })).toEqual(["markdown", "context", "actions"]);
-    expect(typesOf({ ...written, stream: { ...stream, messages: [] } })).toEqual(["markdown", "context", "actions"]);
+    expect(typesOf({ ...written, stream: { ...stream, refused: true } })).toEqual([
+      "markdown",
+      "context",
+      "actions",
+    ]);
+    expect(typesOf({ ...written, stream: { ...stream, messages: [] } })).toEqual([
+      "markdown",
+      "context",
+      "actions",
+    ]);
   });
 
   it("is text alone where Slack does not take blocks", () => {
@@ -254,9 +318,14 @@ describe("the placeholder", () => {
 
   it("has a button to cancel that names the task, until the task is being ended", () => {
     for (const locale of locales) {
-      const elements = show({}, locale).blocks?.at(-1)?.elements as { action_id: string; value: string }[] | undefined;
+      const elements = show({}, locale).blocks?.at(-1)?.elements as
+        | { action_id: string; value: string }[]
+        | undefined;
       const button = elements?.[0];
-      expect(button && decodeButton(button)).toEqual({ requestId: sampleTask().id, button: { type: "cancel" } });
+      expect(button && decodeButton(button)).toEqual({
+        requestId: sampleTask().id,
+        button: { type: "cancel" },
+      });
       for (const cancelReason of ["asked", "deadline", "unanswered"] as const) {
         expect(JSON.stringify(show({ cancelReason }, locale))).not.toMatch(/sekisho_cancel/);
         expect(show({ cancelReason }, locale).text).not.toBe(show({}, locale).text);
@@ -301,10 +370,14 @@ describe("what opens the thread of a slash command", () => {
     const task = (changes: Partial<Task["message"]>) =>
       sampleTask({ message: { ...sampleTask().message, ...changes } });
     const { opening } = createTaskText({ locale: "en" });
-    expect(opening(task({ text: "deploy <!channel>" })).text).toBe("<@U1> asked: deploy &lt;!channel&gt;");
+    expect(opening(task({ text: "deploy <!channel>" })).text).toBe(
+      "<@U1> asked: deploy &lt;!channel&gt;",
+    );
     expect(opening(task({ text: "" })).text).toBe("<@U1> asked: (no text)");
     expect(opening(task({ text: "word ".repeat(200) })).text.length).toBeLessThan(330);
-    expect(opening(task({ channel: "D1", direct: true, text: "deploy" })).text).toBe("You asked: deploy");
+    expect(opening(task({ channel: "D1", direct: true, text: "deploy" })).text).toBe(
+      "You asked: deploy",
+    );
   });
 });
 
@@ -316,7 +389,9 @@ describe("the end of what is being written", () => {
   });
 
   it("closes code that is still being written", () => {
-    expect(newestText({ text: "Look:\n```ts\nconst a", maxLength })).toBe("Look:\n```ts\nconst a\n```");
+    expect(newestText({ text: "Look:\n```ts\nconst a", maxLength })).toBe(
+      "Look:\n```ts\nconst a\n```",
+    );
   });
 
   it("begins with a whole line and says that something stands before", () => {
@@ -326,7 +401,9 @@ describe("the end of what is being written", () => {
 
   it("opens the code that it begins in", () => {
     const text = `\`\`\`ts\n${Array.from({ length: 50 }, (_, line) => `line(${line});`).join("\n")}`;
-    expect(newestText({ text, maxLength })).toMatch(/^…\n\n```ts\nline\(\d+\);\n(.|\n)*line\(49\);\n```$/);
+    expect(newestText({ text, maxLength })).toMatch(
+      /^…\n\n```ts\nline\(\d+\);\n(.|\n)*line\(49\);\n```$/,
+    );
   });
 
   it("shows the end of one endless line", () => {

@@ -24,7 +24,16 @@ const mayRead = () => true;
 
 function said(ts: number, text: string, other: Partial<PostedMessage> = {}): PostedMessage {
   const markdown = readMessageText({ message: { text }, botUsers: ["UBOT"], maxLength: 40_000 });
-  return { ts: ts.toFixed(6), text, markdown, key: undefined, from: "person", user: "U1", fileIds: [], ...other };
+  return {
+    ts: ts.toFixed(6),
+    text,
+    markdown,
+    key: undefined,
+    from: "person",
+    user: "U1",
+    fileIds: [],
+    ...other,
+  };
 }
 
 function ours(ts: number, text: string, part: number | undefined): PostedMessage {
@@ -34,7 +43,11 @@ function ours(ts: number, text: string, part: number | undefined): PostedMessage
 
 describe("the history of a thread", () => {
   it("is what people and the bot said before the message, oldest first, in whatever order it came", () => {
-    const messages = [said(30, "third"), ours(20, "second", answerPart), said(10, "first", { user: "U2" })];
+    const messages = [
+      said(30, "third"),
+      ours(20, "second", answerPart),
+      said(10, "first", { user: "U2" }),
+    ];
     expect(createThreadHistory({ messages, message, mayRead })).toEqual([
       { role: "user", text: "first", user_id: "U2", ts: "10.000000" },
       { role: "assistant", text: "second", ts: "20.000000" },
@@ -48,20 +61,30 @@ describe("the history of a thread", () => {
     for (const locale of ["en", "ja"] as const) {
       const { parts } = createTaskText({ locale });
       const told = (task: Task, part: number) =>
-        parts(task).map(({ text }, index) => ({ ...ours(10 + index, text, part), key: { requestId: task.id, part } }));
+        parts(task).map(({ text }, index) => ({
+          ...ours(10 + index, text, part),
+          key: { requestId: task.id, part },
+        }));
       const answer: TaskOutcome = { type: "answer", text: "The *answer*." };
       const texts = (messages: PostedMessage[]) =>
         createThreadHistory({ messages, message, mayRead }).map(({ text }) => text);
       expect(texts(told(task(answer), answerPart))).toEqual(["The _answer_."]);
       expect(texts(told(task(answer, true), plainPart))).toEqual(["The _answer_."]);
-      for (const outcome of [{ type: "refused" }, { type: "failed", reason: "timeout", lost: false }] as const)
+      for (const outcome of [
+        { type: "refused" },
+        { type: "failed", reason: "timeout", lost: false },
+      ] as const)
         expect(texts(told(task(outcome), answerPart))).toEqual([]);
     }
   });
 
   it("has nothing of the message itself, nor of what came after it", () => {
     expect(
-      createThreadHistory({ messages: [said(1000, "the message"), said(1001, "later")], message, mayRead }),
+      createThreadHistory({
+        messages: [said(1000, "the message"), said(1001, "later")],
+        message,
+        mayRead,
+      }),
     ).toEqual([]);
   });
 
@@ -72,9 +95,18 @@ describe("the history of a thread", () => {
       name: "Alertmanager",
       markdown: "(danger) **DiskFull**",
     } as const;
-    const messages = [said(1, "DiskFull", alert), said(2, "deployed", { from: "other_bot", user: undefined })];
+    const messages = [
+      said(1, "DiskFull", alert),
+      said(2, "deployed", { from: "other_bot", user: undefined }),
+    ];
     expect(createThreadHistory({ messages, message, mayRead })).toEqual([
-      { role: "user", text: "(danger) **DiskFull**", bot: true, name: "Alertmanager", ts: "1.000000" },
+      {
+        role: "user",
+        text: "(danger) **DiskFull**",
+        bot: true,
+        name: "Alertmanager",
+        ts: "1.000000",
+      },
       { role: "user", text: "deployed", bot: true, ts: "2.000000" },
     ]);
   });
@@ -112,15 +144,19 @@ describe("the history of a thread", () => {
   });
 
   it("the history says that a message is cut, after it was converted", () => {
-    const [item] = createThreadHistory({ messages: [said(1, "*a* ".repeat(1500))], message, mayRead });
+    const [item] = createThreadHistory({
+      messages: [said(1, "*a* ".repeat(1500))],
+      message,
+      mayRead,
+    });
     expect(item?.text).toHaveLength(4000);
     expect(item?.text).toMatch(/…\(cut\)$/);
   });
 
   it("has of ours neither placeholders nor questions nor what is no words", () => {
     const messages = [
-      ...[placeholderPart, insteadPart, questionPart, openingPart, filesPart, undefined].map((part, n) =>
-        ours(10 + n, "ours, and no answer", part),
+      ...[placeholderPart, insteadPart, questionPart, openingPart, filesPart, undefined].map(
+        (part, n) => ours(10 + n, "ours, and no answer", part),
       ),
       ours(30, "an answer", answerPart + 1),
       ours(31, "a plain answer", plainPart),
@@ -133,7 +169,10 @@ describe("the history of a thread", () => {
   });
 
   it("has the words that were meant: without the bot's mention, and with the characters that Slack writes otherwise", () => {
-    const messages = [said(1, "<@UBOT> is 1 &lt; 2?"), ours(2, "1 &lt; 2 &amp; 2 &gt; 1", answerPart)];
+    const messages = [
+      said(1, "<@UBOT> is 1 &lt; 2?"),
+      ours(2, "1 &lt; 2 &amp; 2 &gt; 1", answerPart),
+    ];
     expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual([
       "is 1 < 2?",
       "1 < 2 & 2 > 1",
@@ -147,14 +186,19 @@ describe("the history of a thread", () => {
       fc.integer({ min: 1, max: 5000 }).map((length) => "関".repeat(length)),
       fc.integer({ min: 1, max: 5000 }).map((length) => "\u0001".repeat(length)),
     );
-    const posted = fc.record({ text, from: fc.constantFrom("person" as const, "self" as const, "other_bot" as const) });
+    const posted = fc.record({
+      text,
+      from: fc.constantFrom("person" as const, "self" as const, "other_bot" as const),
+    });
     fc.assert(
       fc.property(fc.array(posted, { maxLength: 90 }), (list) => {
         const messages = list.map(({ text: words, from }, n) =>
           from === "self" ? ours(n + 1, words, answerPart) : said(n + 1, words, { from }),
         );
         const history = createThreadHistory({ messages, message, mayRead });
-        expect(executeTaskParamsSchema.safeParse({ channel: "C1", text: "x", history }).success).toBe(true);
+        expect(
+          executeTaskParamsSchema.safeParse({ channel: "C1", text: "x", history }).success,
+        ).toBe(true);
         expect(history.length).toBeLessThanOrEqual(50);
         expect(Buffer.byteLength(JSON.stringify(history))).toBeLessThanOrEqual(64 * 1024);
         for (const item of history) {
@@ -180,9 +224,9 @@ describe("the history of a thread", () => {
 
   it("is as much as fits: fifty short ones, or what 64 KiB hold of long ones", () => {
     const short = Array.from({ length: 80 }, (_, n) => said(n + 1, `message ${n + 1}`));
-    expect(createThreadHistory({ messages: short, message, mayRead }).map(({ text }) => text)).toEqual(
-      short.slice(30).map(({ text }) => text),
-    );
+    expect(
+      createThreadHistory({ messages: short, message, mayRead }).map(({ text }) => text),
+    ).toEqual(short.slice(30).map(({ text }) => text));
     const long = Array.from({ length: 30 }, (_, n) => said(n + 1, "関".repeat(4000)));
     expect(createThreadHistory({ messages: long, message, mayRead })).toHaveLength(5);
   });

@@ -11,7 +11,11 @@ const requestId = "0e984725-c51c-4bf4-9960-e1c80e27aba0";
 
 const listed = (id: string, ...messageIds: string[]) => ({
   ...{ id, contextId: "c1", status: { state: "TASK_STATE_WORKING" } },
-  history: messageIds.map((messageId) => ({ messageId, role: "ROLE_USER", parts: [{ text: "hello" }] })),
+  history: messageIds.map((messageId) => ({
+    messageId,
+    role: "ROLE_USER",
+    parts: [{ text: "hello" }],
+  })),
 });
 
 const completed = {
@@ -26,10 +30,17 @@ describe("a task of which only the request id is known", () => {
     const agent = await agentOf({
       answer: ({ method }) =>
         method === "ListTasks"
-          ? { result: { tasks: [listed("t1", "other"), listed("t2", requestId, "later")], nextPageToken: "" } }
+          ? {
+              result: {
+                tasks: [listed("t1", "other"), listed("t2", requestId, "later")],
+                nextPageToken: "",
+              },
+            }
           : completed,
     });
-    expect(await agent.call("get_task", { request_id: requestId })).toMatchObject({ response_text: "done" });
+    expect(await agent.call("get_task", { request_id: requestId })).toMatchObject({
+      response_text: "done",
+    });
     expect(agent.calls).toMatchObject([
       { method: "ListTasks", params: { contextId: sessionId, pageSize: 20, historyLength: 20 } },
       { method: "GetTask", params: { id: "t2" } },
@@ -37,20 +48,32 @@ describe("a task of which only the request id is known", () => {
   });
 
   it("is canceled once it is found", async () => {
-    const canceled = { result: { id: "t2", contextId: "c1", status: { state: "TASK_STATE_CANCELED" } } };
+    const canceled = {
+      result: { id: "t2", contextId: "c1", status: { state: "TASK_STATE_CANCELED" } },
+    };
     const agent = await agentOf({
-      answer: ({ method }) => (method === "ListTasks" ? { result: { tasks: [listed("t2", requestId)] } } : canceled),
+      answer: ({ method }) =>
+        method === "ListTasks" ? { result: { tasks: [listed("t2", requestId)] } } : canceled,
     });
-    expect(await agent.call("cancel_task", { request_id: requestId })).toEqual({ status: "canceled", task_id: "t2" });
+    expect(await agent.call("cancel_task", { request_id: requestId })).toEqual({
+      status: "canceled",
+      task_id: "t2",
+    });
   });
 
   it("is looked for on three pages and no more; that it is not there proves nothing", async () => {
     const agent = await agentOf({
-      answer: ({ params }) => ({ result: { tasks: [listed("t1", "other")], nextPageToken: `${params.pageToken}+` } }),
+      answer: ({ params }) => ({
+        result: { tasks: [listed("t1", "other")], nextPageToken: `${params.pageToken}+` },
+      }),
     });
     const call = agent.call("get_task", { request_id: requestId });
     await expect(call).rejects.toMatchObject({ reason: "unsupported_operation" });
-    expect(agent.calls.map(({ params }) => params.pageToken)).toEqual([undefined, "undefined+", "undefined++"]);
+    expect(agent.calls.map(({ params }) => params.pageToken)).toEqual([
+      undefined,
+      "undefined+",
+      "undefined++",
+    ]);
   });
 
   it("is found beside tasks that are broken, or have no history, and beside messages that are", async () => {
@@ -62,26 +85,34 @@ describe("a task of which only the request id is known", () => {
     const agent = await agentOf({
       answer: ({ method }) => (method === "ListTasks" ? { result: { tasks } } : completed),
     });
-    await expect(agent.call("get_task", { request_id: requestId })).resolves.toMatchObject({ response_text: "done" });
+    await expect(agent.call("get_task", { request_id: requestId })).resolves.toMatchObject({
+      response_text: "done",
+    });
   });
 
   const withoutAnswer = {
     "lists nothing": () => ({ result: { tasks: [] } }),
     "lists too much": () => raw(" ".repeat(4096)),
   };
-  it.each(Object.entries(withoutAnswer))("is never told as unknown by an agent that %s", async (_, answer) => {
-    const agent = await agentOf({ answer });
-    const { call } = clientTo(agent.cardUrl, { maxResponseBytes: 2048 });
-    await expect(call("get_task", { request_id: requestId })).rejects.toMatchObject({
-      reason: "unsupported_operation",
-    });
-    await expect(call("cancel_task", { request_id: requestId })).rejects.toMatchObject({
-      reason: "unsupported_operation",
-    });
-  });
+  it.each(Object.entries(withoutAnswer))(
+    "is never told as unknown by an agent that %s",
+    async (_, answer) => {
+      const agent = await agentOf({ answer });
+      const { call } = clientTo(agent.cardUrl, { maxResponseBytes: 2048 });
+      await expect(call("get_task", { request_id: requestId })).rejects.toMatchObject({
+        reason: "unsupported_operation",
+      });
+      await expect(call("cancel_task", { request_id: requestId })).rejects.toMatchObject({
+        reason: "unsupported_operation",
+      });
+    },
+  );
 
   it("stays in doubt where the agent lists no tasks, and may be asked for again where it only fails to", async () => {
-    const answers = [{ error: { code: -32601, message: "Method not found" } }, json({}, { status: 503 })];
+    const answers = [
+      { error: { code: -32601, message: "Method not found" } },
+      json({}, { status: 503 }),
+    ];
     const agent = await agentOf({ answer: () => answers.shift() ?? {} });
     const get = () => agent.call("get_task", { request_id: requestId });
     await expect(get()).rejects.toMatchObject({ reason: "method_not_found" });
@@ -105,7 +136,12 @@ const taskOf = (id: string, state: string) => ({
   artifacts: [{ artifactId: "a1", parts: [{ text: secret }] }],
 });
 
-const messageOf = (taskId?: string) => ({ messageId: "m1", role: "ROLE_AGENT", taskId, parts: [{ text: secret }] });
+const messageOf = (taskId?: string) => ({
+  messageId: "m1",
+  role: "ROLE_AGENT",
+  taskId,
+  parts: [{ text: secret }],
+});
 
 describe("an answer for another task", () => {
   const completed = taskOf("theirs", "TASK_STATE_COMPLETED");
@@ -118,7 +154,10 @@ describe("an answer for another task", () => {
   ] as const)("breaks the contract: %s", async (method, params, result) => {
     const agent = await agentOf({ answer: () => ({ result }) });
     const answered = agent.call(method, params);
-    await expect(answered).rejects.toMatchObject({ reason: "invalid_response", undelivered: false });
+    await expect(answered).rejects.toMatchObject({
+      reason: "invalid_response",
+      undelivered: false,
+    });
     await expect(answered).rejects.not.toThrow(secret);
   });
 
@@ -130,21 +169,28 @@ describe("an answer for another task", () => {
           : { result: completed },
     });
     for (const method of ["get_task", "cancel_task"] as const) {
-      await expect(agent.call(method, { request_id: "r1" })).rejects.toMatchObject({ reason: "invalid_response" });
+      await expect(agent.call(method, { request_id: "r1" })).rejects.toMatchObject({
+        reason: "invalid_response",
+      });
     }
   });
 
-  it.each([undefined, "", "mine"])("is none that names no other: an answer may get a message (%j)", async (id) => {
-    const agent = await agentOf({ answer: () => ({ result: { message: messageOf(id) } }) });
-    expect(await agent.call("answer_task", { task_id: "mine", text: "yes" })).toMatchObject({
-      response_text: secret,
-    });
-  });
+  it.each([undefined, "", "mine"])(
+    "is none that names no other: an answer may get a message (%j)",
+    async (id) => {
+      const agent = await agentOf({ answer: () => ({ result: { message: messageOf(id) } }) });
+      expect(await agent.call("answer_task", { task_id: "mine", text: "yes" })).toMatchObject({
+        response_text: secret,
+      });
+    },
+  );
 });
 
 describe("a task's id", () => {
   const call = async (id: string) => {
-    const agent = await agentOf({ answer: () => ({ result: { task: taskOf(id, "TASK_STATE_WORKING") } }) });
+    const agent = await agentOf({
+      answer: () => ({ result: { task: taskOf(id, "TASK_STATE_WORKING") } }),
+    });
     return agent.call("execute_task", { channel: "C1", text: "hello" });
   };
 
@@ -152,12 +198,15 @@ describe("a task's id", () => {
     expect(await call("i".repeat(256))).toEqual({ status: "accepted", task_id: "i".repeat(256) });
   });
 
-  it.each(["", "i".repeat(257)])("may not be empty, nor longer, which is told in words", async (id) => {
-    await expect(call(id)).rejects.toMatchObject({
-      reason: "invalid_response",
-      cause: { message: expect.stringMatching(/expected string to have [<>]=\d+ characters/) },
-    });
-  });
+  it.each(["", "i".repeat(257)])(
+    "may not be empty, nor longer, which is told in words",
+    async (id) => {
+      await expect(call(id)).rejects.toMatchObject({
+        reason: "invalid_response",
+        cause: { message: expect.stringMatching(/expected string to have [<>]=\d+ characters/) },
+      });
+    },
+  );
 });
 
 const versionRefused = { error: { code: -32009, message: "VersionNotSupportedError" } };
@@ -181,8 +230,12 @@ describe("a message that may have arrived", () => {
     );
     const { call } = clientTo(agent.cardUrl);
     const id = randomUUID();
-    await expect(call("execute_task", hello, { id })).rejects.toMatchObject({ reason: "ambiguous" });
-    await expect(call("get_task", { request_id: id })).rejects.toMatchObject({ reason: "unsupported_operation" });
+    await expect(call("execute_task", hello, { id })).rejects.toMatchObject({
+      reason: "ambiguous",
+    });
+    await expect(call("get_task", { request_id: id })).rejects.toMatchObject({
+      reason: "unsupported_operation",
+    });
     await expect(call("execute_task", hello, { id })).rejects.toMatchObject({
       reason: "ambiguous",
       undelivered: false,
@@ -202,7 +255,9 @@ describe("a message that may have arrived", () => {
     const { call } = clientTo(agent.cardUrl);
     const id = randomUUID();
     for (const _ of [1, 2]) {
-      await expect(call("execute_task", hello, { id })).rejects.toMatchObject({ reason: "ambiguous" });
+      await expect(call("execute_task", hello, { id })).rejects.toMatchObject({
+        reason: "ambiguous",
+      });
     }
     expect(agent.calls.map(({ path }) => path)).toEqual(["/old", "/old"]);
   });
@@ -224,7 +279,10 @@ describe("places of messages", () => {
     const messages = createSentMessages();
     const nothingSent = new SekishoError("unavailable", { undelivered: true });
     await expect(say(messages, "a", "m1", nothingSent)).rejects.toBe(nothingSent);
-    expect([await say(messages, "untouched"), await say(messages, "b")]).toEqual(["untouched", "b"]);
+    expect([await say(messages, "untouched"), await say(messages, "b")]).toEqual([
+      "untouched",
+      "b",
+    ]);
     await expect(say(messages, "a")).rejects.toMatchObject({ reason: "ambiguous" });
   });
 
@@ -259,19 +317,30 @@ const bothVersions = (_: Request, base: string) =>
   });
 
 const versionOf = ({ headers }: AgentCall) => headers.get("a2a-version");
-const inV03 = { result: { kind: "message", messageId: "m1", role: "agent", parts: [{ kind: "text", text: "hi" }] } };
+const inV03 = {
+  result: {
+    kind: "message",
+    messageId: "m1",
+    role: "agent",
+    parts: [{ kind: "text", text: "hi" }],
+  },
+};
 
 describe("an agent that does not take the version that its card names", () => {
-  it.each(Object.values(refusals))("gets the other one, and from then on at once: %j", async (refusal) => {
-    const agent = await agentOf({
-      card: bothVersions,
-      answer: (call) => (versionOf(call) === "1.0" ? refusal : inV03),
-    });
-    for (const _ of [1, 2]) expect(await agent.call("execute_task", hello)).toMatchObject({ response_text: "hi" });
-    expect(agent.calls.map(versionOf)).toEqual(["1.0", "0.3", "0.3"]);
-    expect(agent.gets).toHaveLength(2);
-    expect(agent.calls[1]?.params.message).toMatchObject({ messageId: agent.calls[0]?.id });
-  });
+  it.each(Object.values(refusals))(
+    "gets the other one, and from then on at once: %j",
+    async (refusal) => {
+      const agent = await agentOf({
+        card: bothVersions,
+        answer: (call) => (versionOf(call) === "1.0" ? refusal : inV03),
+      });
+      for (const _ of [1, 2])
+        expect(await agent.call("execute_task", hello)).toMatchObject({ response_text: "hi" });
+      expect(agent.calls.map(versionOf)).toEqual(["1.0", "0.3", "0.3"]);
+      expect(agent.gets).toHaveLength(2);
+      expect(agent.calls[1]?.params.message).toMatchObject({ messageId: agent.calls[0]?.id });
+    },
+  );
 
   it("may have been updated since: its new card decides", async () => {
     let version: "1.0" | "0.3" = "0.3";
@@ -288,35 +357,47 @@ describe("an agent that does not take the version that its card names", () => {
     expect(agent.calls.map(({ path }) => path)).toEqual(["/0.3", "/0.3", "/1.0"]);
   });
 
-  it.each(Object.values(refusals))("and names no other is asked for its card once more: %j", async (refusal) => {
-    const agent = await agentOf({ answer: () => refusal });
-    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
-      code: refusal.error.code,
-      undelivered: false,
-    });
-    expect([agent.calls.length, agent.gets.length]).toEqual([1, 2]);
-  });
+  it.each(Object.values(refusals))(
+    "and names no other is asked for its card once more: %j",
+    async (refusal) => {
+      const agent = await agentOf({ answer: () => refusal });
+      await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
+        code: refusal.error.code,
+        undelivered: false,
+      });
+      expect([agent.calls.length, agent.gets.length]).toEqual([1, 2]);
+    },
+  );
 
   it("in both versions is called in each once", async () => {
     const agent = await agentOf({ card: bothVersions, answer: () => refusals["-32009"] });
-    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ reason: "version_not_supported" });
+    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
+      reason: "version_not_supported",
+    });
     expect(agent.calls.map(versionOf)).toEqual(["1.0", "0.3"]);
   });
 
   it("is called by its old card where the new one cannot be had", async () => {
     let count = 0;
     const agent = await agentOf({
-      card: (request, base) => (count++ === 0 ? bothVersions(request, base) : json({}, { status: 500 })),
+      card: (request, base) =>
+        count++ === 0 ? bothVersions(request, base) : json({}, { status: 500 }),
       answer: (call) => (versionOf(call) === "1.0" ? refusals["-32009"] : inV03),
     });
     expect(await agent.call("execute_task", hello)).toMatchObject({ response_text: "hi" });
   });
 
-  it.each([-32602, -32603, -32004])("is told from one that refuses the message itself (%i)", async (code) => {
-    const agent = await agentOf({ card: bothVersions, answer: () => ({ error: { code, message: "no" } }) });
-    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ code });
-    expect(agent.calls).toHaveLength(1);
-  });
+  it.each([-32602, -32603, -32004])(
+    "is told from one that refuses the message itself (%i)",
+    async (code) => {
+      const agent = await agentOf({
+        card: bothVersions,
+        answer: () => ({ error: { code, message: "no" } }),
+      });
+      await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ code });
+      expect(agent.calls).toHaveLength(1);
+    },
+  );
 });
 
 describe("a word about another request", () => {
@@ -327,7 +408,8 @@ describe("a word about another request", () => {
   ] as const)("is no reason to send the message again (%s for %s)", async (code, id) => {
     const agent = await agentOf({
       card: bothVersions,
-      answer: (call) => (versionOf(call) === "1.0" ? json({ jsonrpc: "2.0", id, ...refusals[code] }) : inV03),
+      answer: (call) =>
+        versionOf(call) === "1.0" ? json({ jsonrpc: "2.0", id, ...refusals[code] }) : inV03,
     });
     await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ undelivered: false });
     expect(agent.calls.map(versionOf)).toEqual(["1.0"]);
@@ -349,16 +431,21 @@ describe("an operation that an agent lacks", () => {
     CancelTask: ["cancel_task", { task_id: "t1" }],
     ListTasks: ["get_task", { request_id: "r1" }],
   } as const;
-  it.each(Object.entries(calls))("moves nothing to another version: %s", async (lacked, [method, params]) => {
-    const agent = await agentOf({
-      card: bothVersions,
-      answer: (call) => (call.method === lacked ? refusals["-32601"] : said("hi")),
-    });
-    await expect(agent.call(method, params)).rejects.toMatchObject({ reason: "method_not_found" });
-    expect(await agent.call("execute_task", hello)).toMatchObject({ response_text: "hi" });
-    expect(agent.calls.map(versionOf)).toEqual(["1.0", "1.0"]);
-    expect(agent.gets).toHaveLength(1);
-  });
+  it.each(Object.entries(calls))(
+    "moves nothing to another version: %s",
+    async (lacked, [method, params]) => {
+      const agent = await agentOf({
+        card: bothVersions,
+        answer: (call) => (call.method === lacked ? refusals["-32601"] : said("hi")),
+      });
+      await expect(agent.call(method, params)).rejects.toMatchObject({
+        reason: "method_not_found",
+      });
+      expect(await agent.call("execute_task", hello)).toMatchObject({ response_text: "hi" });
+      expect(agent.calls.map(versionOf)).toEqual(["1.0", "1.0"]);
+      expect(agent.gets).toHaveLength(1);
+    },
+  );
 });
 
 describe("another tenant", () => {
@@ -374,8 +461,12 @@ describe("another tenant", () => {
   const tenantsOf = (calls: readonly AgentCall[]) => calls.map(({ params }) => params.tenant);
 
   it("of the same card gets no message of the first", async () => {
-    const agent = await agentOf({ card: cardFor("acme", "other-corp"), answer: () => refusals["-32009"] });
-    for (const _ of [1, 2]) await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ code: -32009 });
+    const agent = await agentOf({
+      card: cardFor("acme", "other-corp"),
+      answer: () => refusals["-32009"],
+    });
+    for (const _ of [1, 2])
+      await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ code: -32009 });
     expect(tenantsOf(agent.calls)).toEqual(["acme", "acme"]);
   });
 
@@ -388,7 +479,10 @@ describe("another tenant", () => {
     const stop = await agent.call("execute_task", hello).catch(() => "refused");
     card = cardFor("other-corp");
     await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ code: -32009 });
-    expect([stop, await agent.call("execute_task", hello)]).toMatchObject(["refused", { response_text: "hi" }]);
+    expect([stop, await agent.call("execute_task", hello)]).toMatchObject([
+      "refused",
+      { response_text: "hi" },
+    ]);
     expect(tenantsOf(agent.calls)).toEqual(["acme", "acme", "other-corp"]);
   });
 });
@@ -404,7 +498,9 @@ describe("the version that the configuration pins", () => {
   it("is not left where the agent refuses it", async () => {
     const agent = await agentOf({ card: bothVersions, answer: () => refusals["-32009"] });
     const { call } = clientTo(agent.cardUrl, { version: "1.0" });
-    await expect(call("execute_task", hello)).rejects.toMatchObject({ reason: "version_not_supported" });
+    await expect(call("execute_task", hello)).rejects.toMatchObject({
+      reason: "version_not_supported",
+    });
     expect(agent.calls.map(versionOf)).toEqual(["1.0"]);
   });
 });

@@ -72,17 +72,24 @@ describe("the card of an A2A agent", () => {
 
   it("goes on being used for hours where it cannot be had again, and no longer", async () => {
     let isGone = false;
-    const agent = await agentOf({ answer, card: (_, base) => (isGone ? raw("", { status: 500 }) : goodCard(base)) });
+    const agent = await agentOf({
+      answer,
+      card: (_, base) => (isGone ? raw("", { status: 500 }) : goodCard(base)),
+    });
     const { now, pass } = clock();
     const { call } = clientTo(agent.cardUrl, { now });
     await call("execute_task", hello);
     isGone = true;
     pass(10 * 60_000);
     // Asked for once more, and then left alone for a while.
-    for (const _ of [1, 2, 3]) await expect(call("execute_task", hello)).resolves.toMatchObject({ status: "success" });
+    for (const _ of [1, 2, 3])
+      await expect(call("execute_task", hello)).resolves.toMatchObject({ status: "success" });
     expect(agent.gets).toHaveLength(2);
     pass(7 * 60 * 60_000);
-    await expect(call("execute_task", hello)).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+    await expect(call("execute_task", hello)).rejects.toMatchObject({
+      reason: "unavailable",
+      undelivered: true,
+    });
   });
 
   it("may be where a redirect at its own origin leads, three times over", async () => {
@@ -91,12 +98,16 @@ describe("the card of an A2A agent", () => {
       answer,
       card(request, base) {
         const next = places[places.indexOf(new URL(request.url).pathname) + 1];
-        return next === undefined ? goodCard(base) : new Response(null, { status: 302, headers: { location: next } });
+        return next === undefined
+          ? goodCard(base)
+          : new Response(null, { status: 302, headers: { location: next } });
       },
     });
     const authorizer = createBearerAuthorizer({ readToken: async () => "a-token" });
     await clientTo(agent.cardUrl, { authorizer }).call("execute_task", hello);
-    expect(agent.gets.map(({ headers }) => headers.get("authorization"))).toEqual(Array(4).fill("Bearer a-token"));
+    expect(agent.gets.map(({ headers }) => headers.get("authorization"))).toEqual(
+      Array(4).fill("Bearer a-token"),
+    );
   });
 
   it.each([301, 302, 303, 307, 308])("is not looked for at another origin (%i)", async (status) => {
@@ -130,7 +141,10 @@ describe("the card of an A2A agent", () => {
     "is not JSON": { card: () => raw("oops"), reason: "invalid_response" },
     "is no card": { card: () => json({ name: 7 }), reason: "invalid_response" },
     "is not UTF-8": {
-      card: () => new Response(new Uint8Array([0x22, 0xff, 0x22]), { headers: { "content-type": "application/json" } }),
+      card: () =>
+        new Response(new Uint8Array([0x22, 0xff, 0x22]), {
+          headers: { "content-type": "application/json" },
+        }),
       reason: "invalid_response",
     },
     "never ends": {
@@ -145,14 +159,23 @@ describe("the card of an A2A agent", () => {
       card: () => new Response(null, { status: 302, headers: { location: "/" } }),
       reason: "invalid_response",
     },
-    "redirects to nowhere": { card: () => new Response(null, { status: 302 }), reason: "invalid_response" },
+    "redirects to nowhere": {
+      card: () => new Response(null, { status: 302 }),
+      reason: "invalid_response",
+    },
     "is not there": { card: () => raw("", { status: 404 }), reason: "invalid_response" },
     "is not for us": { card: () => raw("", { status: 403 }), reason: "permission_denied" },
-    "is for those who are known": { card: () => raw("", { status: 401 }), reason: "unauthenticated" },
+    "is for those who are known": {
+      card: () => raw("", { status: 401 }),
+      reason: "unauthenticated",
+    },
     "is asked for too often": { card: () => raw("", { status: 429 }), reason: "rate_limited" },
     "fails with 500": { card: () => raw("", { status: 500 }), reason: "unavailable" },
     "fails with 504": { card: () => raw("", { status: 504 }), reason: "unavailable" },
-    "is too large for whoever stands before it": { card: () => raw("", { status: 413 }), reason: "invalid_response" },
+    "is too large for whoever stands before it": {
+      card: () => raw("", { status: 413 }),
+      reason: "invalid_response",
+    },
     "breaks off": {
       card: () => {
         throw connectionReset;
@@ -181,7 +204,8 @@ describe("the card of an A2A agent", () => {
     let count = 0;
     const agent = await agentOf({
       answer,
-      card: (_, base) => (count++ === 0 ? raw("", { status: 503, headers: { "retry-after": "7" } }) : goodCard(base)),
+      card: (_, base) =>
+        count++ === 0 ? raw("", { status: 503, headers: { "retry-after": "7" } }) : goodCard(base),
     });
     await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
       reason: "unavailable",
@@ -213,9 +237,11 @@ describe("authorization of the A2A transport", () => {
         headers.get("authorization") === "Bearer third" ? said("hi") : raw("", { status: 401 }),
     });
     const authorizer = createBearerAuthorizer({ readToken: async () => tokens.shift() ?? "none" });
-    expect(await clientTo(agent.cardUrl, { authorizer }).call("execute_task", hello)).toMatchObject({
-      response_text: "hi",
-    });
+    expect(await clientTo(agent.cardUrl, { authorizer }).call("execute_task", hello)).toMatchObject(
+      {
+        response_text: "hi",
+      },
+    );
     expect(agent.gets).toHaveLength(2);
     expect(agent.calls).toHaveLength(2);
     expect(agent.calls[1]?.params).toEqual(agent.calls[0]?.params);
@@ -223,25 +249,33 @@ describe("authorization of the A2A transport", () => {
 
   it("sends no card a request where there are no credentials for it", async () => {
     const agent = await agentOf({});
-    const authorizer = createBearerAuthorizer({ readToken: () => Promise.reject(new Error("the store is down")) });
+    const authorizer = createBearerAuthorizer({
+      readToken: () => Promise.reject(new Error("the store is down")),
+    });
     const call = clientTo(agent.cardUrl, { authorizer }).call("execute_task", hello);
     await expect(call).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
     expect(agent.gets).toEqual([]);
   });
 
-  it.each(["http://agent.example/card", "https://user:pass@agent.example/card", "ftp://127.0.0.1/card"])(
-    "is not made for %s, as card or as address, and does not repeat it",
-    (url) => {
-      const makers = [
-        () => createA2aTransport({ cardUrl: url, authorizer: noAuthorizer }),
-        () => createA2aTransport({ cardUrl: "https://agent.example/card", url, authorizer: noAuthorizer }),
-      ];
-      for (const make of makers) {
-        expect(make).toThrow(/must/);
-        expect(make).not.toThrow(/user:pass/);
-      }
-    },
-  );
+  it.each([
+    "http://agent.example/card",
+    "https://user:pass@agent.example/card",
+    "ftp://127.0.0.1/card",
+  ])("is not made for %s, as card or as address, and does not repeat it", (url) => {
+    const makers = [
+      () => createA2aTransport({ cardUrl: url, authorizer: noAuthorizer }),
+      () =>
+        createA2aTransport({
+          cardUrl: "https://agent.example/card",
+          url,
+          authorizer: noAuthorizer,
+        }),
+    ];
+    for (const make of makers) {
+      expect(make).toThrow(/must/);
+      expect(make).not.toThrow(/user:pass/);
+    }
+  });
 });
 
 describe("how long a card is fresh", () => {
@@ -254,9 +288,12 @@ describe("how long a card is fresh", () => {
     expect(freshnessMs(cacheControl)).toBe(ms);
   });
 
-  it.each(["max-age=0", "max-age=1", "no-store", "no-cache, max-age=600"])("is a minute at least: %s", (text) => {
-    expect(freshnessMs(text)).toBe(60_000);
-  });
+  it.each(["max-age=0", "max-age=1", "no-store", "no-cache, max-age=600"])(
+    "is a minute at least: %s",
+    (text) => {
+      expect(freshnessMs(text)).toBe(60_000);
+    },
+  );
 
   it("is an hour at most, so that a card that changed is found", () => {
     expect(freshnessMs("max-age=31536000")).toBe(60 * 60_000);

@@ -49,23 +49,35 @@ describe("the interfaces of a card", () => {
     expect(chosen({ supportedInterfaces: [over(named)] })[0]?.version).toBe(spoken);
   });
 
-  it.each(["0.20", "0.30", "2.0", "10.0", "0.1", "latest"])("leave out those of version %s", (named) => {
-    expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
-      expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
-    );
-  });
+  it.each(["0.20", "0.30", "2.0", "10.0", "0.1", "latest"])(
+    "leave out those of version %s",
+    (named) => {
+      expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
+        expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
+      );
+    },
+  );
 
   it("of a card of 0.3 are its own address, by JSON-RPC unless it says otherwise, and the others that it names", () => {
     const old = { protocolVersion: "0.3.0", url: `${origin}/old` };
     expect(chosen(old)).toEqual([{ url: `${origin}/old`, version: "0.3", tenant: undefined }]);
     const additionalInterfaces = [{ url: `${origin}/rpc`, transport: "JSONRPC" }];
-    expect(chosen({ ...old, preferredTransport: "GRPC", additionalInterfaces })[0]?.url).toBe(`${origin}/rpc`);
+    expect(chosen({ ...old, preferredTransport: "GRPC", additionalInterfaces })[0]?.url).toBe(
+      `${origin}/rpc`,
+    );
   });
 
   it("of a card that is of both versions are those of 1.0 first", () => {
-    const hybrid = { protocolVersion: "0.3", url: `${origin}/old`, supportedInterfaces: [over("0.3"), over("1.0")] };
+    const hybrid = {
+      protocolVersion: "0.3",
+      url: `${origin}/old`,
+      supportedInterfaces: [over("0.3"), over("1.0")],
+    };
     expect(chosen(hybrid)[0]).toEqual({ url: `${origin}/a2a`, version: "1.0", tenant: undefined });
-    expect(chosen(hybrid, { version: "0.3" }).map(({ version }) => version)).toEqual(["0.3", "0.3"]);
+    expect(chosen(hybrid, { version: "0.3" }).map(({ version }) => version)).toEqual([
+      "0.3",
+      "0.3",
+    ]);
   });
 
   it.each([
@@ -73,11 +85,15 @@ describe("the interfaces of a card", () => {
     { supportedInterfaces: [over("1.0", { protocolBinding: "HTTP+JSON" })] },
     { protocolVersion: "0.3.0", url: `${origin}/old`, preferredTransport: "GRPC" },
   ])("without JSON-RPC are of no use: %j", (card) => {
-    expect(() => chosen(card)).toThrow(expect.objectContaining({ reason: "version_not_supported", undelivered: true }));
+    expect(() => chosen(card)).toThrow(
+      expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
+    );
   });
 
   it("of a card without any are those of no agent", () => {
-    expect(() => chosen({})).toThrow(expect.objectContaining({ reason: "invalid_response", undelivered: true }));
+    expect(() => chosen({})).toThrow(
+      expect.objectContaining({ reason: "invalid_response", undelivered: true }),
+    );
   });
 
   it("in another version than the one that is pinned are of no use", () => {
@@ -104,7 +120,9 @@ describe("the interfaces of a card", () => {
     "//user:pass@agent.example/a2a",
   ])("at %s get no credentials", (url) => {
     const refused = () => chosen({ supportedInterfaces: [over("1.0", { url })] });
-    expect(refused).toThrow(expect.objectContaining({ reason: "invalid_response", undelivered: true }));
+    expect(refused).toThrow(
+      expect.objectContaining({ reason: "invalid_response", undelivered: true }),
+    );
     expect(refused).not.toThrow(/elsewhere|pass/);
   });
 
@@ -119,12 +137,20 @@ describe("the interfaces of a card", () => {
   });
 
   it("at the card's own origin count beside those that are elsewhere", () => {
-    const supportedInterfaces = [over("1.0", { url: "https://elsewhere.example/a2a" }), over("0.3")];
-    expect(chosen({ supportedInterfaces })[0]).toMatchObject({ version: "0.3", url: `${origin}/a2a` });
+    const supportedInterfaces = [
+      over("1.0", { url: "https://elsewhere.example/a2a" }),
+      over("0.3"),
+    ];
+    expect(chosen({ supportedInterfaces })[0]).toMatchObject({
+      version: "0.3",
+      url: `${origin}/a2a`,
+    });
   });
 
   it("are at the configured address wherever the card says that they are; version and tenant stay the card's", () => {
-    const supportedInterfaces = [over("1.0", { url: "https://elsewhere.example/a2a", tenant: "acme" })];
+    const supportedInterfaces = [
+      over("1.0", { url: "https://elsewhere.example/a2a", tenant: "acme" }),
+    ];
     expect(chosen({ supportedInterfaces }, { url: "https://gateway.example/agent" })).toEqual([
       { url: "https://gateway.example/agent", version: "1.0", tenant: "acme" },
     ]);

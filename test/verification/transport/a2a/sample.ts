@@ -18,8 +18,13 @@ export async function agentOf(options: Parameters<typeof startAgent>[0]) {
 }
 
 /** A client without repetitions over the transport, so that a failure is that of one attempt. */
-export function clientTo(cardUrl: string, options: Partial<Parameters<typeof createA2aTransport>[0]> = {}) {
-  const transport = closeAfterTest(createA2aTransport({ cardUrl, authorizer: noAuthorizer, ...options }));
+export function clientTo(
+  cardUrl: string,
+  options: Partial<Parameters<typeof createA2aTransport>[0]> = {},
+) {
+  const transport = closeAfterTest(
+    createA2aTransport({ cardUrl, authorizer: noAuthorizer, ...options }),
+  );
   const client = createClient({
     transport,
     destination: { name: "agent", dialect: "a2a", idempotent: false, callTimeoutMs: 25_000 },

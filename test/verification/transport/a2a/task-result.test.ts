@@ -9,12 +9,20 @@ import { methods } from "../../../../contracts/methods.ts";
 import { readResult } from "../../../../lambdas/verification/transport/a2a/post-operation.ts";
 import { toZoneResult } from "../../../../lambdas/verification/transport/a2a/task-result.ts";
 
-const says = (text: string, more: object = {}) => ({ messageId: "m1", role: "ROLE_AGENT", parts: [{ text }], ...more });
+const says = (text: string, more: object = {}) => ({
+  messageId: "m1",
+  role: "ROLE_AGENT",
+  parts: [{ text }],
+  ...more,
+});
 const asks = (text: string) => ({ ...says(text), role: "ROLE_USER" });
 const artifact = (...parts: object[]) => ({ artifactId: "a1", parts });
 
 /** What comes of a task, the same in both versions of the wire. */
-function outcomeOf(state: string, { message, ...more }: { message?: object; [member: string]: unknown } = {}) {
+function outcomeOf(
+  state: string,
+  { message, ...more }: { message?: object; [member: string]: unknown } = {},
+) {
   const task = a2aTaskSchema.parse({
     ...{ id: "t1", contextId: "c1", status: { state: `TASK_STATE_${state}`, message } },
     ...more,
@@ -29,7 +37,8 @@ function bothVersions(result: SendResult) {
     return toZoneResult({ result: read, retryAfterMs: undefined });
   });
   expect(old).toEqual(outcome);
-  if (!(outcome instanceof SekishoError)) expect(methods.execute_task.result.parse(outcome)).toEqual(outcome);
+  if (!(outcome instanceof SekishoError))
+    expect(methods.execute_task.result.parse(outcome)).toEqual(outcome);
   return outcome;
 }
 
@@ -38,14 +47,20 @@ const notes = (of: object) => ({ metadata: { "urn:sekisho:task:v1": of } });
 describe("what comes of an A2A task", () => {
   it("is the text of its artifacts, once, although the agent says it in its status as well", () => {
     const artifacts = [artifact({ text: "one" }, { text: "two" }), artifact({ text: "three" })];
-    const told = outcomeOf("COMPLETED", { message: says("onetwo\n\nthree"), artifacts, history: [says("one")] });
+    const told = outcomeOf("COMPLETED", {
+      message: says("onetwo\n\nthree"),
+      artifacts,
+      history: [says("one")],
+    });
     expect(told).toEqual({ status: "success", response_text: "onetwo\n\nthree" });
   });
 
   it("is the text of its status where the artifacts have none, and else what the agent said last", () => {
     const history = [asks("hello"), says("let me see"), says("done"), asks("thanks")];
     const artifacts = [artifact({ url: "https://files.example/a" })];
-    expect(outcomeOf("COMPLETED", { message: says("see the file"), artifacts, history })).toMatchObject({
+    expect(
+      outcomeOf("COMPLETED", { message: says("see the file"), artifacts, history }),
+    ).toMatchObject({
       response_text: "see the file",
     });
     expect(outcomeOf("COMPLETED", { history })).toMatchObject({ response_text: "done" });
@@ -82,10 +97,17 @@ describe("what comes of an A2A task", () => {
         ...{ id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED", ...more } },
         artifacts: [{ ...artifact(...parts), name: "report" }],
       });
-      return toZoneResult({ result: { task: readTaskSchema.parse(task) }, retryAfterMs: undefined });
+      return toZoneResult({
+        result: { task: readTaskSchema.parse(task) },
+        retryAfterMs: undefined,
+      });
     };
     const artifacts = [{ name: "table.csv", mimetype: "text/csv", text: "a,b" }];
-    expect(read([{ text: "here" }, table])).toEqual({ status: "success", response_text: "here", artifacts });
+    expect(read([{ text: "here" }, table])).toEqual({
+      status: "success",
+      response_text: "here",
+      artifacts,
+    });
     expect(read([table], { message: says("see the table") })).toMatchObject({
       response_text: "see the table",
       artifacts,
@@ -99,11 +121,18 @@ describe("what comes of an A2A task", () => {
   ])("has a text for a text if its other contents are %s", (_what, unset) => {
     const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: "here", ...unset }] };
     const result = readResult({ operation: "SendMessage", result: { message } });
-    expect(toZoneResult({ result, retryAfterMs: undefined })).toEqual({ status: "success", response_text: "here" });
+    expect(toZoneResult({ result, retryAfterMs: undefined })).toEqual({
+      status: "success",
+      response_text: "here",
+    });
   });
 
   it("has bytes in several lines of base64, and passes on broken ones to be counted", () => {
-    const parts = [{ text: "here" }, { raw: "YWJj\r\nZA==\n", filename: "a" }, { raw: "%%%", filename: "b" }];
+    const parts = [
+      { text: "here" },
+      { raw: "YWJj\r\nZA==\n", filename: "a" },
+      { raw: "%%%", filename: "b" },
+    ];
     const message = { messageId: "m1", role: "ROLE_AGENT", parts };
     const result = readResult({ operation: "SendMessage", result: { message } });
     expect(toZoneResult({ result, retryAfterMs: undefined })).toMatchObject({
@@ -116,12 +145,16 @@ describe("what comes of an A2A task", () => {
 
   it("has names no longer than the contract allows", () => {
     const artifacts = [{ ...artifact({ raw: "aGk=" }), name: "n".repeat(1000) }];
-    expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({ artifacts: [{ name: "n".repeat(255) }] });
+    expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({
+      artifacts: [{ name: "n".repeat(255) }],
+    });
   });
 
   it.each(["SUBMITTED", "WORKING"])("is still to come while it is %s", (state) => {
     expect(outcomeOf(state)).toEqual({ status: "accepted", task_id: "t1" });
-    expect(outcomeOf(state, { message: says("reading"), ...notes({ poll_after_ms: 700, percent: 40 }) })).toEqual({
+    expect(
+      outcomeOf(state, { message: says("reading"), ...notes({ poll_after_ms: 700, percent: 40 }) }),
+    ).toEqual({
       ...{ status: "accepted", task_id: "t1", poll_after_ms: 700 },
       progress: { text: "reading", percent: 40 },
     });
@@ -144,15 +177,22 @@ describe("what comes of an A2A task", () => {
   it("is a question with the fields of its data part, where they are valid", () => {
     const fields = [{ id: "a", label: "A", type: "text" }];
     const outcomeWith = (data: unknown) =>
-      outcomeOf("INPUT_REQUIRED", { message: says("Where?", { parts: [{ text: "Where?" }, { data }] }) });
-    expect(outcomeWith({ fields })).toMatchObject({ status: "input_required", prompt: "Where?", fields });
+      outcomeOf("INPUT_REQUIRED", {
+        message: says("Where?", { parts: [{ text: "Where?" }, { data }] }),
+      });
+    expect(outcomeWith({ fields })).toMatchObject({
+      status: "input_required",
+      prompt: "Where?",
+      fields,
+    });
     for (const broken of [{ fields: [{ id: "a" }] }, { fields: "all" }, null, [fields]]) {
       expect(outcomeWith(broken)).not.toHaveProperty("fields");
     }
   });
 
   it("is a question that is known by the id of the message that asks, however long that is", () => {
-    const idOf = (messageId: string) => outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { messageId }) });
+    const idOf = (messageId: string) =>
+      outcomeOf("INPUT_REQUIRED", { message: says("Deploy?", { messageId }) });
     const ids = ["q", "q".repeat(128), "q".repeat(129), `${"q".repeat(129)}r`].map(
       (id) => Object(idOf(id)).question_id,
     );
@@ -162,8 +202,15 @@ describe("what comes of an A2A task", () => {
   });
 
   it("is a question for credentials where the agent wants those", () => {
-    expect(outcomeOf("AUTH_REQUIRED", { message: says("Log in at https://login.example") })).toEqual({
-      ...{ status: "input_required", task_id: "t1", kind: "auth", prompt: "Log in at https://login.example" },
+    expect(
+      outcomeOf("AUTH_REQUIRED", { message: says("Log in at https://login.example") }),
+    ).toEqual({
+      ...{
+        status: "input_required",
+        task_id: "t1",
+        kind: "auth",
+        prompt: "Log in at https://login.example",
+      },
       question_id: "m1",
     });
   });
@@ -188,7 +235,8 @@ describe("what comes of an A2A task", () => {
   );
 
   it("is told in the agent's words, unless these are the fixed text of a Sekisho host", () => {
-    const said = (state: string, text: string) => Object(outcomeOf(state, { message: says(text) })).explanation;
+    const said = (state: string, text: string) =>
+      Object(outcomeOf(state, { message: says(text) })).explanation;
     expect(said("REJECTED", "Mondays only.")).toBe("Mondays only.");
     expect(said("FAILED", new SekishoError("timeout").message)).toBeUndefined();
     expect(Object(outcomeOf("FAILED", { history: [says("half done")] })).explanation).toBe("");
@@ -197,7 +245,10 @@ describe("what comes of an A2A task", () => {
   it.each(["unavailable", "rate_limited", "unauthenticated", "task_not_found", "ambiguous", 7])(
     "is no reason to send it again, whatever the agent calls its failure (%s)",
     (reason) => {
-      expect(outcomeOf("FAILED", notes({ reason }))).toMatchObject({ reason: "execution_failed", undelivered: false });
+      expect(outcomeOf("FAILED", notes({ reason }))).toMatchObject({
+        reason: "execution_failed",
+        undelivered: false,
+      });
     },
   );
 
@@ -239,32 +290,51 @@ describe("an agent of Google's Agent Development Kit", () => {
         { text: "It is 31 degrees.", metadata: { adk_thought: false } },
       ),
     ];
-    const history = [says("", { parts: [{ text: "Let me think.", metadata: { adk_thought: true } }] })];
+    const history = [
+      says("", { parts: [{ text: "Let me think.", metadata: { adk_thought: true } }] }),
+    ];
     const outcome = outcomeOf("COMPLETED", { artifacts, history });
     expect(outcome).toEqual({ status: "success", response_text: "It is 31 degrees." });
   });
 
   it("shows progress and failures without its thoughts", () => {
-    const message = says("", { parts: [{ text: "Hm.", metadata: { adk_thought: true } }, { text: "One moment." }] });
+    const message = says("", {
+      parts: [{ text: "Hm.", metadata: { adk_thought: true } }, { text: "One moment." }],
+    });
     expect(outcomeOf("WORKING", { message })).toMatchObject({ progress: { text: "One moment." } });
     expect(outcomeOf("REJECTED", { message })).toMatchObject({ explanation: "One moment." });
   });
 
   it("attaches data that it does not mark", () => {
-    const artifacts = [artifact({ text: "here" }, { data: { a: 1 }, metadata: { adk_type: "report" } })];
-    expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({ artifacts: [{ data: { a: 1 } }] });
+    const artifacts = [
+      artifact({ text: "here" }, { data: { a: 1 }, metadata: { adk_type: "report" } }),
+    ];
+    expect(outcomeOf("COMPLETED", { artifacts })).toMatchObject({
+      artifacts: [{ data: { a: 1 } }],
+    });
   });
 
   const questionOf = (...parts: object[]) =>
-    outcomeOf("INPUT_REQUIRED", { message: says("", { parts }), history: [says("An earlier text.")] });
+    outcomeOf("INPUT_REQUIRED", {
+      message: says("", { parts }),
+      history: [says("An earlier text.")],
+    });
 
   it("asks with the name and the arguments of the tool that waits", () => {
     const args = { purpose: "lunch", amount: 120 };
-    const asked = questionOf(call("look_up", {}), call("reimburse", args, waits), toolResponse({ status: "pending" }));
+    const asked = questionOf(
+      call("look_up", {}),
+      call("reimburse", args, waits),
+      toolResponse({ status: "pending" }),
+    );
     const prompt = `The tool \`reimburse\` waits for you. Its arguments:\n\n\`\`\`json\n${JSON.stringify(args, undefined, 2)}\n\`\`\``;
     expect(asked).toEqual({ status: "input_required", task_id: "t1", prompt, question_id: "m1" });
-    const again = questionOf(call("reimburse", args), { text: "No input provided for function call id call-1" });
-    expect(again).toMatchObject({ prompt: `No input provided for function call id call-1\n\n${prompt}` });
+    const again = questionOf(call("reimburse", args), {
+      text: "No input provided for function call id call-1",
+    });
+    expect(again).toMatchObject({
+      prompt: `No input provided for function call id call-1\n\n${prompt}`,
+    });
   });
 
   it("shows no results of tools", () => {
@@ -275,15 +345,26 @@ describe("an agent of Google's Agent Development Kit", () => {
   it("asks for the approval of a tool with the name, the arguments and the hint of that tool", () => {
     const originalFunctionCall = { id: "call-0", name: "delete_file", args: { path: "/a.txt" } };
     const approval = (toolConfirmation: object) =>
-      Object(questionOf(call("adk_request_confirmation", { originalFunctionCall, toolConfirmation }, waits))).prompt;
-    const tool = 'The tool `delete_file` waits for you. Its arguments:\n\n```json\n{\n  "path": "/a.txt"\n}\n```';
-    expect(approval({ hint: "This is final.", confirmed: false })).toBe(`${tool}\n\nThis is final.`);
+      Object(
+        questionOf(
+          call("adk_request_confirmation", { originalFunctionCall, toolConfirmation }, waits),
+        ),
+      ).prompt;
+    const tool =
+      'The tool `delete_file` waits for you. Its arguments:\n\n```json\n{\n  "path": "/a.txt"\n}\n```';
+    expect(approval({ hint: "This is final.", confirmed: false })).toBe(
+      `${tool}\n\nThis is final.`,
+    );
     expect(approval({ confirmed: false })).toBe(tool);
     expect(approval({ hint: "Please approve by responding with a FunctionResponse." })).toBe(tool);
   });
 
   it("asks for one approval with the choices that its reply can be made of", () => {
-    const approval = call("adk_request_confirmation", { originalFunctionCall: { name: "delete_file" } }, waits);
+    const approval = call(
+      "adk_request_confirmation",
+      { originalFunctionCall: { name: "delete_file" } },
+      waits,
+    );
     const options = [
       { id: "adk-approve:call-1", label: "Approve", style: "primary" },
       { id: "adk-deny:call-1", label: "Deny", style: "danger" },
@@ -294,14 +375,19 @@ describe("an agent of Google's Agent Development Kit", () => {
   });
 
   it("asks in the words of a request for input", () => {
-    const asked = questionOf(call("adk_request_input", { interruptId: "i", message: "Which branch?" }, waits));
+    const asked = questionOf(
+      call("adk_request_input", { interruptId: "i", message: "Which branch?" }, waits),
+    );
     expect(asked).toMatchObject({ prompt: "Which branch?" });
   });
 
   it("asks for credentials without showing the ones that it has", () => {
     const authConfig = { rawAuthCredential: { oauth2: { clientSecret: "not-for-slack" } } };
     const asked = questionOf(call("adk_request_credential", { authConfig }, waits));
-    expect(asked).toMatchObject({ kind: "auth", prompt: "The agent needs credentials for one of its tools." });
+    expect(asked).toMatchObject({
+      kind: "auth",
+      prompt: "The agent needs credentials for one of its tools.",
+    });
     expect(JSON.stringify(asked)).not.toContain("not-for-slack");
   });
 
@@ -309,7 +395,9 @@ describe("an agent of Google's Agent Development Kit", () => {
     "asks with malformed calls as they are: %j",
     (data) => {
       const asked = questionOf({ data, metadata: { adk_type: "function_call" } });
-      expect(asked).toMatchObject({ prompt: `\`\`\`json\n${JSON.stringify(data, undefined, 2)}\n\`\`\`` });
+      expect(asked).toMatchObject({
+        prompt: `\`\`\`json\n${JSON.stringify(data, undefined, 2)}\n\`\`\``,
+      });
     },
   );
 });
@@ -318,21 +406,31 @@ describe("a question with data that holds no fields", () => {
   it.each([[], [{ text: "Additional input is required." }]])(
     "shows the data, below its text if it has one: %j",
     (...texts) => {
-      const parts = [...texts, { data: { toolName: "delete_file" } }, { url: "https://files.example/a.pdf" }];
+      const parts = [
+        ...texts,
+        { data: { toolName: "delete_file" } },
+        { url: "https://files.example/a.pdf" },
+      ];
       const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
       const data = '```json\n{\n  "toolName": "delete_file"\n}\n```';
-      expect(asked).toMatchObject({ prompt: [...texts.map(({ text }) => text), data].join("\n\n") });
+      expect(asked).toMatchObject({
+        prompt: [...texts.map(({ text }) => text), data].join("\n\n"),
+      });
     },
   );
 });
 
 describe("a question with more data than a person would read", () => {
-  const deep = (depth: number, inner: unknown): unknown => (depth === 0 ? inner : [deep(depth - 1, inner)]);
+  const deep = (depth: number, inner: unknown): unknown =>
+    depth === 0 ? inner : [deep(depth - 1, inner)];
   const wide = Array.from({ length: 30_000 }, () => 1);
 
   it.each([
     ["deep and wide data", [{ data: deep(95, wide) }]],
-    ["many parts with data", Array.from({ length: 100 }, () => ({ data: deep(95, wide.slice(0, 400)) }))],
+    [
+      "many parts with data",
+      Array.from({ length: 100 }, () => ({ data: deep(95, wide.slice(0, 400)) })),
+    ],
     ["a text of half characters", [{ data: "🏯".repeat(50_000) }]],
   ])("shows the beginning: %s", (_what, parts) => {
     const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts }) });
@@ -345,13 +443,18 @@ describe("a question with more data than a person would read", () => {
 
   it("says that the data is longer", () => {
     const asked = outcomeOf("INPUT_REQUIRED", { message: says("", { parts: [{ data: wide }] }) });
-    expect(asked).toMatchObject({ prompt: expect.stringMatching(/\n\nThe data is longer than what is shown\.$/) });
+    expect(asked).toMatchObject({
+      prompt: expect.stringMatching(/\n\nThe data is longer than what is shown\.$/),
+    });
   });
 });
 
 describe("a message instead of a task", () => {
   it("is the answer", () => {
-    const message = { ...says("hi"), parts: [{ text: "hi" }, { text: "there" }, { data: { a: 1 } }] };
+    const message = {
+      ...says("hi"),
+      parts: [{ text: "hi" }, { text: "there" }, { data: { a: 1 } }],
+    };
     expect(bothVersions({ message: messageSchema.parse(message) })).toEqual({
       status: "success",
       response_text: "hi\nthere",
@@ -372,19 +475,40 @@ describe("an answer in the forms of either version, or of neither,", () => {
     ["a bare task of 1.0", { ...of10, artifacts: artifacts10 }],
     ["a bare task of 1.0 with a kind", { kind: "task", ...of10, artifacts: artifacts10 }],
     ["a task of 0.3", { kind: "task", ...of03, artifacts: artifacts03 }],
-    ["a task of 0.3 in a member", { task: { kind: "task", ...of03, artifacts: artifacts03 }, message: null }],
+    [
+      "a task of 0.3 in a member",
+      { task: { kind: "task", ...of03, artifacts: artifacts03 }, message: null },
+    ],
     ["a task of 0.3 without a kind", { ...of03, artifacts: artifacts03 }],
     ["a task of 0.3 without any kinds", { ...of03, artifacts: artifacts10 }],
-    ["a task of 0.3 with a message of another kind", { ...of03, kind: "task", artifacts: artifacts03, message: "ok" }],
+    [
+      "a task of 0.3 with a message of another kind",
+      { ...of03, kind: "task", artifacts: artifacts03, message: "ok" },
+    ],
     ["a task whose kind is null", { ...of03, kind: null, artifacts: artifacts03 }],
     ["a task in another case", { ...of10, status: { state: "Completed" }, artifacts: artifacts10 }],
-    ["a message of 1.0", { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "HELLO" }] } }],
-    ["a message of 0.3", { kind: "message", role: "agent", parts: [{ kind: "text", text: "HELLO" }] }],
-    ["a message of 0.3 in a member", { message: { role: "agent", parts: [{ kind: "text", text: "HELLO" }] } }],
-    ["a message without a kind", { role: "agent", messageId: "m", parts: [{ kind: "text", text: "HELLO" }] }],
+    [
+      "a message of 1.0",
+      { message: { messageId: "m", role: "ROLE_AGENT", parts: [{ text: "HELLO" }] } },
+    ],
+    [
+      "a message of 0.3",
+      { kind: "message", role: "agent", parts: [{ kind: "text", text: "HELLO" }] },
+    ],
+    [
+      "a message of 0.3 in a member",
+      { message: { role: "agent", parts: [{ kind: "text", text: "HELLO" }] } },
+    ],
+    [
+      "a message without a kind",
+      { role: "agent", messageId: "m", parts: [{ kind: "text", text: "HELLO" }] },
+    ],
     ["a part with a type", holding({ type: "text", text: "HELLO" })],
     ["a part in a root", holding({ root: { kind: "text", text: "HELLO" } })],
-    ["an answer in the history alone", { ...of03, history: [{ role: "agent", parts: [{ text: "HELLO" }] }] }],
+    [
+      "an answer in the history alone",
+      { ...of03, history: [{ role: "agent", parts: [{ text: "HELLO" }] }] },
+    ],
   ])("is read from %s", (_, result) => {
     const read = readResult({ operation: "SendMessage", result });
     expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({
@@ -401,9 +525,15 @@ describe("an answer in the forms of either version, or of neither,", () => {
   });
 
   it.each<[string, object]>([
-    ["of 0.3", { kind: "file", file: { uri: "https://f.example/a", name: "a", mimeType: "text/csv" } }],
+    [
+      "of 0.3",
+      { kind: "file", file: { uri: "https://f.example/a", name: "a", mimeType: "text/csv" } },
+    ],
     ["of 1.0", { url: "https://f.example/a", filename: "a", mediaType: "text/csv" }],
-    ["of the proto of 0.3", { file: { fileWithUri: "https://f.example/a", name: "a", mimeType: "text/csv" } }],
+    [
+      "of the proto of 0.3",
+      { file: { fileWithUri: "https://f.example/a", name: "a", mimeType: "text/csv" } },
+    ],
   ])("has files %s", (_, part) => {
     const read = readResult({ operation: "SendMessage", result: holding({ text: "HELLO" }, part) });
     expect(toZoneResult({ result: read, retryAfterMs: undefined })).toMatchObject({
@@ -418,11 +548,16 @@ describe("an answer in the forms of either version, or of neither,", () => {
     ["of an artifact without a kind", { taskId: "t1", artifact: {} }],
   ])("is polled for after an update %s", (_, result) => {
     const read = readResult({ operation: "SendMessage", result });
-    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({ status: "accepted", task_id: "t1" });
+    expect(toZoneResult({ result: read, retryAfterMs: undefined })).toEqual({
+      status: "accepted",
+      task_id: "t1",
+    });
   });
 
   it.each(["canceled", "cancelled", "TASK_STATE_CANCELLED"])("may spell its state %s", (state) => {
-    expect(readResult({ operation: "GetTask", result: { id: "t1", status: { state } } })).toMatchObject({
+    expect(
+      readResult({ operation: "GetTask", result: { id: "t1", status: { state } } }),
+    ).toMatchObject({
       status: { state: "TASK_STATE_CANCELED" },
     });
   });
@@ -457,30 +592,54 @@ describe("a shape that A2A does not have", () => {
     ["bare", { kind: "task", ...task({ state: "completed" }), artifacts: 7 }],
     ["in a member", { task: { ...task({ state: "TASK_STATE_COMPLETED" }), artifacts: 7 } }],
   ])("ends the task if it is completed: %s", (_, result) => {
-    expect(() => readResult({ operation: "SendMessage", result })).toThrow(expect.objectContaining({ endsTask: true }));
+    expect(() => readResult({ operation: "SendMessage", result })).toThrow(
+      expect.objectContaining({ endsTask: true }),
+    );
   });
 });
 
 describe("lists that nobody reads", () => {
   const zeros = Array.from({ length: 500_000 }, () => 0);
-  const completed = { id: "t1", contextId: "c1", status: { state: "TASK_STATE_COMPLETED", message: says("Done.") } };
+  const completed = {
+    id: "t1",
+    contextId: "c1",
+    status: { state: "TASK_STATE_COMPLETED", message: says("Done.") },
+  };
   const read = (result: object) => () => readResult({ operation: "SendMessage", result });
 
   it.each([
     ["artifacts", { task: { ...completed, artifacts: zeros } }],
-    ["parts of an artifact", { task: { ...completed, artifacts: [artifact(), { artifactId: "a2", parts: zeros }] } }],
+    [
+      "parts of an artifact",
+      { task: { ...completed, artifacts: [artifact(), { artifactId: "a2", parts: zeros }] } },
+    ],
     [
       "parts of many artifacts",
-      { task: { ...completed, artifacts: zeros.slice(0, 90).map(() => artifact(...Array(1000).fill({}))) } },
+      {
+        task: {
+          ...completed,
+          artifacts: zeros.slice(0, 90).map(() => artifact(...Array(1000).fill({}))),
+        },
+      },
     ],
     ["parts of a message", { message: { ...says(""), parts: zeros } }],
     [
       "parts of the task's message",
-      { task: { ...completed, status: { ...completed.status, message: { ...says(""), parts: zeros } } } },
+      {
+        task: {
+          ...completed,
+          status: { ...completed.status, message: { ...says(""), parts: zeros } },
+        },
+      },
     ],
     [
       "parts of old messages",
-      { task: { ...completed, history: zeros.slice(0, 90).map(() => ({ ...says(""), parts: Array(1000).fill({}) })) } },
+      {
+        task: {
+          ...completed,
+          history: zeros.slice(0, 90).map(() => ({ ...says(""), parts: Array(1000).fill({}) })),
+        },
+      },
     ],
   ])("are refused before any entry of them is read: %s", (_what, result) => {
     let entries = 0;
@@ -493,15 +652,23 @@ describe("lists that nobody reads", () => {
               return watched(Reflect.get(target, name));
             },
           });
-    expect(read(watched(result) as object)).toThrow(expect.objectContaining({ reason: "invalid_response" }));
+    expect(read(watched(result) as object)).toThrow(
+      expect.objectContaining({ reason: "invalid_response" }),
+    );
     expect(entries).toBeLessThan(1000);
   });
 
   it("are looked at from their end where they are the history", () => {
     const result = {
-      task: { ...completed, status: { state: completed.status.state }, history: [...zeros, says("The last words.")] },
+      task: {
+        ...completed,
+        status: { state: completed.status.state },
+        history: [...zeros, says("The last words.")],
+      },
     };
-    expect(toZoneResult({ result: read(result)() as never, retryAfterMs: undefined })).toMatchObject({
+    expect(
+      toZoneResult({ result: read(result)() as never, retryAfterMs: undefined }),
+    ).toMatchObject({
       response_text: "The last words.",
     });
   });

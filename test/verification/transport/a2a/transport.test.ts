@@ -4,7 +4,10 @@ import { describe, expect, it } from "@jest/globals";
 import { operations } from "../../../../contracts/a2a/operations.ts";
 import { v03Operations } from "../../../../contracts/a2a/v03/params.ts";
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { createA2aTransport, respond } from "../../../../lambdas/verification/transport/a2a/transport.ts";
+import {
+  createA2aTransport,
+  respond,
+} from "../../../../lambdas/verification/transport/a2a/transport.ts";
 import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { type TapEntry, tapTransport } from "../../../../lambdas/verification/transport/tap.ts";
@@ -16,16 +19,37 @@ import { connectionReset } from "../../../doubles/web-server.ts";
 import { clientOver, execute } from "../sample.ts";
 import { agentOf, hello, said, sessionId } from "./sample.ts";
 
-const task = (state: string, more: object = {}) => ({ id: "t1", contextId: "c1", status: { state }, ...more });
+const task = (state: string, more: object = {}) => ({
+  id: "t1",
+  contextId: "c1",
+  status: { state },
+  ...more,
+});
 const working = { result: { task: task("TASK_STATE_WORKING") } };
 
 const fullTask = {
-  ...{ channel: "C1", thread_ts: "1700000000.000100", team_id: "T1", user_id: "U1", correlation_id: "corr-1" },
+  ...{
+    channel: "C1",
+    thread_ts: "1700000000.000100",
+    team_id: "T1",
+    user_id: "U1",
+    correlation_id: "corr-1",
+  },
   text: "look at these",
   history: [{ role: "user" as const, text: "earlier", name: "Robin", bot: true }],
-  context: { channel_name: "ops", channel_kind: "public" as const, open: [{ type: "canvas", id: "F1" }] },
+  context: {
+    channel_name: "ops",
+    channel_kind: "public" as const,
+    open: [{ type: "canvas", id: "F1" }],
+  },
   attachments: [
-    { id: "F1", name: "a.pdf", mimetype: "application/pdf", size: 3, url: "https://files.example/a?signed" },
+    {
+      id: "F1",
+      name: "a.pdf",
+      mimetype: "application/pdf",
+      size: 3,
+      url: "https://files.example/a?signed",
+    },
     { id: "F2", name: "", mimetype: "", size: 3, url: "https://files.example/b" },
   ],
   timeout_ms: 60_000,
@@ -33,37 +57,57 @@ const fullTask = {
 };
 
 describe("a task over A2A", () => {
-  it.each(["1.0", "0.3"] as const)("is a message that the agent need not wait with, in %s", async (version) => {
-    const agent = await agentOf({
-      version,
-      answer: () => (version === "1.0" ? working : { result: { kind: "task", ...task("working") } }),
-    });
-    const id = randomUUID();
-    await agent.call("execute_task", fullTask, { id });
-    const [sent] = agent.calls;
-    expect(sent).toMatchObject({ id, method: version === "1.0" ? "SendMessage" : "message/send", path: "/a2a" });
-    expect(sent?.headers.get("a2a-version")).toBe(version);
-    const { channel, thread_ts, team_id, user_id, correlation_id, history, context } = fullTask;
-    const schemas = version === "1.0" ? operations : v03Operations;
-    expect(schemas.SendMessage.parse(sent?.params)).toEqual({
-      message: {
-        messageId: id,
-        contextId: sessionId,
-        role: "ROLE_USER",
-        parts: [
-          { text: "look at these" },
-          { url: "https://files.example/a?signed", mediaType: "application/pdf", filename: "a.pdf" },
-          { url: "https://files.example/b" },
-        ],
-        metadata: {
-          "urn:sekisho:slack-message:v1": { channel, thread_ts, team_id, user_id, correlation_id, history, context },
-          "urn:sekisho:task:v1": { timeout_ms: 60_000 },
+  it.each(["1.0", "0.3"] as const)(
+    "is a message that the agent need not wait with, in %s",
+    async (version) => {
+      const agent = await agentOf({
+        version,
+        answer: () =>
+          version === "1.0" ? working : { result: { kind: "task", ...task("working") } },
+      });
+      const id = randomUUID();
+      await agent.call("execute_task", fullTask, { id });
+      const [sent] = agent.calls;
+      expect(sent).toMatchObject({
+        id,
+        method: version === "1.0" ? "SendMessage" : "message/send",
+        path: "/a2a",
+      });
+      expect(sent?.headers.get("a2a-version")).toBe(version);
+      const { channel, thread_ts, team_id, user_id, correlation_id, history, context } = fullTask;
+      const schemas = version === "1.0" ? operations : v03Operations;
+      expect(schemas.SendMessage.parse(sent?.params)).toEqual({
+        message: {
+          messageId: id,
+          contextId: sessionId,
+          role: "ROLE_USER",
+          parts: [
+            { text: "look at these" },
+            {
+              url: "https://files.example/a?signed",
+              mediaType: "application/pdf",
+              filename: "a.pdf",
+            },
+            { url: "https://files.example/b" },
+          ],
+          metadata: {
+            "urn:sekisho:slack-message:v1": {
+              channel,
+              thread_ts,
+              team_id,
+              user_id,
+              correlation_id,
+              history,
+              context,
+            },
+            "urn:sekisho:task:v1": { timeout_ms: 60_000 },
+          },
         },
-      },
-      configuration: { returnImmediately: true, historyLength: 5 },
-    });
-    expect(JSON.stringify(sent)).not.toContain("xoxb");
-  });
+        configuration: { returnImmediately: true, historyLength: 5 },
+      });
+      expect(JSON.stringify(sent)).not.toContain("xoxb");
+    },
+  );
 
   it("of files alone has no text part", async () => {
     const agent = await agentOf({ answer: () => working });
@@ -85,17 +129,23 @@ describe("a task over A2A", () => {
     async (version) => {
       const agent = await agentOf({
         version,
-        answer: () => (version === "1.0" ? working : { result: { kind: "task", ...task("working") } }),
+        answer: () =>
+          version === "1.0" ? working : { result: { kind: "task", ...task("working") } },
       });
       const id = randomUUID();
       const answer = { task_id: "t1", option_id: "yes", user_id: "U1" };
-      expect(await agent.call("answer_task", { ...answer, question_id: "m1" }, { id })).toMatchObject({
+      expect(
+        await agent.call("answer_task", { ...answer, question_id: "m1" }, { id }),
+      ).toMatchObject({
         status: "accepted",
       });
       await agent.call("answer_task", answer, { id });
       expect(agent.calls[0]?.params).toEqual(agent.calls[1]?.params);
       const schemas = version === "1.0" ? operations : v03Operations;
-      expect(schemas.SendMessage.parse(agent.calls[0]?.params).message).toMatchObject({ messageId: id, taskId: "t1" });
+      expect(schemas.SendMessage.parse(agent.calls[0]?.params).message).toMatchObject({
+        messageId: id,
+        taskId: "t1",
+      });
     },
   );
 
@@ -105,18 +155,27 @@ describe("a task over A2A", () => {
         json({
           name: "an agent",
           supportedInterfaces: [
-            { url: `${base}/rpc`, protocolBinding: "JSONRPC", protocolVersion: "1.0", tenant: "Acme/1" },
+            {
+              url: `${base}/rpc`,
+              protocolBinding: "JSONRPC",
+              protocolVersion: "1.0",
+              tenant: "Acme/1",
+            },
           ],
         }),
       answer: ({ method }) => {
         if (method === "SendMessage") return working;
-        return method === "ListTasks" ? { result: { tasks: [] } } : { result: task("TASK_STATE_CANCELED") };
+        return method === "ListTasks"
+          ? { result: { tasks: [] } }
+          : { result: task("TASK_STATE_CANCELED") };
       },
     });
     await agent.call("execute_task", hello);
     await agent.call("answer_task", { task_id: "t1", text: "yes" });
     await agent.call("cancel_task", { task_id: "t1" });
-    await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason: "canceled" });
+    await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({
+      reason: "canceled",
+    });
     await expect(agent.call("get_task", { request_id: "r1" })).rejects.toMatchObject({
       reason: "unsupported_operation",
     });
@@ -131,13 +190,20 @@ describe("a task over A2A", () => {
         json(
           {
             ...{ jsonrpc: "2.0", id },
-            result: { ...task("TASK_STATE_WORKING", params.id === "with-notes" ? notes : {}), id: params.id },
+            result: {
+              ...task("TASK_STATE_WORKING", params.id === "with-notes" ? notes : {}),
+              id: params.id,
+            },
           },
           { headers },
         ),
     });
-    expect(await agent.call("get_task", { task_id: "without" })).toMatchObject({ poll_after_ms: 3000 });
-    expect(await agent.call("get_task", { task_id: "with-notes" })).toMatchObject({ poll_after_ms: 250 });
+    expect(await agent.call("get_task", { task_id: "without" })).toMatchObject({
+      poll_after_ms: 3000,
+    });
+    expect(await agent.call("get_task", { task_id: "with-notes" })).toMatchObject({
+      poll_after_ms: 250,
+    });
   });
 
   it("is read from an answer of the type that A2A prefers", async () => {
@@ -158,32 +224,40 @@ describe("the other methods over A2A", () => {
       status: "accepted",
       task_id: "t1",
     });
-    expect(agent.calls[0]).toMatchObject({ method: "GetTask", params: { id: "t1", historyLength: 5 } });
+    expect(agent.calls[0]).toMatchObject({
+      method: "GetTask",
+      params: { id: "t1", historyLength: 5 },
+    });
   });
 
   it.each([
     [{ text: "blue" }, "blue", undefined],
     [{ option_id: "b" }, "b", { option_id: "b" }],
     [{ option_id: "b", text: "blue" }, "blue", { option_id: "b" }],
-  ])("answer a question with a message of its own for the same task: %j", async (given, text, chosen) => {
-    const agent = await agentOf({ answer: () => working });
-    const id = randomUUID();
-    expect(await agent.call("answer_task", { task_id: "t1", user_id: "U1", ...given }, { id })).toMatchObject({
-      status: "accepted",
-    });
-    const { message, configuration } = operations.SendMessage.parse(agent.calls[0]?.params);
-    expect(message).toEqual({
-      messageId: id,
-      taskId: "t1",
-      role: "ROLE_USER",
-      parts: [{ text }],
-      metadata: {
-        "urn:sekisho:slack-message:v1": { user_id: "U1" },
-        ...(chosen && { "urn:sekisho:question:v1": chosen }),
-      },
-    });
-    expect(configuration?.returnImmediately).toBe(true);
-  });
+  ])(
+    "answer a question with a message of its own for the same task: %j",
+    async (given, text, chosen) => {
+      const agent = await agentOf({ answer: () => working });
+      const id = randomUUID();
+      expect(
+        await agent.call("answer_task", { task_id: "t1", user_id: "U1", ...given }, { id }),
+      ).toMatchObject({
+        status: "accepted",
+      });
+      const { message, configuration } = operations.SendMessage.parse(agent.calls[0]?.params);
+      expect(message).toEqual({
+        messageId: id,
+        taskId: "t1",
+        role: "ROLE_USER",
+        parts: [{ text }],
+        metadata: {
+          "urn:sekisho:slack-message:v1": { user_id: "U1" },
+          ...(chosen && { "urn:sekisho:question:v1": chosen }),
+        },
+      });
+      expect(configuration?.returnImmediately).toBe(true);
+    },
+  );
 
   it("answer a question with the values of its fields as a data part", async () => {
     const agent = await agentOf({ answer: () => working });
@@ -213,12 +287,17 @@ describe("the other methods over A2A", () => {
     const cancel = () => agent.call("cancel_task", { task_id: "t1" });
     expect(await cancel()).toEqual({ status: "canceled", task_id: "t1" });
     for (const current of ["working", "completed"]) {
-      await expect(cancel()).rejects.toMatchObject({ reason: "invalid_state", details: { current } });
+      await expect(cancel()).rejects.toMatchObject({
+        reason: "invalid_state",
+        details: { current },
+      });
     }
   });
 
   it("tell that it is too late to cancel", async () => {
-    const agent = await agentOf({ answer: () => ({ error: { code: -32002, message: "TaskNotCancelableError" } }) });
+    const agent = await agentOf({
+      answer: () => ({ error: { code: -32002, message: "TaskNotCancelableError" } }),
+    });
     await expect(agent.call("cancel_task", { task_id: "t1" })).rejects.toMatchObject({
       reason: "invalid_state",
       exact: true,
@@ -237,15 +316,22 @@ describe("the other methods over A2A", () => {
 
   it("have no document to discover", async () => {
     const agent = await agentOf({});
-    await expect(agent.call("rpc.discover", {})).rejects.toMatchObject({ reason: "unsupported_operation" });
+    await expect(agent.call("rpc.discover", {})).rejects.toMatchObject({
+      reason: "unsupported_operation",
+    });
     expect([...agent.gets, ...agent.calls]).toEqual([]);
   });
 
   it("find no result in a stream of events, nor in a message where a task is due", async () => {
-    const answers = [raw("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }), said("hi")];
+    const answers = [
+      raw("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }),
+      said("hi"),
+    ];
     const agent = await agentOf({ answer: () => answers.shift() ?? {} });
     for (const _ of [1, 2]) {
-      await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({ reason: "invalid_response" });
+      await expect(agent.call("get_task", { task_id: "t1" })).rejects.toMatchObject({
+        reason: "invalid_response",
+      });
     }
   });
 });
@@ -276,12 +362,15 @@ const agents: Record<string, Parameters<typeof agentOf>[0]> = {
       }),
   },
   "echoes headers as an error page": {
-    answer: ({ headers }) => raw(echo(headers), { status: 500, headers: { "content-type": "text/plain" } }),
+    answer: ({ headers }) =>
+      raw(echo(headers), { status: 500, headers: { "content-type": "text/plain" } }),
   },
   "echoes headers as a state": {
     answer: ({ headers }) => ({ result: { task: { id: "t1", status: { state: echo(headers) } } } }),
   },
-  "echoes headers as an error": { answer: ({ headers }) => ({ error: { code: -32603, message: echo(headers) } }) },
+  "echoes headers as an error": {
+    answer: ({ headers }) => ({ error: { code: -32603, message: echo(headers) } }),
+  },
   "echoes headers as a failed task": {
     answer: ({ headers }) => {
       const message = { messageId: "m1", role: "ROLE_AGENT", parts: [{ text: echo(headers) }] };
@@ -307,7 +396,9 @@ describe("no secret is in an error, a log or a tap of A2A", () => {
       }),
       tap: (entry) => entries.push(entry),
     });
-    const error = await execute(clientOver((request) => transport.send(request), { log })).catch((thrown) => thrown);
+    const error = await execute(clientOver((request) => transport.send(request), { log })).catch(
+      (thrown) => thrown,
+    );
     await transport.close?.();
     expect(error).toBeInstanceOf(SekishoError);
     expect(agent.gets.length + agent.calls.length).toBeGreaterThan(0);
@@ -324,7 +415,9 @@ for (const version of ["1.0", "0.3"] as const) {
   describeTransport({
     name: `a2a (${version})`,
     dialect: "a2a",
-    unsupported: { "extra-fields": "A2A's tasks have no place for a result's fields that nobody knows." },
+    unsupported: {
+      "extra-fields": "A2A's tasks have no place for a result's fields that nobody knows.",
+    },
     async open({ script, maxResponseBytes, unreachable }) {
       const { cardUrl, calls, close } = await startA2aPeer({ script, version });
       if (unreachable) await close();

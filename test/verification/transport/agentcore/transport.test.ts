@@ -77,22 +77,29 @@ describe("the agentcore transport", () => {
     [500, "InternalServerException", "ambiguous"],
     [502, "Unknown", "ambiguous"],
     [503, "Unknown", "ambiguous"],
-  ])("takes %i %s for %s, and leaves the repetition to the runner", async (status, name, reason) => {
-    const { send, requests } = await open({ fault: () => awsError(status, name) });
-    await expect(send()).rejects.toMatchObject({ reason });
-    expect(requests()).toBe(1);
-  });
+  ])(
+    "takes %i %s for %s, and leaves the repetition to the runner",
+    async (status, name, reason) => {
+      const { send, requests } = await open({ fault: () => awsError(status, name) });
+      await expect(send()).rejects.toMatchObject({ reason });
+      expect(requests()).toBe(1);
+    },
+  );
 
   it.each([502, 503, 504])(
     "takes %i with HTML for ambiguous: the status counts before the name that the SDK gives",
     async (status) => {
-      const { send } = await open({ fault: () => raw("<html>", { status, headers: { "content-type": "text/html" } }) });
+      const { send } = await open({
+        fault: () => raw("<html>", { status, headers: { "content-type": "text/html" } }),
+      });
       await expect(send()).rejects.toMatchObject({ reason: "ambiguous" });
     },
   );
 
   it.each([301, 307])("does not follow a redirect (%i)", async (status) => {
-    const { send, requests } = await open({ fault: () => new Response(null, { status, headers: { location: "/" } }) });
+    const { send, requests } = await open({
+      fault: () => new Response(null, { status, headers: { location: "/" } }),
+    });
     await expect(send()).rejects.toMatchObject({ reason: "invalid_response" });
     expect(requests()).toBe(1);
   });
@@ -118,13 +125,16 @@ describe("the agentcore transport", () => {
     [200, -32504, "Session operation in progress, please retry", "unavailable"],
     [200, -32504, "Conflict", "invalid_state"],
     [200, -32505, "", "ambiguous"],
-  ])("takes HTTP %i with the platform's JSON-RPC error %i (%s) for %s", async (status, code, message, reason) => {
-    const { send, requests } = await open({
-      fault: () => json({ jsonrpc: "2.0", id: "1", error: { code, message } }, { status }),
-    });
-    await expect(send()).rejects.toMatchObject({ reason });
-    expect(requests()).toBe(1);
-  });
+  ])(
+    "takes HTTP %i with the platform's JSON-RPC error %i (%s) for %s",
+    async (status, code, message, reason) => {
+      const { send, requests } = await open({
+        fault: () => json({ jsonrpc: "2.0", id: "1", error: { code, message } }, { status }),
+      });
+      await expect(send()).rejects.toMatchObject({ reason });
+      expect(requests()).toBe(1);
+    },
+  );
 
   it("repeats a 424 once, with a peer that deduplicates, and not at all with one that does not", async () => {
     for (const [idempotent, expected] of [
@@ -132,7 +142,9 @@ describe("the agentcore transport", () => {
       [false, 1],
     ] as const) {
       const { transport, requests } = await open({ container: () => raw("", { status: 500 }) });
-      await expect(execute(clientOver((request) => transport.send(request), { idempotent }))).rejects.toMatchObject({
+      await expect(
+        execute(clientOver((request) => transport.send(request), { idempotent })),
+      ).rejects.toMatchObject({
         reason: "ambiguous",
       });
       expect(requests()).toBe(expected);
@@ -144,7 +156,9 @@ describe("the agentcore transport", () => {
     const { send } = await open({
       container: () => {
         count += 1;
-        return count < 4 ? raw("data: {}\n\n", { headers: { "content-type": "text/event-stream" } }) : json({});
+        return count < 4
+          ? raw("data: {}\n\n", { headers: { "content-type": "text/event-stream" } })
+          : json({});
       },
     });
     for (let calls = 0; calls < 3; calls += 1)
@@ -156,7 +170,9 @@ describe("the agentcore transport", () => {
     const none = await open({ credentials: () => Promise.reject(new Error("no credentials")) });
     await expect(none.send()).rejects.toMatchObject({ reason: "unavailable" });
     const late = await open({ credentials: () => new Promise(() => {}) });
-    await expect(late.send({ signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(late.send({ signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
     expect([none.requests(), late.requests()]).toEqual([0, 0]);
   });
 });
@@ -178,12 +194,24 @@ describe("stopping a session", () => {
   });
 
   it("tells of any other failure", async () => {
-    const { transport } = await open({ stopAfterResult: true, fault: () => awsError(403, "AccessDeniedException") });
-    await expect(transport.stopSession?.({ sessionId, signal })).rejects.toMatchObject({ reason: "permission_denied" });
+    const { transport } = await open({
+      stopAfterResult: true,
+      fault: () => awsError(403, "AccessDeniedException"),
+    });
+    await expect(transport.stopSession?.({ sessionId, signal })).rejects.toMatchObject({
+      reason: "permission_denied",
+    });
   });
 });
 
-function reasonOf({ wasSent = true, ...failure }: { wasSent?: boolean; code: string; syscall?: string }) {
+function reasonOf({
+  wasSent = true,
+  ...failure
+}: {
+  wasSent?: boolean;
+  code: string;
+  syscall?: string;
+}) {
   const thrown = Object.assign(new Error("a failure of the network"), failure);
   return classify({ thrown, wasSent, nowMs: 0 }).reason;
 }
@@ -201,10 +229,13 @@ describe("a failure without an answer", () => {
     expect(reasonOf({ code })).toBe("unavailable");
   });
 
-  it.each(["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])("is judged by what was under way: %s", (code) => {
-    expect(reasonOf({ code, syscall: "connect" })).toBe("unavailable");
-    expect(reasonOf({ code, syscall: "read" })).toBe("ambiguous");
-  });
+  it.each(["EHOSTUNREACH", "ENETUNREACH", "ETIMEDOUT"])(
+    "is judged by what was under way: %s",
+    (code) => {
+      expect(reasonOf({ code, syscall: "connect" })).toBe("unavailable");
+      expect(reasonOf({ code, syscall: "read" })).toBe("ambiguous");
+    },
+  );
 
   it.each(["EPROTO", "ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC", "ECONNRESET", "EPIPE"])(
     "leaves open whether the request arrived where it also ends connections in use: %s",
@@ -218,7 +249,8 @@ describe("a failure without an answer", () => {
 describeTransport({
   name: "agentcore",
   unsupported: {
-    "http-status": "AgentCore answers 424 RuntimeClientError instead of any 4xx or 5xx of the container.",
+    "http-status":
+      "AgentCore answers 424 RuntimeClientError instead of any 4xx or 5xx of the container.",
   },
   async open({ script, maxResponseBytes, unreachable }) {
     const { handle, calls } = createPeer({ script });

@@ -3,7 +3,11 @@ import { beforeAll, describe, expect, it } from "@jest/globals";
 import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
 import { createMtlsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/mtls.ts";
 import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
-import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
+import {
+  type Authority,
+  type Certified,
+  createAuthority,
+} from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
@@ -30,7 +34,12 @@ function storeOf(certified: Certified) {
   };
   const { clock, cacheOptions } = movableClock();
   const readers = { readCertificate: read("cert"), readKey: read("key"), readCa: read("ca") };
-  return { store, clock, authorizer: createMtlsAuthorizer({ ...readers, ...cacheOptions }), readers };
+  return {
+    store,
+    clock,
+    authorizer: createMtlsAuthorizer({ ...readers, ...cacheOptions }),
+    readers,
+  };
 }
 
 async function setUp({ certified = alice, required = true } = {}) {
@@ -79,7 +88,9 @@ describe("the mtls authorizer", () => {
   it("shows a rotated one at the next call where the handshake fails", async () => {
     const { peer, store, send } = await setUp({ certified: stranger });
     // A peer that ends the connection without a word may have read the request.
-    await expect(send()).rejects.toMatchObject({ reason: expect.stringMatching(/^(ambiguous|unavailable)$/) });
+    await expect(send()).rejects.toMatchObject({
+      reason: expect.stringMatching(/^(ambiguous|unavailable)$/),
+    });
     Object.assign(store, alice);
     expect(await send()).toMatchObject({ status: 200 });
     expect(peer.clients).toEqual(["alice"]);
@@ -117,13 +128,20 @@ describe("the mtls authorizer", () => {
     const { store, authorizer } = storeOf(alice);
     Object.assign(store, over());
     const error = await added(authorizer).catch((thrown: unknown) => thrown);
-    expect(error).toMatchObject({ reason: "unauthenticated", cause: { code: expect.stringMatching(/^ERR_OSSL_/) } });
-    const lines = `${store.cert}${store.key}`.split("\n").filter((line) => !line.startsWith("-----") && line !== "");
+    expect(error).toMatchObject({
+      reason: "unauthenticated",
+      cause: { code: expect.stringMatching(/^ERR_OSSL_/) },
+    });
+    const lines = `${store.cert}${store.key}`
+      .split("\n")
+      .filter((line) => !line.startsWith("-----") && line !== "");
     expect(lines.filter((line) => inspect(error, { depth: 20 }).includes(line))).toEqual([]);
   });
 
   it("refuses an address without TLS, where there is nothing to show it to", async () => {
     const { authorizer } = storeOf(alice);
-    await expect(added(authorizer, "http://127.0.0.1:1/")).rejects.toMatchObject({ reason: "unauthenticated" });
+    await expect(added(authorizer, "http://127.0.0.1:1/")).rejects.toMatchObject({
+      reason: "unauthenticated",
+    });
   });
 });

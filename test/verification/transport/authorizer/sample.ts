@@ -1,8 +1,14 @@
 /** What the tests of authorizers ask of them, and how they await a refusal. */
-import type { AddedCredentials, Authorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import type {
+  AddedCredentials,
+  Authorizer,
+} from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 
-export async function added(authorizer: Authorizer, url = "https://agent.example/"): Promise<AddedCredentials> {
+export async function added(
+  authorizer: Authorizer,
+  url = "https://agent.example/",
+): Promise<AddedCredentials> {
   return authorizer.authorize({
     method: "POST",
     url: new URL(url),

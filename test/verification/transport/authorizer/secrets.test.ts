@@ -14,7 +14,12 @@ import { createHttpsTransport } from "../../../../lambdas/verification/transport
 import { raw, silence } from "../../../doubles/answers.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { apiError } from "../../../doubles/issuers/google.ts";
-import { type Answer, type Asked, oauthError, startIssuer } from "../../../doubles/issuers/issuer.ts";
+import {
+  type Answer,
+  type Asked,
+  oauthError,
+  startIssuer,
+} from "../../../doubles/issuers/issuer.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
 import { connectionReset, startWebServer } from "../../../doubles/web-server.ts";
 import { credentials } from "../agentcore/sample.ts";
@@ -22,7 +27,9 @@ import { clientOver, execute } from "../sample.ts";
 
 const token = "eyJ0b2tlbiI6Im9mIG5vYm9keSJ9";
 const clientSecret = "ClientSecretOfNobody";
-const secrets = new RegExp([token, clientSecret, credentials.secretAccessKey, credentials.sessionToken].join("|"));
+const secrets = new RegExp(
+  [token, clientSecret, credentials.secretAccessKey, credentials.sessionToken].join("|"),
+);
 type World = { sts: ReturnType<typeof createSts>; issuer: URL };
 
 const authorizers: Record<string, (world: World) => Authorizer> = {
@@ -66,7 +73,8 @@ const authorizers: Record<string, (world: World) => Authorizer> = {
 const issuers: Record<string, (asked: Asked) => Response | Promise<Response>> = {
   "repeats it as the code of an error": (asked) =>
     Response.json({ error: shownIn(asked), message: shownIn(asked) }, { status: 400 }),
-  "repeats it as a page": (asked) => new Response(`<html>${shownIn(asked)}</html>`, { status: 403 }),
+  "repeats it as a page": (asked) =>
+    new Response(`<html>${shownIn(asked)}</html>`, { status: 403 }),
   "repeats it as the name of an AWS error": (asked) =>
     new Response(`<ErrorResponse><Error><Code>${shownIn(asked)}</Code></Error></ErrorResponse>`, {
       status: 403,
@@ -84,7 +92,13 @@ const issuers: Record<string, (asked: Asked) => Response | Promise<Response>> = 
 
 function shownIn({ form, headers, text }: Asked): string {
   const { client_secret, client_assertion, subject_token } = form;
-  return client_secret ?? client_assertion ?? subject_token ?? headers.get("x-amz-security-token") ?? text;
+  return (
+    client_secret ??
+    client_assertion ??
+    subject_token ??
+    headers.get("x-amz-security-token") ??
+    text
+  );
 }
 
 async function callThrough(
@@ -93,8 +107,15 @@ async function callThrough(
 ) {
   const issuer = closeAfterTest(await startIssuer({ answer }));
   const peer = closeAfterTest(await startWebServer({ handle: async () => raw("{}") }));
-  const sts = createSts({ region: "eu-central-1", credentials: async () => credentials, endpoint: issuer.url });
-  const transport = createHttpsTransport({ url: peer.url, authorizer: authorizer({ sts, issuer: issuer.url }) });
+  const sts = createSts({
+    region: "eu-central-1",
+    credentials: async () => credentials,
+    endpoint: issuer.url,
+  });
+  const transport = createHttpsTransport({
+    url: peer.url,
+    authorizer: authorizer({ sts, issuer: issuer.url }),
+  });
   closeAfterTest(transport);
   const { log, lines } = collectLog({ level: "debug" });
   const error = await execute(clientOver((request) => transport.send(request), { log })).catch(
@@ -103,17 +124,20 @@ async function callThrough(
   return { error, lines };
 }
 
-describe.each(Object.keys(authorizers))("nothing that authorizer %s shows or gets is in an error or a log", (name) => {
-  it.each(Object.keys(issuers))("when the issuer %s", async (behaviour) => {
-    const authorizer = authorizers[name];
-    const answer = issuers[behaviour];
-    if (authorizer === undefined || answer === undefined) throw new Error("no such case");
-    const { error, lines } = await callThrough(authorizer, answer);
-    expect(error?.reason).toMatch(/^(unauthenticated|unavailable)$/);
-    expect(lines.length).toBeGreaterThan(0);
-    expect(`${inspect(error, { depth: 20 })}${lines.join("")}`).not.toMatch(secrets);
-  });
-});
+describe.each(Object.keys(authorizers))(
+  "nothing that authorizer %s shows or gets is in an error or a log",
+  (name) => {
+    it.each(Object.keys(issuers))("when the issuer %s", async (behaviour) => {
+      const authorizer = authorizers[name];
+      const answer = issuers[behaviour];
+      if (authorizer === undefined || answer === undefined) throw new Error("no such case");
+      const { error, lines } = await callThrough(authorizer, answer);
+      expect(error?.reason).toMatch(/^(unauthenticated|unavailable)$/);
+      expect(lines.length).toBeGreaterThan(0);
+      expect(`${inspect(error, { depth: 20 })}${lines.join("")}`).not.toMatch(secrets);
+    });
+  },
+);
 
 const never = new AbortController().signal;
 const form = new URLSearchParams({ grant_type: "client_credentials", secret: "secret-of-nobody" });
@@ -123,14 +147,22 @@ async function issuerThat(answer: Answer) {
 }
 
 function html(status: number): Response {
-  return new Response("<html>secret-of-nobody</html>", { status, headers: { "content-type": "text/html" } });
+  return new Response("<html>secret-of-nobody</html>", {
+    status,
+    headers: { "content-type": "text/html" },
+  });
 }
 
 describe("a POST to an issuer", () => {
   it("is a form, or JSON, and brings back the object", async () => {
     const { url, asked } = await issuerThat(() => Response.json({ access_token: "t" }));
     expect(await postToIssuer({ url, body: form, signal: never })).toEqual({ access_token: "t" });
-    await postToIssuer({ url, body: { audience: "a" }, headers: { authorization: "Bearer b" }, signal: never });
+    await postToIssuer({
+      url,
+      body: { audience: "a" },
+      headers: { authorization: "Bearer b" },
+      signal: never,
+    });
     expect(asked.map(({ headers }) => headers.get("content-type"))).toEqual([
       "application/x-www-form-urlencoded",
       "application/json",
@@ -140,12 +172,32 @@ describe("a POST to an issuer", () => {
   });
 
   it.each<[string, Answer, "unauthenticated" | "unavailable", string]>([
-    ["an error of OAuth", () => oauthError("invalid_client", 401), "unauthenticated", "invalid_client"],
-    ["an error of Google's APIs", () => apiError(403, "PERMISSION_DENIED"), "unauthenticated", "PERMISSION_DENIED"],
-    ["a refusal without a word", () => new Response(null, { status: 404 }), "unauthenticated", "Http404"],
+    [
+      "an error of OAuth",
+      () => oauthError("invalid_client", 401),
+      "unauthenticated",
+      "invalid_client",
+    ],
+    [
+      "an error of Google's APIs",
+      () => apiError(403, "PERMISSION_DENIED"),
+      "unauthenticated",
+      "PERMISSION_DENIED",
+    ],
+    [
+      "a refusal without a word",
+      () => new Response(null, { status: 404 }),
+      "unauthenticated",
+      "Http404",
+    ],
     ["a refusal as a page", () => html(403), "unauthenticated", "Http403"],
     ["a word that is none", () => oauthError("secret-of-nobody"), "unauthenticated", "Http400"],
-    ["the longest word", () => oauthError(`a_${"b".repeat(38)}`), "unauthenticated", `a_${"b".repeat(38)}`],
+    [
+      "the longest word",
+      () => oauthError(`a_${"b".repeat(38)}`),
+      "unauthenticated",
+      `a_${"b".repeat(38)}`,
+    ],
     ["a longer word", () => oauthError(`a_${"b".repeat(39)}`), "unauthenticated", "Http400"],
     ["too many", () => oauthError("slow_down", 429), "unavailable", "slow_down"],
     ["a time-out of its own", () => html(408), "unavailable", "Http408"],
@@ -159,25 +211,47 @@ describe("a POST to an issuer", () => {
       "unavailable",
       "Http200",
     ],
-    ["too much", () => Response.json({ access_token: "t".repeat(100_000) }), "unavailable", "payload_too_large"],
+    [
+      "too much",
+      () => Response.json({ access_token: "t".repeat(100_000) }),
+      "unavailable",
+      "payload_too_large",
+    ],
     ["a reset", () => Promise.reject(connectionReset), "unavailable", "ECONNRESET"],
-  ])("that is answered with %s says so, without repeating anything", async (_what, answer, reason, code) => {
-    const { url } = await issuerThat(answer);
-    const error = await postToIssuer({ url, body: form, signal: never }).catch((thrown: SekishoError) => thrown);
-    expect(error).toMatchObject({ reason, undelivered: true, cause: { code } });
-    expect(inspect(error, { depth: 20 })).not.toMatch(/secret-of-nobody|nobody should repeat|ttt/);
-  });
+  ])(
+    "that is answered with %s says so, without repeating anything",
+    async (_what, answer, reason, code) => {
+      const { url } = await issuerThat(answer);
+      const error = await postToIssuer({ url, body: form, signal: never }).catch(
+        (thrown: SekishoError) => thrown,
+      );
+      expect(error).toMatchObject({ reason, undelivered: true, cause: { code } });
+      expect(inspect(error, { depth: 20 })).not.toMatch(
+        /secret-of-nobody|nobody should repeat|ttt/,
+      );
+    },
+  );
 
-  it.each([301, 302, 303, 307, 308])("follows no redirect (%i), so that no secret goes elsewhere", async (status) => {
-    const elsewhere = await issuerThat(() => Response.json({ access_token: "t" }));
-    const { url } = await issuerThat(() => new Response(null, { status, headers: { location: elsewhere.url.href } }));
-    const post = postToIssuer({ url, body: form, signal: never });
-    await expect(post).rejects.toMatchObject({ reason: "unavailable", cause: { code: "invalid_response" } });
-    expect(elsewhere.asked).toHaveLength(0);
-  });
+  it.each([301, 302, 303, 307, 308])(
+    "follows no redirect (%i), so that no secret goes elsewhere",
+    async (status) => {
+      const elsewhere = await issuerThat(() => Response.json({ access_token: "t" }));
+      const { url } = await issuerThat(
+        () => new Response(null, { status, headers: { location: elsewhere.url.href } }),
+      );
+      const post = postToIssuer({ url, body: form, signal: never });
+      await expect(post).rejects.toMatchObject({
+        reason: "unavailable",
+        cause: { code: "invalid_response" },
+      });
+      expect(elsewhere.asked).toHaveLength(0);
+    },
+  );
 
   it("passes on how long the issuer wants to be left alone", async () => {
-    const { url } = await issuerThat(() => new Response(null, { status: 429, headers: { "retry-after": "7" } }));
+    const { url } = await issuerThat(
+      () => new Response(null, { status: 429, headers: { "retry-after": "7" } }),
+    );
     await expect(postToIssuer({ url, body: form, signal: never })).rejects.toMatchObject({
       reason: "unavailable",
       details: { retry_after_ms: 7000 },
@@ -187,14 +261,20 @@ describe("a POST to an issuer", () => {
   it("that is not answered in time is unavailable", async () => {
     const { url } = await issuerThat(() => silence({ signal: never }));
     const post = postToIssuer({ url, body: form, signal: AbortSignal.timeout(50) });
-    await expect(post).rejects.toMatchObject({ reason: "unavailable", cause: { code: "TimeoutError" } });
+    await expect(post).rejects.toMatchObject({
+      reason: "unavailable",
+      cause: { code: "TimeoutError" },
+    });
   });
 
   it("to nobody is unavailable, with the network's own code", async () => {
     const { url, close } = await startIssuer({ answer: () => Response.json({}) });
     await close();
     const post = postToIssuer({ url, body: form, signal: never });
-    await expect(post).rejects.toMatchObject({ reason: "unavailable", cause: { code: "ECONNREFUSED" } });
+    await expect(post).rejects.toMatchObject({
+      reason: "unavailable",
+      cause: { code: "ECONNREFUSED" },
+    });
   });
 
   it("goes over TLS alone, except on this machine", async () => {

@@ -25,10 +25,20 @@ async function received({ path, service = scope.service, now = Date.now }: Recei
       return json({});
     },
   });
-  const authorizer = createSigV4Authorizer({ ...scope, service, credentials: async () => credentials, now });
+  const authorizer = createSigV4Authorizer({
+    ...scope,
+    service,
+    credentials: async () => credentials,
+    now,
+  });
   const transport = createHttpsTransport({ url: `${server.url}${path}`, authorizer });
   const body = Buffer.from('{"text":"関所 🏯"}');
-  await transport.send({ body, sessionId: "s".repeat(33), signal: hangSignal(), trace: createTrace() });
+  await transport.send({
+    body,
+    sessionId: "s".repeat(33),
+    signal: hangSignal(),
+    trace: createTrace(),
+  });
   await transport.close?.();
   await server.close();
   const [request] = arrived;
@@ -52,7 +62,10 @@ describe("the check that these tests rest on", () => {
       }),
     });
     const known = {
-      credentials: { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY" },
+      credentials: {
+        accessKeyId: "AKIDEXAMPLE",
+        secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+      },
       service: "service",
       region: "us-east-1",
       nowMs: Date.UTC(2015, 7, 30, 12, 36),
@@ -77,27 +90,46 @@ describe("the sigv4 authorizer", () => {
 
   it("signs the session header, and leaves out what proxies may rewrite", async () => {
     const { request } = await received({ path: "/" });
-    const signed = /SignedHeaders=([^,]+)/.exec(request.headers.get("authorization") ?? "")?.[1]?.split(";");
+    const signed = /SignedHeaders=([^,]+)/
+      .exec(request.headers.get("authorization") ?? "")?.[1]
+      ?.split(";");
     expect(signed).toEqual(
-      expect.arrayContaining(["content-type", "host", "x-amzn-bedrock-agentcore-runtime-session-id"]),
+      expect.arrayContaining([
+        "content-type",
+        "host",
+        "x-amzn-bedrock-agentcore-runtime-session-id",
+      ]),
     );
     expect(signed).not.toContain("traceparent");
   });
 
   it("signs for the service and the time that it is given", async () => {
-    const request = await received({ path: "/", service: "lambda", now: () => Date.UTC(2026, 0, 2, 3, 4, 5) });
+    const request = await received({
+      path: "/",
+      service: "lambda",
+      now: () => Date.UTC(2026, 0, 2, 3, 4, 5),
+    });
     expect(request.request.headers.get("x-amz-date")).toBe("20260102T030405Z");
-    expect(sigv4Problem({ received: request, credentials, ...scope, service: "lambda" })).toBe("stale");
+    expect(sigv4Problem({ received: request, credentials, ...scope, service: "lambda" })).toBe(
+      "stale",
+    );
     expect(sigv4Problem({ received: request, credentials, ...scope })).toBe("wrong scope");
   });
 });
 
 describe("the sigv4 authorizer with another role", () => {
-  const agent = { url: "https://abc.execute-api.eu-central-1.amazonaws.com/tasks", region: "eu-central-1" };
+  const agent = {
+    url: "https://abc.execute-api.eu-central-1.amazonaws.com/tasks",
+    region: "eu-central-1",
+  };
 
   async function setUp(role: { externalId?: string } = { externalId }) {
     const aws = closeAfterTest(await startAwsSts({ credentials, region: agent.region }));
-    const sts = createSts({ region: agent.region, credentials: async () => credentials, endpoint: aws.url });
+    const sts = createSts({
+      region: agent.region,
+      credentials: async () => credentials,
+      endpoint: aws.url,
+    });
     const { clock, cacheOptions } = movableClock();
     const assumeRole = { sts, roleArn: assumableRoleArn, ...role };
     const authorizer = createSigV4Authorizer({
@@ -111,22 +143,37 @@ describe("the sigv4 authorizer with another role", () => {
   }
 
   /** Whose signature it is, checked as AWS does. */
-  async function signedBy({ aws, authorizer }: Pick<Awaited<ReturnType<typeof setUp>>, "aws" | "authorizer">) {
+  async function signedBy({
+    aws,
+    authorizer,
+  }: Pick<Awaited<ReturnType<typeof setUp>>, "aws" | "authorizer">) {
     const { headers } = await added(authorizer, agent.url);
     const request = new Request(agent.url, { method: "POST", headers: { ...headers } });
     const received = { request, target: new URL(agent.url).pathname, body: new Uint8Array() };
     return aws.lent.findIndex(
       (lent) =>
-        sigv4Problem({ received, credentials: lent, service: "execute-api", region: agent.region }) === undefined,
+        sigv4Problem({
+          received,
+          credentials: lent,
+          service: "execute-api",
+          region: agent.region,
+        }) === undefined,
     );
   }
 
   it("signs as that role, which it assumes once for many calls", async () => {
     const { aws, authorizer } = await setUp();
-    const signers = await Promise.all(Array.from({ length: 10 }, () => signedBy({ aws, authorizer })));
+    const signers = await Promise.all(
+      Array.from({ length: 10 }, () => signedBy({ aws, authorizer })),
+    );
     expect(signers).toEqual(Array(10).fill(0));
     expect(aws.inputs).toEqual([
-      { RoleArn: assumableRoleArn, RoleSessionName: "sekisho", DurationSeconds: "3600", ExternalId: externalId },
+      {
+        RoleArn: assumableRoleArn,
+        RoleSessionName: "sekisho",
+        DurationSeconds: "3600",
+        ExternalId: externalId,
+      },
     ]);
   });
 
@@ -142,7 +189,9 @@ describe("the sigv4 authorizer with another role", () => {
 
   it("assumes it anew once after many refusals of the same session, and not for those of an earlier one", async () => {
     const { aws, authorizer } = await setUp();
-    const refused = await Promise.all(Array.from({ length: 5 }, () => added(authorizer, agent.url)));
+    const refused = await Promise.all(
+      Array.from({ length: 5 }, () => added(authorizer, agent.url)),
+    );
     for (const credentials of refused) authorizer.refresh?.(credentials);
     expect(await signedBy({ aws, authorizer })).toBe(1);
     for (const credentials of refused) authorizer.refresh?.(credentials);

@@ -9,9 +9,20 @@ import { createOAuthClientCredentialsAuthorizer } from "../../../../lambdas/veri
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
 import { createWebIdentityAuthorizer } from "../../../../lambdas/verification/transport/authorizer/web-identity.ts";
 import { refuse, roleArn, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
-import { apiError, serviceAccount, startGoogle, workloadIdentityProvider } from "../../../doubles/issuers/google.ts";
+import {
+  apiError,
+  serviceAccount,
+  startGoogle,
+  workloadIdentityProvider,
+} from "../../../doubles/issuers/google.ts";
 import { oauthError } from "../../../doubles/issuers/issuer.ts";
-import { clientId, scope, startEntra, startOAuth, tenantId } from "../../../doubles/issuers/oauth.ts";
+import {
+  clientId,
+  scope,
+  startEntra,
+  startOAuth,
+  tenantId,
+} from "../../../doubles/issuers/oauth.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
@@ -29,13 +40,21 @@ function request(url: string) {
 }
 
 describe("no authorizer", () => {
-  it.each(["http://127.0.0.1:1", "http://localhost", "http://[::1]"])("adds nothing for %s", async (url) => {
-    expect(await noAuthorizer.authorize(request(url))).toEqual({});
-  });
+  it.each(["http://127.0.0.1:1", "http://localhost", "http://[::1]"])(
+    "adds nothing for %s",
+    async (url) => {
+      expect(await noAuthorizer.authorize(request(url))).toEqual({});
+    },
+  );
 
-  it.each(["https://example.com", "https://10.0.0.1", "https://127.0.0.1.example.com"])("refuses %s", (url) => {
-    expect(() => noAuthorizer.authorize(request(url))).toThrow(new SekishoError("unauthenticated"));
-  });
+  it.each(["https://example.com", "https://10.0.0.1", "https://127.0.0.1.example.com"])(
+    "refuses %s",
+    (url) => {
+      expect(() => noAuthorizer.authorize(request(url))).toThrow(
+        new SekishoError("unauthenticated"),
+      );
+    },
+  );
 });
 
 describe("the bearer authorizer", () => {
@@ -44,19 +63,24 @@ describe("the bearer authorizer", () => {
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const read = () => authorizer.authorize(request("https://example.com"));
     const refused = await read();
-    expect([refused, await read()]).toEqual(Array(2).fill({ headers: { authorization: "Bearer t1" } }));
+    expect([refused, await read()]).toEqual(
+      Array(2).fill({ headers: { authorization: "Bearer t1" } }),
+    );
     authorizer.refresh?.(refused);
     expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
     authorizer.refresh?.(refused);
     expect(await read()).toEqual({ headers: { authorization: "Bearer t2" } });
   });
 
-  it.each(["", "two words", "line\nbreak", "関所"])("refuses %p as no token, and does not repeat it", async (token) => {
-    const authorized = createBearerAuthorizer({ readToken: async () => token }).authorize(
-      request("https://example.com"),
-    );
-    await expect(authorized).rejects.toThrow(new SekishoError("unauthenticated"));
-  });
+  it.each(["", "two words", "line\nbreak", "関所"])(
+    "refuses %p as no token, and does not repeat it",
+    async (token) => {
+      const authorized = createBearerAuthorizer({ readToken: async () => token }).authorize(
+        request("https://example.com"),
+      );
+      await expect(authorized).rejects.toThrow(new SekishoError("unauthenticated"));
+    },
+  );
 });
 
 const region = "eu-central-1";
@@ -65,12 +89,18 @@ const tokenAudience = "api://AzureADTokenExchange";
 describe("the azure authorizer", () => {
   async function setUp(over: { clientId?: string } = {}) {
     const aws = closeAfterTest(await startAwsSts({ credentials, region }));
-    const isAssertion = (token: string) => aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
+    const isAssertion = (token: string) =>
+      aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
     const entra = closeAfterTest(await startEntra({ isAssertion }));
     const { clock, cacheOptions } = movableClock();
     const sts = createSts({ region, credentials: async () => credentials, endpoint: aws.url });
     const named = { sts, tenantId, clientId, scope, tokenAudience, loginBase: entra.url };
-    return { aws, entra, clock, authorizer: createAzureAuthorizer({ ...named, ...over, ...cacheOptions }) };
+    return {
+      aws,
+      entra,
+      clock,
+      authorizer: createAzureAuthorizer({ ...named, ...over, ...cacheOptions }),
+    };
   }
 
   it("shows a token of AWS as the client's assertion, and keeps the token that it gets", async () => {
@@ -91,7 +121,9 @@ describe("the azure authorizer", () => {
       cause: { code: "invalid_client" },
     });
     const other = await setUp({ clientId: "another" });
-    await expect(added(other.authorizer)).rejects.toMatchObject({ cause: { code: "invalid_request" } });
+    await expect(added(other.authorizer)).rejects.toMatchObject({
+      cause: { code: "invalid_request" },
+    });
   });
 });
 
@@ -110,7 +142,9 @@ describe("the oauth-client-credentials authorizer", () => {
     audience?: string;
   } = {}) {
     const secrets = { current: secret };
-    const issuer = closeAfterTest(await startOAuth({ id, secrets, ...(lifetime === undefined ? {} : { lifetime }) }));
+    const issuer = closeAfterTest(
+      await startOAuth({ id, secrets, ...(lifetime === undefined ? {} : { lifetime }) }),
+    );
     const { clock, cacheOptions } = movableClock();
     const authorizer = createOAuthClientCredentialsAuthorizer({
       tokenUrl: new URL("/token", issuer.url).href,
@@ -123,19 +157,28 @@ describe("the oauth-client-credentials authorizer", () => {
     return { issuer, secrets, clock, authorizer };
   }
 
-  it.each(["basic", "post"] as const)("shows id and secret in one place (%s), encoded as it must be", async (way) => {
-    const { issuer, authorizer } = await setUp({ clientAuthentication: way });
-    expect(await tokenOf(authorizer)).toBe("access-token-1");
-    const [asked] = issuer.asked;
-    expect(asked?.headers.has("authorization")).toBe(way === "basic");
-    const shown = way === "basic" ? {} : { client_id: id, client_secret: secret };
-    expect(asked?.form).toEqual({ grant_type: "client_credentials", ...shown });
-  });
+  it.each(["basic", "post"] as const)(
+    "shows id and secret in one place (%s), encoded as it must be",
+    async (way) => {
+      const { issuer, authorizer } = await setUp({ clientAuthentication: way });
+      expect(await tokenOf(authorizer)).toBe("access-token-1");
+      const [asked] = issuer.asked;
+      expect(asked?.headers.has("authorization")).toBe(way === "basic");
+      const shown = way === "basic" ? {} : { client_id: id, client_secret: secret };
+      expect(asked?.form).toEqual({ grant_type: "client_credentials", ...shown });
+    },
+  );
 
   it("asks for a scope and an audience where they are configured", async () => {
-    const { issuer, authorizer } = await setUp({ scope: "tasks:write tasks:read", audience: "https://agent.example" });
+    const { issuer, authorizer } = await setUp({
+      scope: "tasks:write tasks:read",
+      audience: "https://agent.example",
+    });
     await tokenOf(authorizer);
-    expect(issuer.asked[0]?.form).toMatchObject({ scope: "tasks:write tasks:read", audience: "https://agent.example" });
+    expect(issuer.asked[0]?.form).toMatchObject({
+      scope: "tasks:write tasks:read",
+      audience: "https://agent.example",
+    });
   });
 
   it("takes a rotated secret for the next token", async () => {
@@ -167,12 +210,18 @@ describe("the oauth-client-credentials authorizer", () => {
     ["no token", { token_type: "Bearer" }],
     ["a token of another kind", { token_type: "DPoP", access_token: "t" }],
     ["a token of no kind", { access_token: "t" }],
-    ["a token with a line of its own", { token_type: "bearer", access_token: "t\r\nx-injected: yes" }],
+    [
+      "a token with a line of its own",
+      { token_type: "bearer", access_token: "t\r\nx-injected: yes" },
+    ],
     ["a number", { token_type: "bearer", access_token: 12 }],
   ])("takes %s for none", async (_what, body) => {
     const { issuer, authorizer } = await setUp();
     issuer.instead = () => Response.json(body);
-    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unavailable", cause: { code: "NoToken" } });
+    await expect(added(authorizer)).rejects.toMatchObject({
+      reason: "unavailable",
+      cause: { code: "NoToken" },
+    });
   });
 
   it("is unavailable where the secret cannot be read in time", async () => {
@@ -194,7 +243,8 @@ describe("the google authorizer", () => {
 
   async function setUp({ provider = workloadIdentityProvider } = {}) {
     const aws = closeAfterTest(await startAwsSts({ credentials, region }));
-    const isSubject = (token: string) => aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
+    const isSubject = (token: string) =>
+      aws.tokens.issued.includes(token) && decodeJwt(token).aud === tokenAudience;
     const google = closeAfterTest(await startGoogle({ isSubject }));
     const { clock, cacheOptions } = movableClock();
     const authorizer = createGoogleAuthorizer({
@@ -214,7 +264,10 @@ describe("the google authorizer", () => {
     const { google, authorizer } = await setUp();
     const { aud, email } = decodeJwt(await tokenOf(authorizer));
     expect({ aud, email }).toEqual({ aud: audience, email: serviceAccount });
-    expect(google.asked.map(({ target }) => target.split(":").at(-1))).toEqual(["/v1/token", "generateIdToken"]);
+    expect(google.asked.map(({ target }) => target.split(":").at(-1))).toEqual([
+      "/v1/token",
+      "generateIdToken",
+    ]);
   });
 
   it("keeps the ID token for as long as its own times say, whatever the clocks", async () => {
@@ -252,13 +305,22 @@ describe("the google authorizer", () => {
   it.each([
     ["no token", {}],
     ["a text that is no token", { token: "not-a-jwt" }],
-    ["a token without times", { token: `${segment({ alg: "none" })}.${segment({ aud: audience })}.` }],
-    ["a token with a line of its own", { token: `a.${segment({ iat: 1, exp: 2 })}.c\r\nx-injected: yes` }],
+    [
+      "a token without times",
+      { token: `${segment({ alg: "none" })}.${segment({ aud: audience })}.` },
+    ],
+    [
+      "a token with a line of its own",
+      { token: `a.${segment({ iat: 1, exp: 2 })}.c\r\nx-injected: yes` },
+    ],
   ])("takes %s of Google's for none", async (_what, body) => {
     const { google, authorizer } = await setUp();
     google.instead = ({ target }) =>
       Response.json(target === "/v1/token" ? { access_token: "f", token_type: "Bearer" } : body);
-    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unavailable", cause: { code: "NoToken" } });
+    await expect(added(authorizer)).rejects.toMatchObject({
+      reason: "unavailable",
+      cause: { code: "NoToken" },
+    });
   });
 
   function segment(json: object): string {
@@ -272,7 +334,12 @@ async function setUp() {
   const aws = closeAfterTest(await startAwsSts({ credentials, region }));
   const sts = createSts({ region, credentials: async () => credentials, endpoint: aws.url });
   const { clock, cacheOptions } = movableClock();
-  return { aws, sts, clock, authorizer: createWebIdentityAuthorizer({ sts, audience, ...cacheOptions }) };
+  return {
+    aws,
+    sts,
+    clock,
+    authorizer: createWebIdentityAuthorizer({ sts, audience, ...cacheOptions }),
+  };
 }
 
 describe("the web-identity authorizer", () => {
@@ -282,7 +349,9 @@ describe("the web-identity authorizer", () => {
     expect(aws.tokens.issued).toEqual([token]);
     const { sub, aud, exp = 0, iat = 0 } = decodeJwt(token);
     expect({ sub, aud, seconds: exp - iat }).toEqual({ sub: roleArn, aud: audience, seconds: 300 });
-    expect(aws.inputs).toEqual([{ Audience: [audience], SigningAlgorithm: "RS256", DurationSeconds: "300" }]);
+    expect(aws.inputs).toEqual([
+      { Audience: [audience], SigningAlgorithm: "RS256", DurationSeconds: "300" },
+    ]);
   });
 
   it("keeps it, and renews it before it expires, even while the issuer is down for a moment", async () => {
@@ -310,9 +379,18 @@ describe("the web-identity authorizer", () => {
   it("asks for what it is told to", async () => {
     const { aws, sts } = await setUp();
     aws.instead = () => refuse("ValidationError", "", 400);
-    const authorizer = createWebIdentityAuthorizer({ sts, audience, signingAlgorithm: "ES384", durationSeconds: 60 });
+    const authorizer = createWebIdentityAuthorizer({
+      sts,
+      audience,
+      signingAlgorithm: "ES384",
+      durationSeconds: 60,
+    });
     await expect(added(authorizer)).rejects.toMatchObject({ reason: "unauthenticated" });
-    const form = { "Audience.member.1": audience, SigningAlgorithm: "ES384", DurationSeconds: "60" };
+    const form = {
+      "Audience.member.1": audience,
+      SigningAlgorithm: "ES384",
+      DurationSeconds: "60",
+    };
     expect(aws.asked[0]?.form).toMatchObject(form);
   });
 
@@ -324,7 +402,12 @@ describe("the web-identity authorizer", () => {
       "OutboundWebIdentityFederationDisabledException",
     ],
     ["a policy", () => refuse("AccessDenied"), "unauthenticated", "AccessDenied"],
-    ["throttling, which has a 400", () => refuse("Throttling", "", 400), "unavailable", "Throttling"],
+    [
+      "throttling, which has a 400",
+      () => refuse("Throttling", "", 400),
+      "unavailable",
+      "Throttling",
+    ],
     [
       "credentials that are about to be replaced",
       () => refuse("ExpiredTokenException", "", 403),
@@ -332,16 +415,26 @@ describe("the web-identity authorizer", () => {
       "ExpiredTokenException",
     ],
     ["an outage", () => refuse("InternalFailure", "", 500), "unavailable", "InternalFailure"],
-  ])("refused by %s, says what that means and gives the name", async (_who, answer, reason, code) => {
-    const { aws, authorizer } = await setUp();
-    aws.instead = answer;
-    await expect(added(authorizer)).rejects.toMatchObject({ reason, undelivered: true, cause: { code } });
-  });
+  ])(
+    "refused by %s, says what that means and gives the name",
+    async (_who, answer, reason, code) => {
+      const { aws, authorizer } = await setUp();
+      aws.instead = answer;
+      await expect(added(authorizer)).rejects.toMatchObject({
+        reason,
+        undelivered: true,
+        cause: { code },
+      });
+    },
+  );
 
   it("is unavailable, and not in doubt, where the connection to the issuer breaks", async () => {
     const { aws, authorizer } = await setUp();
     aws.instead = () => Promise.reject(connectionReset);
-    await expect(added(authorizer)).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+    await expect(added(authorizer)).rejects.toMatchObject({
+      reason: "unavailable",
+      undelivered: true,
+    });
   });
 
   it("is refused where the signature is not that of known credentials", async () => {

@@ -2,27 +2,47 @@ import { createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { createHttpClient } from "../../../../lambdas/shared/http/client.ts";
 import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
-import { type Authorizer, noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import {
+  type Authorizer,
+  noAuthorizer,
+} from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport, sendOnce } from "../../../../lambdas/verification/transport/http/transport.ts";
+import {
+  createHttpsTransport,
+  sendOnce,
+} from "../../../../lambdas/verification/transport/http/transport.ts";
 import type { Transport } from "../../../../lambdas/verification/transport/transport.ts";
 import { describeTransport } from "../../../conformance/transport.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { startExecutionPeer } from "../../../doubles/execution-peer.ts";
-import { type Authority, type Certified, createAuthority } from "../../../doubles/issuers/certificates.ts";
+import {
+  type Authority,
+  type Certified,
+  createAuthority,
+} from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer, type TlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { closeAfterTest, listen, serve } from "../../../doubles/serving.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 
 /** All but `setTimeout`. */
-const realTimeButTimers = ["Date", "hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate"] as const;
+const realTimeButTimers = [
+  "Date",
+  "hrtime",
+  "nextTick",
+  "performance",
+  "queueMicrotask",
+  "setImmediate",
+] as const;
 
 function transportTo(url: string, authorizer: Authorizer = noAuthorizer): Transport {
   return closeAfterTest(createHttpsTransport({ url, authorizer, maxResponseBytes: 4096 }));
 }
 
 /** A server that answers each request by `handle`, and what it received. */
-async function peer(handle: (request: Request) => Response | Promise<Response>, authorizer?: Authorizer) {
+async function peer(
+  handle: (request: Request) => Response | Promise<Response>,
+  authorizer?: Authorizer,
+) {
   const { url, received } = await serve(({ request }) => handle(request));
   const requests = () => received.map(({ request }) => request);
   return { transport: transportTo(url, authorizer), url, requests };
@@ -41,7 +61,12 @@ async function socketPeer(serve: (socket: Socket) => void, protocol = "http") {
 }
 
 function send(transport: Transport, { signal = hangSignal(), body = "{}" } = {}) {
-  return transport.send({ body: Buffer.from(body), sessionId: "s".repeat(33), signal, trace: createTrace() });
+  return transport.send({
+    body: Buffer.from(body),
+    sessionId: "s".repeat(33),
+    signal,
+    trace: createTrace(),
+  });
 }
 
 describe("the https transport", () => {
@@ -71,18 +96,24 @@ describe("the https transport", () => {
   });
 
   it("keeps the connection from one request to the next", async () => {
-    const answer = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+    const answer =
+      "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
     const { transport, connections } = await socketPeer((socket) => socket.write(answer));
     for (let count = 0; count < 3; count += 1) await send(transport);
     expect(connections()).toBe(1);
   });
 
-  it.each([301, 302, 303, 307, 308])("follows no redirect (%i): credentials go nowhere else", async (status) => {
-    const elsewhere = await peer(() => json({}));
-    const { transport } = await peer(() => new Response(null, { status, headers: { location: elsewhere.url } }));
-    await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
-    expect(elsewhere.requests()).toHaveLength(0);
-  });
+  it.each([301, 302, 303, 307, 308])(
+    "follows no redirect (%i): credentials go nowhere else",
+    async (status) => {
+      const elsewhere = await peer(() => json({}));
+      const { transport } = await peer(
+        () => new Response(null, { status, headers: { location: elsewhere.url } }),
+      );
+      await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+      expect(elsewhere.requests()).toHaveLength(0);
+    },
+  );
 
   it.each([
     "text/html",
@@ -115,31 +146,48 @@ describe("the https transport", () => {
   });
 
   it("takes a body without a content type at its word", async () => {
-    const { transport } = await socketPeer((socket) => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"));
+    const { transport } = await socketPeer((socket) =>
+      socket.write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}"),
+    );
     await expect(send(transport)).resolves.toMatchObject({ status: 200, body: Buffer.from("{}") });
   });
 
-  it.each(["gzip", "br", "x-unknown"])("refuses a body encoded as %s, which defeats the limit", async (encoding) => {
-    const { transport } = await peer(() => raw("{}", { headers: { "content-encoding": encoding } }));
-    await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
-  });
+  it.each(["gzip", "br", "x-unknown"])(
+    "refuses a body encoded as %s, which defeats the limit",
+    async (encoding) => {
+      const { transport } = await peer(() =>
+        raw("{}", { headers: { "content-encoding": encoding } }),
+      );
+      await expect(send(transport)).rejects.toMatchObject({ reason: "invalid_response" });
+    },
+  );
 
   it("hands over the status and the delay asked for, where the body tells nothing", async () => {
     const { transport } = await peer(() =>
       raw("<p>", { status: 503, headers: { "content-type": "text/html", "retry-after": "3" } }),
     );
-    expect(await send(transport)).toEqual({ status: 503, retryAfterMs: 3000, body: new Uint8Array() });
+    expect(await send(transport)).toEqual({
+      status: 503,
+      retryAfterMs: 3000,
+      body: new Uint8Array(),
+    });
   });
 
   it.each([
     ["nothing", "", "HTTP/1.1 200 OK"],
     ["half of its JSON", '{"jsonrpc":"2.0","id', "HTTP/1.0 200 OK"],
-  ])("is in doubt about a response without a length that ends after %s", async (_what, body, status) => {
-    const { transport } = await socketPeer((socket) =>
-      socket.end(`${status}\r\ncontent-type: application/json\r\n\r\n${body}`),
-    );
-    await expect(send(transport)).rejects.toMatchObject({ reason: "ambiguous", undelivered: false });
-  });
+  ])(
+    "is in doubt about a response without a length that ends after %s",
+    async (_what, body, status) => {
+      const { transport } = await socketPeer((socket) =>
+        socket.end(`${status}\r\ncontent-type: application/json\r\n\r\n${body}`),
+      );
+      await expect(send(transport)).rejects.toMatchObject({
+        reason: "ambiguous",
+        undelivered: false,
+      });
+    },
+  );
 
   it("takes a response without a length whose JSON is whole", async () => {
     const { transport } = await socketPeer((socket) => socket.end("HTTP/1.0 200 OK\r\n\r\n{}"));
@@ -166,12 +214,16 @@ describe("the https transport", () => {
 
   it("takes a handshake that never ends, up to the signal, for unavailable as well", async () => {
     const { transport } = await socketPeer(() => {}, "https");
-    await expect(send(transport, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({ reason: "unavailable" });
+    await expect(send(transport, { signal: AbortSignal.timeout(50) })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
   });
 
   it("does not wait longer for a handshake than a connection may take, and says that nothing was sent", async () => {
     const { url } = await socketPeer(() => {}, "https");
-    const transport = closeAfterTest(createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 }));
+    const transport = closeAfterTest(
+      createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs: 50 }),
+    );
     const patient = new AbortController().signal;
     await expect(send(transport, { signal: patient })).rejects.toMatchObject({
       reason: "unavailable",
@@ -187,19 +239,30 @@ describe("the https transport", () => {
       jest.advanceTimersByTime(2 * connectTimeoutMs);
       return json({});
     });
-    const transport = closeAfterTest(createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs }));
-    for (const _connection of ["new", "kept"]) await expect(send(transport)).resolves.toMatchObject({ status: 200 });
+    const transport = closeAfterTest(
+      createHttpsTransport({ url, authorizer: noAuthorizer, connectTimeoutMs }),
+    );
+    for (const _connection of ["new", "kept"])
+      await expect(send(transport)).resolves.toMatchObject({ status: 200 });
   });
 
   it("takes a peer that switches protocols unasked for one that may have got the request", async () => {
     const { transport } = await socketPeer((socket) =>
-      socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n"),
+      socket.end(
+        "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n",
+      ),
     );
-    await expect(send(transport)).rejects.toMatchObject({ reason: "ambiguous", undelivered: false });
+    await expect(send(transport)).rejects.toMatchObject({
+      reason: "ambiguous",
+      undelivered: false,
+    });
   });
 
   it("takes a name that does not resolve for unavailable", async () => {
-    const transport = transportTo("https://sekisho.invalid", createBearerAuthorizer({ readToken: async () => "t" }));
+    const transport = transportTo(
+      "https://sekisho.invalid",
+      createBearerAuthorizer({ readToken: async () => "t" }),
+    );
     await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
   });
 
@@ -233,7 +296,8 @@ describe("authorization of the https transport", () => {
     const tokens = ["old", "new"];
     const authorizer = createBearerAuthorizer({ readToken: async () => tokens.shift() ?? "none" });
     const { transport, requests } = await peer(
-      (request) => (request.headers.get("authorization") === "Bearer new" ? json({}) : raw("", { status: 401 })),
+      (request) =>
+        request.headers.get("authorization") === "Bearer new" ? json({}) : raw("", { status: 401 }),
       authorizer,
     );
     expect(await send(transport)).toMatchObject({ status: 200 });
@@ -258,7 +322,8 @@ describe("authorization of the https transport", () => {
     let reads = 0;
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const { transport } = await peer(
-      (request) => (request.headers.get("authorization") === "Bearer t1" ? raw("", { status: 401 }) : json({})),
+      (request) =>
+        request.headers.get("authorization") === "Bearer t1" ? raw("", { status: 401 }) : json({}),
       authorizer,
     );
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(transport)));
@@ -270,8 +335,14 @@ describe("authorization of the https transport", () => {
     let reads = 0;
     const authorizer = createBearerAuthorizer({ readToken: async () => `t${++reads}` });
     const { transport, requests } = await peer(() => raw("", { status: 403 }), authorizer);
-    expect([await send(transport), await send(transport)]).toMatchObject([{ status: 403 }, { status: 403 }]);
-    expect(requests().map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer t1", "Bearer t2"]);
+    expect([await send(transport), await send(transport)]).toMatchObject([
+      { status: 403 },
+      { status: 403 },
+    ]);
+    expect(requests().map(({ headers }) => headers.get("authorization"))).toEqual([
+      "Bearer t1",
+      "Bearer t2",
+    ]);
   });
 
   it("does not repeat a 401 where there is nothing to renew", async () => {
@@ -281,11 +352,18 @@ describe("authorization of the https transport", () => {
   });
 
   it("sends nothing when the credentials cannot be had, or not in time", async () => {
-    const failing = createBearerAuthorizer({ readToken: () => Promise.reject(new Error("the store is down")) });
+    const failing = createBearerAuthorizer({
+      readToken: () => Promise.reject(new Error("the store is down")),
+    });
     const { transport, requests } = await peer(() => json({}), failing);
     await expect(send(transport)).rejects.toMatchObject({ reason: "unavailable" });
-    const hanging = await peer(() => json({}), createBearerAuthorizer({ readToken: () => new Promise(() => {}) }));
-    await expect(send(hanging.transport, { signal: AbortSignal.timeout(30) })).rejects.toMatchObject({
+    const hanging = await peer(
+      () => json({}),
+      createBearerAuthorizer({ readToken: () => new Promise(() => {}) }),
+    );
+    await expect(
+      send(hanging.transport, { signal: AbortSignal.timeout(30) }),
+    ).rejects.toMatchObject({
       reason: "unavailable",
     });
     expect([...requests(), ...hanging.requests()]).toHaveLength(0);
@@ -323,7 +401,10 @@ describe("one POST to a peer that asks for a certificate", () => {
     "is certainly not delivered where the peer takes no certificate (%s)",
     async (maxVersion) => {
       const { port, clients } = closeAfterTest(await startTlsPeer({ authority, maxVersion }));
-      await expect(send({}, port)).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+      await expect(send({}, port)).rejects.toMatchObject({
+        reason: "unavailable",
+        undelivered: true,
+      });
       expect(clients).toEqual([]);
     },
   );

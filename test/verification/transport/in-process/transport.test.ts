@@ -7,6 +7,10 @@ describeTransport({
   unsupported: { connection: "A function call has no connection that could be refused." },
   async open({ script, maxResponseBytes }) {
     const { handle, calls } = createPeer({ script });
-    return { transport: createInProcessTransport({ handle, maxResponseBytes }), calls, async close() {} };
+    return {
+      transport: createInProcessTransport({ handle, maxResponseBytes }),
+      calls,
+      async close() {},
+    };
   },
 });

@@ -1,6 +1,9 @@
 /** Texts over which a parser or an expression could be at work for hours: a program of its own, so that a test can end it. */
 
-import { fencedTables, toMrkdwn } from "../../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import {
+  fencedTables,
+  toMrkdwn,
+} from "../../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
 import { newestText } from "../../../../../lambdas/verification/slack/messages/placeholder.ts";
 import {
@@ -19,12 +22,64 @@ const { placeholder, question } = createTaskText({ locale: "en" });
 const asked = { index: 0, options: [], askedAtMs, expiresAtMs: askedAtMs + 1000 };
 
 const repeated = [
-  ...["*a ", "**a ", "_a ", "a_b", "*_", "*a_ ", "**a *b ", "~a ", "~~a", "`a ``b ", "\\*", "!", "&#", "&", "&lt;a:"],
-  ...["[", "![", "[a](", "[a](b", "[a](b) ", "![a](b) ", "[\\a", "[`a", "[x]: ", "[x]: a 'b\n", "[]"],
+  ...[
+    "*a ",
+    "**a ",
+    "_a ",
+    "a_b",
+    "*_",
+    "*a_ ",
+    "**a *b ",
+    "~a ",
+    "~~a",
+    "`a ``b ",
+    "\\*",
+    "!",
+    "&#",
+    "&",
+    "&lt;a:",
+  ],
+  ...[
+    "[",
+    "![",
+    "[a](",
+    "[a](b",
+    "[a](b) ",
+    "![a](b) ",
+    "[\\a",
+    "[`a",
+    "[x]: ",
+    "[x]: a 'b\n",
+    "[]",
+  ],
   ...["[x]\n\n[x]: a.b\n\n"],
   "[https://a.b](https://c.d) ",
-  ...["<a:", "<!-- ", "<div ", "<div>\n\n", "<a b='", "<http://", "http://a.", "a@", "x<?", "<![CDATA["],
-  ...["> ", ">", "- ", "1. ", "> - ", "- x\n", "1. x\n\n", "- x\n* y\n", "    x\n\n", "a\n", "y\n\n", "|"],
+  ...[
+    "<a:",
+    "<!-- ",
+    "<div ",
+    "<div>\n\n",
+    "<a b='",
+    "<http://",
+    "http://a.",
+    "a@",
+    "x<?",
+    "<![CDATA[",
+  ],
+  ...[
+    "> ",
+    ">",
+    "- ",
+    "1. ",
+    "> - ",
+    "- x\n",
+    "1. x\n\n",
+    "- x\n* y\n",
+    "    x\n\n",
+    "a\n",
+    "y\n\n",
+    "|",
+  ],
   ...["a|b\n", "a|b\n-|-\n1|2\n\n"],
   "```\n",
   "~~~\n```\n",
@@ -43,7 +98,18 @@ const repeated = [
   ...["é́́"],
 ];
 /** Drawn as nothing, or as marks of the letter before. */
-const unseen = ["\u200b", "\u00ad", "\u2800", "\u3164", "\ufe0f", "\u0001", "\u0378", "\u{e0041}", "\u0321", "\u0903"];
+const unseen = [
+  "\u200b",
+  "\u00ad",
+  "\u2800",
+  "\u3164",
+  "\ufe0f",
+  "\u0001",
+  "\u0378",
+  "\u{e0041}",
+  "\u0321",
+  "\u0903",
+];
 
 const texts: string[] = [
   ...repeated.map((piece) => piece.repeat(length / piece.length)),
@@ -69,21 +135,35 @@ const texts: string[] = [
 
 for (const text of texts) {
   const safe = safeMarkdown(text);
-  const shown = [fencedTables(safe), toMrkdwn(safe), newestText({ text, maxLength: maxMarkdownLength })];
+  const shown = [
+    fencedTables(safe),
+    toMrkdwn(safe),
+    newestText({ text, maxLength: maxMarkdownLength }),
+  ];
   const parts = [
     ...splitAnswer({ text: safe, maxLength: maxMarkdownLength }),
     ...splitAnswer({ text: safe, maxLength: maxMrkdwnLength }),
   ];
   const tasks = [
-    question({ task: sampleTask({ state: "asking", question: { ...asked, prompt: text } }), nowMs: askedAtMs }),
-    placeholder(sampleTask({ state: "waiting", progress: { partialText: text, text, shownAtMs: askedAtMs } })),
+    question({
+      task: sampleTask({ state: "asking", question: { ...asked, prompt: text } }),
+      nowMs: askedAtMs,
+    }),
+    placeholder(
+      sampleTask({ state: "waiting", progress: { partialText: text, text, shownAtMs: askedAtMs } }),
+    ),
   ];
-  if (JSON.stringify(tasks).length > 100_000) throw new Error(`${JSON.stringify(text.slice(0, 30))} is shown in full`);
+  if (JSON.stringify(tasks).length > 100_000)
+    throw new Error(`${JSON.stringify(text.slice(0, 30))} is shown in full`);
   let end = 0;
-  for (let piece = nextStreamPiece({ text, from: 0, shows: undefined }); piece.type === "piece" && piece.end > end; ) {
+  for (
+    let piece = nextStreamPiece({ text, from: 0, shows: undefined });
+    piece.type === "piece" && piece.end > end;
+  ) {
     ({ end } = piece);
     piece = nextStreamPiece({ text, from: end, shows: undefined });
   }
   const longest = Math.max(...[safe, ...shown, ...parts].map((made) => made.length));
-  if (longest > text.length * 60) throw new Error(`${JSON.stringify(text.slice(0, 30))} becomes ${longest}`);
+  if (longest > text.length * 60)
+    throw new Error(`${JSON.stringify(text.slice(0, 30))} becomes ${longest}`);
 }
