@@ -10,7 +10,7 @@ import {
   type MeasuredKind,
   readMeasuredCalls,
 } from "../../lib/cli/aws/cost/task-cost.ts";
-import { sectionOf, tablesIn, textOf } from "./commands/documented.ts";
+import { sectionOf, tablesIn, textOf } from "./pages.ts";
 
 const kinds: readonly MeasuredKind[] = ["agentcore", "lambda", "external"];
 const measured = readMeasuredCalls();

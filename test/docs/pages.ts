@@ -1,9 +1,8 @@
-/** Reads README.md, CONTRIBUTING.md, SECURITY.md, the pages below docs/ and those of the examples: text, fenced blocks, tables, and every command in a block or within a sentence. */
+/** Reads README.md, CONTRIBUTING.md, SECURITY.md, and the pages of docs and examples: text, code, sections and tables. */
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { commandLines } from "./shell-line.ts";
 
-export const root = resolve(import.meta.dirname, "../../..");
+export const root = resolve(import.meta.dirname, "../..");
 export const pages = [
   "README.md",
   "CONTRIBUTING.md",
@@ -11,34 +10,6 @@ export const pages = [
   ...globSync(["docs/**/*.md", "examples/**/*.md"], { cwd: root }).sort(),
 ];
 export const textOf = (page: string) => readFileSync(join(root, page), "utf8");
-
-export type Documented = { page: string; command: string };
-
-export function documentedCommands(): Documented[] {
-  const shells = ["sh", "bash", "shell", "console"];
-  const blocksOf = (page: string) => shells.flatMap((language) => blocksIn(textOf(page), language));
-  return pages.flatMap((page) =>
-    blocksOf(page)
-      .flatMap(commandLines)
-      .map((command) => ({ page, command })),
-  );
-}
-
-/** Code within a sentence that begins with a program that readers type. */
-export function inlineCommands(): Documented[] {
-  return pages.flatMap((page) =>
-    inlineCommandsIn(textOf(page)).map((command) => ({ page, command })),
-  );
-}
-
-export function inlineCommandsIn(text: string): string[] {
-  const typed =
-    /^(?:(?:npx (?:--no-install )?)?sekisho [a-z<…]|npx cdk |node [a-z]+\/|(?:npm|docker|aws|ssh|git|gcloud|curl) \S)/;
-  const spans = [...proseOf(text).matchAll(/`([^`]+)`/g)].map(([, code = ""]) =>
-    code.replaceAll(/\s+/g, " "),
-  );
-  return spans.filter((code) => typed.test(code)).map((code) => code.replaceAll("\\|", "|"));
-}
 
 /** The text without its fenced blocks. */
 export function proseOf(text: string): string {
