@@ -1,11 +1,9 @@
 /** `sekisho cost`: estimates what a stage costs on AWS, from measured calls and published prices. */
+import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import {
-  defaultIdleSeconds,
-  type PlatformVersionName,
-} from "../../lambdas/shared/config/stage-schema.ts";
+import type { PlatformVersionName } from "../../lambdas/shared/config/stage-schema.ts";
 import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
 import { costTable, writeSection } from "../../lib/cli/aws/cost/table.ts";
 import { type MeasuredKind, readMeasuredCalls } from "../../lib/cli/aws/cost/task-cost.ts";

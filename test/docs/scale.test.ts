@@ -1,7 +1,8 @@
 /** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/explanation/costs.md beside the table that `sekisho cost` writes. */
 import { describe, expect, it } from "@jest/globals";
+import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
-import { defaultIdleSeconds, stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
+import { stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
 import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
 import { assumptions } from "../../lib/cli/aws/cost/assumptions.ts";
 import { estimate } from "../../lib/cli/aws/cost/estimate.ts";

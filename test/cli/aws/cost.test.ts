@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
+import { defaultIdleSeconds } from "../../../lambdas/shared/config/agentcore-session.ts";
 import { defaultSyncBudgetMs } from "../../../lambdas/shared/config/call-time.ts";
-import { defaultIdleSeconds } from "../../../lambdas/shared/config/stage-schema.ts";
 import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
 import {
   type Estimate,
