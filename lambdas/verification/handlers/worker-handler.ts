@@ -190,7 +190,8 @@ function createStageWorker(options: {
     installationsPrefix,
     teamOf,
   });
-  const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
+  const { forwards } = deployed.slack.context;
+  const slack = createSlackApi({ tokens, apiUrl, forwards, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
   const client = openDynamoDb(aws);
