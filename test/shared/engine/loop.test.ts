@@ -168,6 +168,27 @@ describe("failures", () => {
     expect(lines.join("")).not.toContain("secret");
   });
 
+  it.each([
+    ["warn", visibilityTimeoutMs, ["queue_receipt_void"]],
+    ["are expected", visibilityTimeoutMs + 1, []],
+  ])("to finish %s where a handler may take %i ms", async (_title, handleTimeoutMs, messages) => {
+    const lines: string[] = [];
+    await send(["finished by somebody else"]);
+    const consumer: QueueConsumer = {
+      receive: (request) => queue.receive(request),
+      finish: async () => {
+        started.push("finished");
+        return false;
+      },
+    };
+    const log = createLog({ service: "sekisho", write: (line) => lines.push(line) });
+    const running = run({ consumer, handle: async () => {}, handleTimeoutMs, log });
+    await until(() => started.length === 1);
+    stop.abort();
+    await running;
+    expect(lines.map((line) => JSON.parse(line).message)).toEqual(messages);
+  });
+
   it("of the queue itself are waited out with growing delays, anew after each success", async () => {
     const delays: number[] = [];
     const lines: string[] = [];
