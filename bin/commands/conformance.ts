@@ -33,7 +33,7 @@ export const conformance = defineCommand({
   about: `
 Tests an Execution endpoint in any language against the contract. Name the endpoint by its URL, or as a destination of the
 configuration. The report shows failures first, and says of each what was sent, what came and what to do. The agent behind the
-endpoint runs about fifty times.`,
+endpoint runs about eighty times.`,
   options: {
     auth: option(
       "AUTH",

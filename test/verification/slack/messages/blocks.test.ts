@@ -1,11 +1,26 @@
 import { describe, expect, it } from "@jest/globals";
-import { cut, shorten } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import { cut, shorten, spanText } from "../../../../lambdas/verification/slack/messages/blocks.ts";
 
 describe("a text in a block", () => {
   it("stays whole if it fits exactly, and is cut at a line or a word otherwise", () => {
     const fitting = `${"a".repeat(149)} ${"b".repeat(150)}`;
     expect(cut({ text: fitting, maxLength: 300 })).toBe(fitting);
     expect(cut({ text: `${fitting} c`, maxLength: 300 })).toMatch(/^a+( b+)?\n…$/);
+  });
+});
+
+describe("a duration", () => {
+  it.each([
+    [0, "1 second", "1秒"],
+    [60_000, "60 seconds", "60秒"],
+    [60_001, "2 minutes", "2分"],
+    [3_600_000, "60 minutes", "60分"],
+    [3_600_001, "2 hours", "2時間"],
+    [86_400_000, "24 hours", "24時間"],
+    [86_400_001, "2 days", "2日"],
+  ])("of %i ms is rounded up: %s", (spanMs, en, ja) => {
+    expect(spanText({ spanMs, locale: "en" })).toBe(en);
+    expect(spanText({ spanMs, locale: "ja" })).toBe(ja);
   });
 });
 
