@@ -239,7 +239,6 @@ export function createWorld({
           reactions: { received: "eyes", done: "check", failed: "cross" },
           status,
           assistant: assistant && {
-            experience: "agent",
             description: "A bot",
             prompts: [],
             ...assistant,
