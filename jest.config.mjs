@@ -15,9 +15,10 @@ const moduleOnly =
 const lab = [
   "browser/{looks,operators}",
   "campaign/**",
-  "cdk/{app,modes,queues,slack-entry,stage-cost,zone-metrics}",
+  "cdk/{app,modes,queues,slack-entry,zone-metrics}",
   "cli/{command-line,dot-env,conformance/cases,conformance/honest,data/data}",
   "cli/{release/breaking-changes,release/run,smoke/checks,smoke/run-smoke,tasks/tasks,usage/usage}",
+  "costs/**",
   "docs/**",
   "e2e/{floods,foreign-messages,kill,stories}",
   "examples/**",

@@ -32,7 +32,6 @@ const files = {
   usage: () => import("./commands/usage.ts"),
   trace: () => import("./commands/trace.ts"),
   operate: () => import("./commands/operate.ts"),
-  cost: () => import("./commands/cost.ts"),
   zoneSecret: () => import("./commands/zone-secret.ts"),
 };
 
@@ -159,7 +158,6 @@ export const commands: Record<string, Entry> = {
     "operate",
     "serves the operators' page: tasks, destinations, dead letters",
   ),
-  cost: entry(files.cost, "cost", "estimates what a stage costs on AWS"),
 };
 
 function entry<Name extends string>(

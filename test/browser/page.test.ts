@@ -128,6 +128,14 @@ withBrowser("the page in a browser", () => {
     await person.goTo("# general");
   });
 
+  it("suggests the agent's prompts in the direct messages with it", async () => {
+    await person.goTo("Direct");
+    await page.getByRole("button", { name: "Introduce yourself" }).press("Enter");
+    await person.thread().getByText("I'm the echo agent.").waitFor();
+    await person.thread().getByText("Who are you?", { exact: true }).waitFor();
+    await person.goTo("# general");
+  });
+
   it("forwards a message to the open thread", async () => {
     await person.say("What is a barrier?");
     await person.thread().getByText("I'm the echo agent.").waitFor();

@@ -29,7 +29,11 @@ const rules = [workspace.channel.id, workspace.directMessages.id].map((channel) 
 
 /** Nobody listens at `far`. */
 const json = {
-  slack: { command: { name: "/sekisho" }, contact: "the platform team" },
+  slack: {
+    command: { name: "/sekisho" },
+    contact: "the platform team",
+    assistant: { prompts: [{ title: "Introduce yourself", message: "Who are you?" }] },
+  },
   destinations: {
     local: { transport: "https" },
     far: { transport: "https", url: "http://127.0.0.1:9/" },

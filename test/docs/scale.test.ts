@@ -1,41 +1,21 @@
-/** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/explanation/costs.md beside the table that `sekisho cost` writes. */
+/** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/explanation/costs.md beside its generated tables. */
 import { describe, expect, it } from "@jest/globals";
 import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
 import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
-import { assumptions } from "../../lib/cli/aws/cost/assumptions.ts";
-import { estimate } from "../../lib/cli/aws/cost/estimate.ts";
-import {
-  countPushes,
-  type MeasuredKind,
-  readMeasuredCalls,
-} from "../../lib/cli/aws/cost/task-cost.ts";
+import { assumptions } from "../costs/assumptions.ts";
+import { estimate } from "../costs/estimate.ts";
+import { countPushes, type MeasuredKind, measuredKinds } from "../costs/task-cost.ts";
 import { sectionOf, tablesIn, textOf } from "./pages.ts";
 
 const kinds: readonly MeasuredKind[] = ["agentcore", "lambda", "external"];
-const measured = readMeasuredCalls();
 const page = textOf("docs/explanation/scale.md");
 const prose = page.replaceAll(/\s+/g, " ");
 const tableIn = (heading: string, number = 0) => tablesIn(sectionOf(page, heading))[number] ?? [];
 
-function estimateOf({
-  taskSeconds,
-  idleSeconds = defaultIdleSeconds,
-}: {
-  taskSeconds: number;
-  idleSeconds?: number;
-}) {
-  const settings = { syncBudgetMs: defaultSyncBudgetMs, platformVersion: "V1" } as const;
-  return estimate({
-    kind: "agentcore",
-    tasks: 1e6,
-    taskSeconds,
-    idleSeconds,
-    ...settings,
-    measured,
-  });
-}
+const estimateOf = (scenario: { taskSeconds: number; idleSeconds?: number }) =>
+  estimate({ tasks: 1e6, ...scenario });
 
 type Use = {
   polls: number;
@@ -158,7 +138,7 @@ describe("docs/explanation/scale.md", () => {
     expect(prose).toContain(`DynamoDB takes ${perHundred(uses.external.writes)} writes a second`);
   });
 
-  it("says what a million tasks cost, as `sekisho cost` does", () => {
+  it("says what a million tasks cost, by the estimate", () => {
     const lengths = { "5 s": 5, "30 s": 30, "10 min": 600 };
     const computed = Object.entries(lengths).map(([name, taskSeconds]) => {
       const { months } = estimateOf({ taskSeconds });
@@ -197,6 +177,6 @@ it("docs/explanation/bench.md has the calls of AWS as they were measured", () =>
     .slice(-kinds.length)
     .map((cells) => [Number.parseInt(cells[1] ?? "", 10), Number.parseInt(cells[3] ?? "", 10)]);
   expect(figures).toEqual(
-    kinds.map((kind) => [sum(measured.kinds[kind].sync), sum(measured.kinds[kind].perPoll)]),
+    kinds.map((kind) => [sum(measuredKinds[kind].sync), sum(measuredKinds[kind].perPoll)]),
   );
 });

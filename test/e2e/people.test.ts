@@ -1,4 +1,4 @@
-/** Whatever else people do in Slack, over one transport: commands, the assistant, two who press, other languages, other companies. */
+/** Whatever else people do in Slack, over one transport: commands, conversations with an agent, two who press, other languages, other companies. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
 import {
@@ -36,20 +36,6 @@ const stories = {
     fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No" });
     expect((await world.over(requestId)).outcome).toMatchObject({ type: "answer" });
     expect(textsOf(world.answersTo(opening))).toContain("Shall I go on? no");
-  },
-
-  async "the assistant suggests its prompts, and has a status while it works"(world: E2eWorld) {
-    const { fakeSlack, eventsUrl } = world;
-    const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl });
-    await until(() => fakeSlack.prompts().some((each) => each.threadTs === threadTs));
-    expect(fakeSlack.prompts().find((each) => each.threadTs === threadTs)?.prompts).toEqual(
-      prompts,
-    );
-    const asked = world.ask("private, slow 1s", { channel, threadTs });
-    await until(() => fakeSlack.statuses().some((each) => each.threadTs === threadTs));
-    await world.over(asked.requestId);
-    await until(() => fakeSlack.statuses().every((each) => each.threadTs !== threadTs));
-    expect(textsOf(fakeSlack.thread({ channel, ts: threadTs }))).toContain("I'm the echo agent");
   },
 
   async "an agent's conversation suggests prompts when it is opened, and Slack's own stop button cancels"(

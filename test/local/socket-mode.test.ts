@@ -69,7 +69,7 @@ describe("over Socket Mode", () => {
         payload: { ...fixture("slash-command"), is_enterprise_install: false },
       },
       { type: "interactive", payload: fixture("block-actions") },
-      { type: "events_api", payload: fixture("assistant-thread-started") },
+      { type: "events_api", payload: fixture("app-home-opened") },
     ];
     const deliveries = await Promise.all(envelopes.map((envelope) => slack.deliver(envelope)));
     expect(deliveries).toEqual([1, 1, 1, 1]);

@@ -132,7 +132,7 @@ export function rehearse(kind: ExecutionKind): void {
       return Object.entries(lines).flatMap(([place, all]) => all.filter(isStart).map(() => place));
     }
 
-    it("answers at once, and later where the agent takes its time, with as many calls of AWS and log lines as lib/cdk/measured-calls.json says", async () => {
+    it("answers at once, and later where the agent takes its time, with as many calls of AWS and log lines as test/costs/measured-calls.json says", async () => {
       const known = withoutChance({ kind, calls: readMeasured(kind) });
       let calls = await measureCalls(world);
       // A slow moment of the machine costs a call more or fewer. A change of the product does so each time.

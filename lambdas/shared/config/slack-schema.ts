@@ -94,12 +94,6 @@ export const slackSchema = z.strictObject({
     ),
   assistant: z
     .strictObject({
-      experience: z
-        .enum(["agent", "assistant"])
-        .default("agent")
-        .describe(
-          "agent: Slack's agent messaging experience, the only one for new apps. assistant: the older assistant panel, for an app that still has it.",
-        ),
       description: z
         .string()
         .min(1)
@@ -177,7 +171,7 @@ export const slackSchema = z.strictObject({
         .boolean()
         .default(false)
         .describe(
-          "Sends what the person has open in Slack when they write to the bot directly, as far as both the person and the bot are in that channel. Needs slack.assistant with the agent experience. Scopes: as for channel.",
+          "Sends what the person has open in Slack when they write to the bot directly, as far as both the person and the bot are in that channel. Needs slack.assistant. Scopes: as for channel.",
         ),
       forwards: z
         .boolean()

@@ -66,8 +66,6 @@ export function interpretPayload({
   const { data: callback } = eventCallbackSchema.safeParse(payload);
   if (callback === undefined) return { drop: "unknown_payload" };
   switch (callback.event.type) {
-    case "assistant_thread_started":
-      return toConversationOpened(callback);
     case "app_home_opened":
       return toTabOpened(callback);
     case "agent_session_stopped":
@@ -114,35 +112,6 @@ function readFormPayload(form: URLSearchParams): VerifiedPayload | undefined {
   return form.has("command")
     ? { type: "slash_commands", payload: Object.fromEntries(form) }
     : undefined;
-}
-
-const startedSchema = z.object({
-  assistant_thread: z.object({ user_id: slackId, channel_id: slackId, thread_ts: slackTs }),
-});
-
-/** A person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
-function toConversationOpened(
-  callback: EventCallback,
-): { message: ConversationOpened } | { drop: "unknown_payload" } {
-  const { data } = startedSchema.safeParse(callback.event);
-  if (data === undefined) return { drop: "unknown_payload" };
-  const { user_id: user, channel_id: channel, thread_ts: threadTs } = data.assistant_thread;
-  const requestId = interactionIdOf({
-    kind: "assistant",
-    appId: callback.api_app_id,
-    channel,
-    ts: threadTs,
-  });
-  return {
-    message: {
-      type: "conversation_opened",
-      requestId,
-      ...readInstallation(callback),
-      channel,
-      threadTs,
-      user,
-    },
-  };
 }
 
 const homeOpenedSchema = z.object({

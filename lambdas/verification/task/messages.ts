@@ -213,13 +213,12 @@ const shortcutUsedSchema = z.object({
 });
 export type ShortcutUsed = z.infer<typeof shortcutUsedSchema>;
 
-/** A person opened a conversation with the bot. `threadTs` is absent in the agent experience, where each message begins a thread. */
+/** A person opened the direct messages with the bot. */
 const conversationOpenedSchema = z.object({
   type: z.literal("conversation_opened"),
   requestId,
   ...installation,
   channel: z.string(),
-  threadTs: z.string().optional(),
   user: z.string(),
 });
 export type ConversationOpened = z.infer<typeof conversationOpenedSchema>;

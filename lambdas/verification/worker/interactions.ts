@@ -21,7 +21,6 @@ import type {
   SessionStopped,
 } from "../task/messages.ts";
 import { installationOf, personKeyOf, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
-import type { Indicators } from "./indicators.ts";
 import { createHandleShortcut, giveForm, openForm } from "./modals.ts";
 import type { PublishHome } from "./overview.ts";
 import { heldDelayMs, type Notify, type Questions } from "./questions.ts";
@@ -48,7 +47,6 @@ type Options = {
   publishHome: PublishHome;
   /** Suggested in a newly opened conversation. */
   prompts: readonly { title: string; message: string }[];
-  indicators: Pick<Indicators, "sessions">;
   log: Log;
   now: () => number;
 };
@@ -323,20 +321,13 @@ type Clicked = { buttonClick: ButtonClick; task: Task; person: Person; signal: A
 
 /** Suggests the configured prompts in a newly opened conversation. Best effort. */
 async function suggestPrompts(
-  { slack, prompts, indicators }: Options,
+  { slack, prompts }: Options,
   { opened, signal }: { opened: ConversationOpened; signal: AbortSignal },
 ): Promise<void> {
-  const { team, enterprise, channel, threadTs, requestId } = opened;
-  // In the older assistant panel, prompts belong to a thread.
-  if (prompts.length === 0 || (threadTs === undefined && !indicators.sessions)) return;
-  const request = {
-    installation: { team, enterprise },
-    channel,
-    threadTs,
-    prompts,
-    requestId,
-    signal,
-  };
+  if (prompts.length === 0) return;
+  const { team, enterprise, channel, requestId } = opened;
+  const installation = { team, enterprise };
+  const request = { installation, channel, prompts, requestId, signal };
   await slack.suggestPrompts(request).catch(() => {});
 }
 

@@ -117,7 +117,7 @@ export function createVerificationWorker(options: {
   const prompts = assistant?.prompts ?? [];
   const texts = { locale: toDefaultLocale(config.slack), feedback: config.slack.feedback };
   const { text: unsafeText = createTaskText({ ...texts, contact }) } = options;
-  const sessions = assistant?.experience === "agent";
+  const sessions = assistant !== undefined;
   const indicators = { reactions: reactions === false ? undefined : reactions, status, sessions };
   const text = createSafeText(unsafeText);
   const usageHistory = createUsageHistory({

@@ -184,8 +184,7 @@ export function tokenChecks({
       check(bot) {
         if (bot.state !== "accepted" || bot.scopes === undefined) return skipped(scopesUnknown);
         const isDeclared = bot.scopes.includes("assistant:write");
-        const { assistant } = slack;
-        if (assistant === undefined) {
+        if (slack.assistant === undefined) {
           if (!isDeclared) return ok("The app is not declared as an agent.");
           const remedy = "Set slack.assistant, so that conversations get prompts and a status.";
           return warning(
@@ -193,13 +192,7 @@ export function tokenChecks({
             remedy,
           );
         }
-        const name = { agent: "agent messaging experience", assistant: "older assistant panel" }[
-          assistant.experience
-        ];
-        if (isDeclared)
-          return ok(
-            `The configuration is for the ${name}. Slack does not say which one the app has.`,
-          );
+        if (isDeclared) return ok("The app is declared as an agent.");
         const remedy = `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall it.`;
         return failed(
           "The app is not declared as an agent, and slack.assistant needs that.",

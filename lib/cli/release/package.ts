@@ -30,13 +30,7 @@ const copied = [
     "cdk.json",
     "sekisho.config.schema.json",
   ],
-  ...[
-    "contracts/generated",
-    "lib/cdk/measured-calls.json",
-    "lib/local/web",
-    "lib/local/page/client",
-  ],
-  "lib/local/console/page",
+  ...["contracts/generated", "lib/local/web", "lib/local/page/client", "lib/local/console/page"],
 ];
 
 /** Needed by `./cdk` alone, or by an agent file of one's own in a deployed zone. Whoever uses them has them in a version of their own. */

@@ -44,8 +44,8 @@ const unobservable: readonly (readonly [point: string, assumed: string, why: str
   ["durable functions in the region", "not needed", "Sekisho uses none."],
   [
     "prices",
-    "as sekisho cost has them",
-    `Cost Explorer shows them a day later: compare it with ${sekisho} cost.`,
+    "as docs/explanation/costs.md has them",
+    "Cost Explorer shows them a day later: compare it with that page.",
   ],
 ];
 

@@ -32,7 +32,6 @@ const knownEvents = [
   "app_context_changed",
   "app_home_opened",
   "app_mention",
-  "assistant_thread_started",
   "message.channels",
   "message.groups",
   "message.im",
@@ -82,15 +81,6 @@ export const manifestSchema = z.strictObject({
           suggested_prompts: promptsSchema.optional(),
         })
         .optional(),
-      assistant_view: z
-        .strictObject({
-          assistant_description: text(300),
-          suggested_prompts: promptsSchema.optional(),
-        })
-        .optional(),
-    })
-    .refine(({ agent_view, assistant_view }) => (agent_view && assistant_view) === undefined, {
-      message: "agent_view and assistant_view exclude each other",
     })
     .optional(),
   oauth_config: z

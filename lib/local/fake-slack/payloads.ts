@@ -93,28 +93,6 @@ function toAppContext(open: readonly OpenInSlack[]) {
   return entities.length === 0 ? {} : { entities };
 }
 
-/** A person opened a conversation with the assistant (https://docs.slack.dev/reference/events/assistant_thread_started). */
-export function createAssistantPayload({
-  channel,
-  ts,
-  user,
-}: {
-  channel: string;
-  ts: string;
-  user: string;
-}) {
-  const { id: team, enterprise = null } = findTeamOfChannel(channel);
-  const context = { channel_id: workspace.channel.id, team_id: team, enterprise_id: enterprise };
-  return {
-    ...createEnvelope({ channel, team, eventId: `EvT${ts.replace(".", "")}`, ts }),
-    event: {
-      type: "assistant_thread_started",
-      assistant_thread: { user_id: user, context, channel_id: channel, thread_ts: ts },
-      event_ts: ts,
-    },
-  };
-}
-
 type OpenedTab = { channel: string; ts: string; user: string; tab: "home" | "messages" };
 
 /** A person opened a tab of the app (https://docs.slack.dev/reference/events/app_home_opened). */

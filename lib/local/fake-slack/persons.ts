@@ -9,7 +9,6 @@ import { createChangePayload } from "./change-payload.ts";
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import {
-  createAssistantPayload,
   createClickForm,
   createCommandForm,
   createEventPayload,
@@ -403,17 +402,6 @@ export function createPersons({
       const streams = open.map(({ message }) => message.ts);
       const stopped = { channel: channel.id, threadTs, ts: messages.newTs(), user, streams };
       return { delivered: deliver(eventsUrl, createStoppedPayload(stopped)) };
-    },
-    /** Opens a conversation with the older assistant. A later `ask` in that thread is what the person says in it. */
-    openAssistant({ eventsUrl, user = workspace.person }: { eventsUrl: string; user?: string }) {
-      const { id: channel } = findDirectChannel(user);
-      const { ts } = messages.add({
-        channel,
-        user: findTeamOfChannel(channel).user,
-        text: "New conversation",
-      });
-      const payload = createAssistantPayload({ channel, ts, user });
-      return { channel, threadTs: ts, delivered: deliver(eventsUrl, payload) };
     },
   };
 }

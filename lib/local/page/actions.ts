@@ -38,7 +38,7 @@ const clickSchema = z.object({
   value: z.string().optional(),
   user: personSchema,
 });
-const conversationSchema = z.object({ user: personSchema });
+const directMessagesSchema = z.object({ user: personSchema });
 const shortcutSchema = z.object({ channel: z.string(), ts: z.string(), user: personSchema });
 const modalSchema = z.object({
   id: z.string(),
@@ -132,9 +132,12 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
     return {};
   }
 
-  function converse({ user }: z.output<typeof conversationSchema>, eventsUrl: string): object {
-    const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl, user });
-    return { channel, thread_ts: threadTs };
+  function openDirectMessages(
+    { user }: z.output<typeof directMessagesSchema>,
+    eventsUrl: string,
+  ): object {
+    fakeSlack.openHome({ eventsUrl, user, tab: "messages" });
+    return {};
   }
 
   const noThread = "This channel or thread does not exist.";
@@ -180,8 +183,9 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
       impossible: noModal,
       run: close,
     }),
-    "POST /local/conversations": action({
-      ...{ schema: conversationSchema, invalid: noThread, impossible: noThread, run: converse },
+    "POST /local/direct-messages": action({
+      ...{ schema: directMessagesSchema, invalid: noThread, impossible: noThread },
+      run: openDirectMessages,
     }),
   };
 }

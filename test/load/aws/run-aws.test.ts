@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { assumptions } from "../../../lib/cli/aws/cost/assumptions.ts";
-import { readMeasuredCalls } from "../../../lib/cli/aws/cost/task-cost.ts";
+import { assumptions } from "../../costs/assumptions.ts";
+import { measuredKinds } from "../../costs/task-cost.ts";
 import type { HotKey } from "./capacity.ts";
 import { callsPerTask, growthProblems, reportLines, tasksPerSecond } from "./report.ts";
 import { type AwsLoadReport, runAwsLoad } from "./run-aws.ts";
@@ -38,7 +38,7 @@ describe("the aws engine with ten times as many tasks that wait", () => {
         )
         .reduce((sum, { familyUnits }) => sum + familyUnits / many.tasks, 0);
     const { recordKb, transactionKb, indexWrites, personIndexWrites } = assumptions;
-    const { sync } = readMeasuredCalls().kinds.external;
+    const { sync } = measuredKinds.external;
     const writes = (sync["dynamodb:PutItem"] ?? 0) + (sync["dynamodb:UpdateItem"] ?? 0);
     // Every tenth poll stores the record.
     const estimated =

@@ -140,7 +140,6 @@ describe("an app of Bolt", () => {
       };
     app.event("app_mention", note("app_mention"));
     app.message(note("message"));
-    app.event("assistant_thread_started", note("assistant"));
     app.action("sekisho_cancel", note("action"));
     app.shortcut("ask", async ({ shortcut, ack, body }) => {
       await ack();
@@ -423,12 +422,10 @@ describe("an app of Bolt", () => {
     await fakeSlack.ask({ eventsUrl, text: "hi", channel: "CSHARED", user: "UOUTSIDER" }).delivered;
     await fakeSlack.ask({ eventsUrl, text: "hi", channel: "CGRID" }).delivered;
     await fakeSlack.command({ eventsUrl, text: "hi", channel: "CGRID" }).delivered;
-    await fakeSlack.openAssistant({ eventsUrl }).delivered;
     expect(heard.map(({ type, team }) => [type, team])).toEqual([
       ["app_mention", workspace.team],
       ["app_mention", organization.id],
       ["command", organization.id],
-      ["assistant", workspace.team],
     ]);
     expect(heard[0]?.said).toMatchObject({
       team_id: "TSECOND",

@@ -485,11 +485,6 @@ describe("the app's own manifests", () => {
     ["over Socket Mode", {}, true],
     ["of an agent", { slack: { assistant: { prompts: [{ title: "a", message: "b" }] } } }, false],
     [
-      "of an app with the older panel",
-      { slack: { assistant: { experience: "assistant" } } },
-      false,
-    ],
-    [
       "of an app that uses everything",
       {
         slack: {

@@ -321,14 +321,12 @@ describe("on the page a person", () => {
     ]);
   });
 
-  it("opens a conversation with the assistant", async () => {
-    const { channel: opened, thread_ts } = await done<{ channel: string; thread_ts: string }>(
-      send("/local/conversations", {}),
-    );
+  it("opens the direct messages with the bot", async () => {
+    await done(send("/local/direct-messages", {}));
     const [request] = await received(1);
     expect(JSON.parse(request?.body ?? "").event).toMatchObject({
-      type: "assistant_thread_started",
-      assistant_thread: { channel_id: opened, thread_ts, user_id: workspace.person },
+      type: "app_home_opened",
+      ...{ tab: "messages", user: workspace.person },
     });
   });
 

@@ -1,4 +1,4 @@
-/** lib/cdk/measured-calls.json: how often a task calls AWS and how much it logs, as a rehearsal of each kind measures it. */
+/** test/costs/measured-calls.json: how often a task calls AWS and how much it logs, as a rehearsal of each kind measures it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExecutionKind } from "../../../lambdas/shared/config/stage-schema.ts";
@@ -19,7 +19,7 @@ type Calls = {
 };
 type Measured = { kinds: Partial<Record<ExecutionKind, Calls>> };
 
-const file = join(__dirname, "../../../lib/cdk/measured-calls.json");
+const file = join(__dirname, "../../costs/measured-calls.json");
 
 /** Measures a task that is answered at once, and what a poll of a longer one adds. Throws if that was not polled often enough. */
 export function measureCalls(world: World): Promise<Calls> {

@@ -196,7 +196,7 @@ const names = [
   "file-share",
   "message-changed",
   "own-message",
-  "assistant-thread-started",
+  "app-home-opened",
   "url-verification",
 ];
 

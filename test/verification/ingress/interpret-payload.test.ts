@@ -871,29 +871,10 @@ describe("the App Home", () => {
   });
 });
 
-describe("a conversation with the assistant", () => {
-  const opened = {
-    kind: "assistant",
-    appId: "A0APP00001",
-    channel: "D0DIRECT01",
-    ts: "1762750000.000100",
-  } as const;
-
-  it("that was opened is greeted, by the same id however often Slack tells of it", () => {
-    expect(messageOf("events_api", fixture("assistant-thread-started"))).toEqual({
-      type: "conversation_opened",
-      requestId: interactionIdOf(opened),
-      team: "T0TEAM0001",
-      channel: "D0DIRECT01",
-      threadTs: "1762750000.000100",
-      user: "U0USER0001",
-    });
-    expect(interactionIdOf(opened)).not.toBe(requestIdOf(opened));
-  });
-
-  it("is opened in the agent experience by the tab of messages, which has no thread", () => {
+describe("a conversation with the agent", () => {
+  it("is opened by the tab of messages, with the same id however often Slack sends the event", () => {
     const payload = fixture("app-home-opened");
-    const message = {
+    const tab = {
       kind: "assistant",
       appId: "A0APP00001",
       channel: "D0DIRECT01",
@@ -901,9 +882,10 @@ describe("a conversation with the assistant", () => {
     } as const;
     expect(messageOf("events_api", payload)).toEqual({
       type: "conversation_opened",
-      requestId: interactionIdOf(message),
+      requestId: interactionIdOf(tab),
       ...{ team: "T0TEAM0001", channel: "D0DIRECT01", user: "U0USER0001" },
     });
+    expect(interactionIdOf(tab)).not.toBe(requestIdOf(tab));
     const about = { ...payload, event: { ...payload.event, tab: "about" } };
     expect(of("events_api", about)).toEqual({ drop: "other_event" });
     const broken = { ...payload, event: { ...payload.event, user: 7 } };
@@ -945,18 +927,6 @@ describe("a conversation with the assistant", () => {
     expect(messageOf("events_api", { ...payload, team_id: "T0GUEST001" })).toMatchObject({
       ...{ team: "T0TEAM0001", userTeam: "T0GUEST001" },
     });
-  });
-
-  it("in which the person only looks elsewhere is left alone", () => {
-    const payload = fixture("assistant-thread-started");
-    const event = { ...payload.event, type: "assistant_thread_context_changed" };
-    expect(of("events_api", { ...payload, event })).toEqual({ drop: "other_event" });
-  });
-
-  it("without a thread is dropped", () => {
-    const payload = fixture("assistant-thread-started");
-    const event = { ...payload.event, assistant_thread: { user_id: "U1", channel_id: "D1" } };
-    expect(of("events_api", { ...payload, event })).toEqual({ drop: "unknown_payload" });
   });
 });
 

@@ -1,4 +1,4 @@
-/** Where one can ask: in a thread without a mention, by a slash command, in a conversation with the assistant; and who hears what. */
+/** Where one can ask: in a thread without a mention, by a slash command, in direct messages with an agent; and who hears what. */
 import { describe, expect, it } from "@jest/globals";
 import { FileRefused } from "../../../lambdas/verification/files/files.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
@@ -269,20 +269,9 @@ describe("a conversation with the bot", () => {
     ...{ team: "T1", channel: "D1", user: "U1" },
   } as const;
 
-  it.each([undefined, `${askedAtMs / 1000 - 5}`])(
-    "is opened with prompts (thread %s)",
-    async (threadTs) => {
-      const world = createWorld({ assistant: { prompts } });
-      await world.interact({ ...opened, threadTs }).run();
-      expect(world.prompts).toEqual(["What can you do?"]);
-    },
-  );
-
-  it("has no prompts of its own in the older assistant, where they belong to a thread", async () => {
-    const world = createWorld({ assistant: { prompts, experience: "assistant" } });
+  it("is opened with prompts", async () => {
+    const world = createWorld({ assistant: { prompts } });
     await world.interact(opened).run();
-    expect(world.prompts).toEqual([]);
-    await world.interact({ ...opened, threadTs: "1.000001" }).run();
     expect(world.prompts).toEqual(["What can you do?"]);
   });
 

@@ -163,14 +163,8 @@ describe("a dead letter of a task that asks", () => {
     const wakes = world.loseMessages();
     expect(wakes).toBe(1);
     world.clickButton({ ...buttonClick, atMs: world.now(), button });
-    world.interact({
-      type: "conversation_opened",
-      requestId: ask.requestId,
-      team,
-      channel,
-      user,
-      threadTs: ask.message.ts,
-    });
+    const opened = { requestId: ask.requestId, team, channel, user };
+    world.interact({ type: "conversation_opened", ...opened });
     await world.buryAll();
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["button_click"]);
     expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();

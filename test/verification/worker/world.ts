@@ -242,7 +242,6 @@ export function createWorld({
           status,
           context: { ...defaults.slack.context, ...context },
           assistant: assistant && {
-            experience: "agent",
             description: "A bot",
             prompts: [],
             ...assistant,

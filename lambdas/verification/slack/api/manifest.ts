@@ -73,7 +73,8 @@ export function slackManifest(request: {
           "message.groups",
           "message.im",
           "message.mpim",
-          ...(assistant === undefined ? [] : conversationEvents[assistant.experience]),
+          // https://docs.slack.dev/reference/events/agent_session_stopped
+          ...(assistant === undefined ? [] : ["agent_session_stopped"]),
           ...(sendsOpenItems(config) ? ["app_context_changed"] : []),
         ],
       },
@@ -89,18 +90,10 @@ type Texts = (typeof texts)[Locale];
 type Assistant = NonNullable<Config["slack"]["assistant"]>;
 
 /** The bot suggests the prompts itself as well, so that changing them needs no new manifest. */
-function agentFeature({ experience, description, prompts }: Assistant, text: Texts) {
-  const shown = description ?? text.agent;
-  if (experience === "assistant") return { assistant_view: { assistant_description: shown } };
+function agentFeature({ description, prompts }: Assistant, text: Texts) {
   const suggested = prompts.length === 0 ? {} : { suggested_prompts: prompts };
-  return { agent_view: { agent_description: shown, ...suggested } };
+  return { agent_view: { agent_description: description ?? text.agent, ...suggested } };
 }
-
-/** https://docs.slack.dev/reference/events/agent_session_stopped and assistant_thread_started. */
-const conversationEvents = {
-  agent: ["agent_session_stopped"],
-  assistant: ["assistant_thread_started"],
-} as const;
 
 /** `should_escape` makes Slack encode mentions like in messages. */
 function slashCommand(command: { name: string; text: Texts; eventsUrl: string; socket: boolean }) {
@@ -144,9 +137,9 @@ export function contextScopes(config: ScopeConfig): string[] {
 
 const channelScopes = ["channels:read", "groups:read", "im:read", "mpim:read"];
 
-/** Slack says what a person has open to apps with the agent experience only. */
+/** Slack says only to agents what a person has open. */
 function sendsOpenItems({ slack: { context, assistant } }: ScopeConfig): boolean {
-  return context.open && assistant?.experience === "agent";
+  return context.open && assistant !== undefined;
 }
 
 /** The scopes without which something fails. */

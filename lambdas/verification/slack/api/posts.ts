@@ -180,12 +180,8 @@ export function createAssistant(
       const args = { channel_id: channel, thread_ts: threadTs, status };
       await call({ method: "assistant.threads.setStatus", args, ...common, repeatable: true });
     },
-    async suggestPrompts({ channel, threadTs, prompts, ...common }) {
-      const args = {
-        channel_id: channel,
-        ...(threadTs !== undefined && { thread_ts: threadTs }),
-        prompts,
-      };
+    async suggestPrompts({ channel, prompts, ...common }) {
+      const args = { channel_id: channel, prompts };
       await call({
         method: "assistant.threads.setSuggestedPrompts",
         args,

@@ -166,12 +166,9 @@ export type SlackApi = {
 
   /** Shows what the bot does in a thread, for two minutes. An empty status removes it (`assistant.threads.setStatus`). */
   setStatus(request: InChannel & { threadTs: string; status: string }): Promise<void>;
-  /** Without `threadTs`, for the whole conversation (agent experience). */
+  /** Suggests messages in the direct messages with the bot (`assistant.threads.setSuggestedPrompts`). */
   suggestPrompts(
-    request: InChannel & {
-      threadTs: string | undefined;
-      prompts: readonly { title: string; message: string }[];
-    },
+    request: InChannel & { prompts: readonly { title: string; message: string }[] },
   ): Promise<void>;
   /**
    * Sets the status of the thread's session, and creates the session with the title if there is none yet. Resolves to the session's title,

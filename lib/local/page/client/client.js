@@ -71,8 +71,8 @@ const act = {
   clickButton: composer.clickButton,
   askAbout: composer.askAbout,
   forward: composer.forward,
-  ask(text, thread) {
-    replyIn(thread);
+  ask(text) {
+    replyIn(undefined);
     void composer.send(text);
   },
 };
@@ -154,7 +154,7 @@ function drawChannels() {
   const drawn = channelsOf(person).map((each) => {
     const { id } = each;
     const state = { "aria-pressed": String(id === channel), "data-key": `channel/${id}` };
-    return h("button", { ...state, onclick: () => goTo(id) }, labelOf(each));
+    return h("button", { ...state, onclick: () => visit(each) }, labelOf(each));
   });
   redraw($("channels"), drawn);
   // Other apps do not write in direct messages with the bot.
@@ -163,6 +163,12 @@ function drawChannels() {
     h("option", { value: id, selected: id === person }, `${name} · ${locale.slice(0, 2)}`),
   );
   $("person").replaceChildren(...options);
+}
+
+/** Slack notifies the bot when somebody opens the direct messages with it, and the bot may suggest prompts. */
+function visit({ id, direct }) {
+  goTo(id);
+  if (direct) void composer.openDirectMessages();
 }
 
 function goTo(id) {
@@ -183,10 +189,4 @@ $("person").onchange = ({ target }) => {
   person = target.value;
   const own = channelsOf(person);
   goTo(own.some(({ id }) => id === channel) ? channel : own[0].id);
-};
-$("converse").onclick = async () => {
-  const opened = await composer.converse();
-  if (opened === undefined) return;
-  goTo(opened.channel);
-  replyIn(opened.thread_ts);
 };

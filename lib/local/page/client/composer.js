@@ -174,6 +174,7 @@ export function startComposer({ where, conversations, leaveThread, goTo }) {
       problem.attempt(() => act("/local/clicks", { ...clicked, user: where().user })),
     askAbout: (message) =>
       problem.attempt(() => act("/local/shortcuts", { ...message, user: where().user })),
-    converse: () => problem.attempt(() => act("/local/conversations", { user: where().user })),
+    openDirectMessages: () =>
+      problem.attempt(() => act("/local/direct-messages", { user: where().user })),
   };
 }

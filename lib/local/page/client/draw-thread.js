@@ -30,7 +30,6 @@ export function drawThreads({
         ...ephemeralIn(root.ts),
       ]);
       const status = statuses.find((each) => isHere(each) && each.status !== "");
-      const suggested = replies.length === 0 ? (prompts.find(isHere)?.prompts ?? []) : [];
       const isChosen = [root, ...replies].some(({ requestId }) => requestId === chosen);
       const reply = { "data-key": `reply/${root.ts}`, onclick: () => act.reply(root.ts) };
       const drawn = h(
@@ -38,15 +37,16 @@ export function drawThreads({
         drawMessage({ message: root, chosen, person, act }),
         below.length > 0 && h("div.replies", below),
         status && h("p.status", `Sekisho ${status.status}`),
-        suggested.length > 0 && drawPrompts({ suggested, root, act }),
         h("div.under", h("button.link", reply, "Reply in thread")),
       );
       return { ts: root.ts, drawn };
     });
+  const suggested = prompts.find((each) => each.channel === channel)?.prompts ?? [];
+  const below = suggested.length > 0 ? [drawPrompts({ suggested, act })] : [];
   if (threads.length === 0) {
-    return [h("p.none", "No messages yet. Try one of the examples below.")];
+    return [h("p.none", "No messages yet. Try one of the examples below."), ...below];
   }
-  return inOrder([...threads, ...ephemeralIn(undefined)]);
+  return [...inOrder([...threads, ...ephemeralIn(undefined)]), ...below];
 }
 
 function inOrder(items) {
@@ -138,10 +138,10 @@ function drawEphemeralMessage({ message: { shown, user, name }, person }) {
   return h("div.ephemeral", who, h("div.text", drawTree(shown)));
 }
 
-function drawPrompts({ suggested, root, act }) {
+function drawPrompts({ suggested, act }) {
   const drawn = suggested.map(({ title, message }, index) => {
-    const onclick = () => act.ask(message, root.ts);
-    return h("button.quiet", { "data-key": `prompt/${root.ts}/${index}`, onclick }, title);
+    const onclick = () => act.ask(message);
+    return h("button.quiet", { "data-key": `prompt/${index}`, onclick }, title);
   });
   return h("div.actions.prompts", drawn);
 }

@@ -200,12 +200,8 @@ describe("the app manifest", () => {
     const events = (slack: z.input<typeof configFields>["slack"]) =>
       manifestOf({ slack }).settings.event_subscriptions.bot_events;
     expect(events({ assistant: {}, context: { open: true } })).toContain("app_context_changed");
-    const others = [
-      { assistant: {} },
-      { context: { open: true } },
-      { context: { open: true }, assistant: { experience: "assistant" } },
-    ] as const;
-    for (const slack of others) expect(events(slack)).not.toContain("app_context_changed");
+    for (const slack of [{ assistant: {} }, { context: { open: true } }])
+      expect(events(slack)).not.toContain("app_context_changed");
   });
 
   it("adds the shortcut to the menu of messages, under the name that is configured", () => {
@@ -216,18 +212,12 @@ describe("the app manifest", () => {
     expect(() => manifestOf({ slack: { shortcut: { name: "x".repeat(25) } } })).toThrow();
   });
 
-  it("declares an agent, or the older assistant where the app still is one", () => {
+  it("declares an agent", () => {
     const prompts = [{ title: "Help", message: "What can you do?" }];
     const agent = manifestOf({ slack: { assistant: { prompts, description: "Deploys" } } });
     expect(agent.features).toMatchObject({
       agent_view: { agent_description: "Deploys", suggested_prompts: prompts },
     });
-    const older = manifestOf({ slack: { assistant: { prompts, experience: "assistant" } } });
-    expect(older.features).toMatchObject({
-      assistant_view: { assistant_description: expect.any(String) },
-    });
-    expect(older.features).not.toHaveProperty("agent_view");
-    expect(older.settings.event_subscriptions.bot_events).toContain("assistant_thread_started");
   });
 
   it("is in the language of the bot, and in English where each person has their own", () => {

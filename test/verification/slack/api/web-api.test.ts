@@ -316,22 +316,18 @@ describe("what Slack knows of a channel", () => {
 
 describe("the assistant", () => {
   it("says what it is at, and takes it back", async () => {
-    const { api, common, fakeSlack } = client();
-    const place = fakeSlack.openAssistant({ eventsUrl: fakeSlack.apiUrl });
-    const at = { ...common, channel: place.channel, threadTs: place.threadTs };
-    await api().setStatus({ ...at, status: "is working on it …" });
-    expect(fakeSlack.statuses()).toEqual([
-      { channel: place.channel, threadTs: place.threadTs, status: "is working on it …" },
-    ]);
-    await api().setStatus({ ...at, status: "" });
+    const { api, common, fakeSlack, asked } = client();
+    const threadTs = asked.ts;
+    await api().setStatus({ ...common, threadTs, status: "is working on it …" });
+    expect(fakeSlack.statuses()).toMatchObject([{ threadTs, status: "is working on it …" }]);
+    await api().setStatus({ ...common, threadTs, status: "" });
     expect(fakeSlack.statuses()).toEqual([]);
   });
 
   it("suggests what one could ask", async () => {
     const { api, common, fakeSlack } = client();
-    const { channel, threadTs } = fakeSlack.openAssistant({ eventsUrl: fakeSlack.apiUrl });
     const prompts = [{ title: "Deploy", message: "Deploy the harbour" }];
-    await api().suggestPrompts({ ...common, channel, threadTs, prompts });
-    expect(fakeSlack.prompts()).toEqual([expect.objectContaining({ channel, threadTs, prompts })]);
+    await api().suggestPrompts({ ...common, prompts });
+    expect(fakeSlack.prompts()).toMatchObject([{ channel: common.channel, prompts }]);
   });
 });

@@ -149,11 +149,7 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   });
   const assistant = createAssistant(call);
   await assistant.setStatus({ ...at, threadTs: "1.000001", status: "" });
-  await assistant.suggestPrompts({
-    ...at,
-    threadTs: "1.000001",
-    prompts: [{ title: text, message: text }],
-  });
+  await assistant.suggestPrompts({ ...at, prompts: [{ title: text, message: text }] });
   return [
     ...made,
     { method: "auth.test", args: {} },

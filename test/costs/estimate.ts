@@ -1,32 +1,23 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
-import { defaultIdleSeconds } from "../../../../lambdas/shared/config/agentcore-session.ts";
-import type { PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
-import { pollDelay } from "../../../../lambdas/verification/task/step.ts";
-import { isPollStored } from "../../../../lambdas/verification/task/waiting.ts";
+
+import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
+import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
+import { pollDelay } from "../../lambdas/verification/task/step.ts";
+import { isPollStored } from "../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
-import { priceList, toDollars } from "./prices.ts";
+import { toDollars } from "./prices.ts";
 import {
   type CallCounts,
   estimateTask,
   isPushing,
-  type MeasuredCalls,
   type MeasuredKind,
+  measuredKinds,
   sum,
   type TaskCost,
 } from "./task-cost.ts";
 
-/**
- * `idleSeconds`: how long an AgentCore session stays after its last call. `syncBudgetMs`: how long the first call waits for the result
- * (`execution.syncBudgetMs`). `platformVersion` is AgentCore's.
- */
-export type Scenario = {
-  kind: MeasuredKind;
-  tasks: number;
-  taskSeconds: number;
-  idleSeconds: number;
-  syncBudgetMs: number;
-  platformVersion: PlatformVersionName;
-};
+/** Tasks of a month. `idleSeconds`: how long an AgentCore session stays after its last call. */
+export type Scenario = { tasks: number; taskSeconds: number; idleSeconds?: number };
 
 export type Month = {
   kind: MeasuredKind;
@@ -51,13 +42,9 @@ export type ByLength = {
 };
 
 export type Estimate = {
-  headline: string;
-  scenario: Scenario;
   /** Kinds that can run a task of this length. */
   months: Month[];
   lengths: ByLength[];
-  assumptions: typeof assumptions;
-  priceList: typeof priceList;
 };
 
 const lengthsSeconds = [5, 30, 60, 600, 3600, 8 * 3600];
@@ -70,18 +57,15 @@ const maxSeconds: Record<MeasuredKind, number> = {
 };
 
 export function estimate({
-  measured,
-  ...scenario
-}: Scenario & { measured: MeasuredCalls }): Estimate {
-  const { tasks, taskSeconds, idleSeconds, syncBudgetMs, platformVersion } = scenario;
-  const kinds = Object.keys(measured.kinds) as MeasuredKind[];
+  tasks,
+  taskSeconds,
+  idleSeconds = defaultIdleSeconds,
+}: Scenario): Estimate {
+  const kinds = Object.keys(measuredKinds) as MeasuredKind[];
   const costOf = (kind: MeasuredKind, seconds: number) => {
     const taskMs = seconds * 1000;
-    const { polls, stored } = planPolls({ kind, taskMs, syncBudgetMs, idleSeconds });
-    const { calls, logBytes, dollars } = estimateTask(measured, {
-      ...{ kind, polls, storedPolls: stored, taskMs, idleSeconds, syncBudgetMs, platformVersion },
-    });
-    return { polls, calls, logBytes, dollars };
+    const { polls, stored } = planPolls({ kind, taskMs });
+    return { polls, ...estimateTask({ kind, polls, storedPolls: stored, taskMs, idleSeconds }) };
   };
   const able = (seconds: number) => kinds.filter((kind) => seconds <= maxSeconds[kind]);
   const months = able(taskSeconds).map((kind): Month => {
@@ -91,7 +75,7 @@ export function estimate({
     ) as TaskCost;
     const metricDollars = estimateMetricCost({
       tasks,
-      customMetrics: measured.kinds[kind].customMetrics,
+      customMetrics: measuredKinds[kind].customMetrics,
     });
     const stageDollars = estimateStageCost(kind);
     const stage = sum(Object.values(stageDollars));
@@ -120,74 +104,24 @@ export function estimate({
     });
     return { taskSeconds: seconds, costs: Object.fromEntries(costs) };
   });
-  const headline = formatHeadline({ scenario, months });
-  return { headline, scenario, months, lengths, assumptions, priceList };
-}
-
-const kindNames: Record<MeasuredKind, string> = {
-  agentcore: "AgentCore",
-  lambda: "Lambda",
-  external: "a host elsewhere",
-};
-
-const explanations: Record<string, string> = {
-  "AgentCore, session idle": "memory of AgentCore sessions that idle after their last call",
-  "AgentCore, agent at work": "AgentCore while agents work",
-  "CloudWatch Logs": "writing log lines to CloudWatch",
-};
-
-function formatHeadline({ scenario, months }: { scenario: Scenario; months: Month[] }): string {
-  const { kind, tasks, taskSeconds, idleSeconds } = scenario;
-  const month = months.find((each) => each.kind === kind);
-  if (month === undefined)
-    return `A task of ${formatSeconds(taskSeconds)} is too long for ${kindNames[kind]}.`;
-  const parts = Object.entries({
-    ...month.taskDollars,
-    "Custom metrics": month.metricDollars,
-    ...month.stageDollars,
-  });
-  const [name, usd] = parts.reduce((largest, part) => (part[1] > largest[1] ? part : largest));
-  const idle = name === "AgentCore, session idle" ? ` (${idleSeconds} s each)` : "";
-  const share = Math.round((usd / month.totalDollars) * 100);
-  const where = kind === "external" ? "with the agent on" : "on";
-  return `About ${formatDollars(month.totalDollars)} a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)} ${where} ${kindNames[kind]}. The largest part, ${formatDollars(usd)} (${share} %), is ${explanations[name] ?? name}${idle}.`;
-}
-
-export function formatSeconds(seconds: number): string {
-  if (seconds % 3600 === 0) return `${seconds / 3600} h`;
-  return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
-}
-
-function formatDollars(usd: number): string {
-  return usd < 10 ? `$${usd.toFixed(2)}` : `$${Math.round(usd).toLocaleString("en-US")}`;
+  return { months, lengths };
 }
 
 /**
  * Counts the polls by the schedule that the worker keeps. The first call may bring the result; else the last poll does, which a push of the
  * end may bring forward. `stored`: the polls that also write the record.
  */
-export function planPolls({
-  kind,
-  taskMs,
-  syncBudgetMs,
-  idleSeconds,
-}: {
-  kind: MeasuredKind;
-  taskMs: number;
-  syncBudgetMs: number;
-  idleSeconds: number;
-}): {
+export function planPolls({ kind, taskMs }: { kind: MeasuredKind; taskMs: number }): {
   polls: number;
   stored: number;
 } {
   const { pushedPollAfterMs, pollMs } = assumptions;
   const pollAfterMs = (isPushing(kind) ? pushedPollAfterMs : assumptions.pollAfterMs).value;
-  // The worker polls an AgentCore session twice in its idle time. With stopAfterResult nothing idles, but the stage has an idle time.
-  const ceilingMs =
-    kind === "agentcore" ? ((idleSeconds || defaultIdleSeconds) * 1000) / 2 : undefined;
+  // The worker polls an AgentCore session twice in its idle time.
+  const ceilingMs = kind === "agentcore" ? (defaultIdleSeconds * 1000) / 2 : undefined;
   let polls = 0;
   let stored = 0;
-  for (let atMs = syncBudgetMs; atMs < taskMs; polls++) {
+  for (let atMs = defaultSyncBudgetMs; atMs < taskMs; polls++) {
     const { delayMs, jitterMs } = pollDelay({ polls, ageMs: atMs, pollAfterMs, ceilingMs });
     const gapMs = delayMs + jitterMs / 2;
     if (polls > 0 && isPollStored({ polls, gapMs })) stored += 1;
@@ -197,7 +131,7 @@ export function planPolls({
 }
 
 /**
- * The parts of each kind's templates, in two accounts of one region (test/cdk/stage-cost.test.ts compares). With one account
+ * The parts of each kind's templates, in two accounts of one region (stage-parts.test.ts compares). With one account
  * `agentcore` has three alarm metrics fewer. `queues` are those that Lambda polls.
  */
 export const stageParts: Record<

@@ -1,20 +1,17 @@
-/** Formats the estimate as Markdown, which reads well on a terminal too. */
+/** The tables of docs/explanation/costs.md. */
 
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { UsageError } from "../../command.ts";
-import { type Estimate, formatSeconds, installAlarmMetrics, stageItems } from "./estimate.ts";
+import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
+import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
+import { assumptions } from "./assumptions.ts";
+import { estimate, installAlarmMetrics, stageItems } from "./estimate.ts";
+import { priceList } from "./prices.ts";
 import { type MeasuredKind, services } from "./task-cost.ts";
 
-export function costTable({
-  headline,
-  scenario,
-  months,
-  lengths,
-  assumptions,
-  priceList,
-}: Estimate): string {
-  const { tasks, taskSeconds, idleSeconds, syncBudgetMs } = scenario;
+const scenario = { tasks: 100_000, taskSeconds: 30 };
+
+function costTables(): string {
+  const { tasks, taskSeconds } = scenario;
+  const { months, lengths } = estimate(scenario);
   const kinds = months.map(({ kind }) => kind);
   const taskRows = services.map((name) => [
     name,
@@ -42,12 +39,11 @@ export function costTable({
   ]);
   const allKinds: MeasuredKind[] = ["agentcore", "lambda", "external"];
   return [
-    headline,
-    `Dollars a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)}, each in a thread of its own. The first call waits ${syncBudgetMs.toLocaleString("en-US")} ms at most for the result (\`execution.syncBudgetMs\`). From the alarms on, the rows are the same without any task:`,
+    `Dollars a month for ${tasks.toLocaleString("en-US")} tasks of ${formatSeconds(taskSeconds)}, each in a thread of its own. The first call waits ${defaultSyncBudgetMs.toLocaleString("en-US")} ms at most for the result (\`execution.syncBudgetMs\`). The rows above the custom metrics grow with the tasks. From the alarms on, the rows are the same without any task:`,
     table(["service", ...kinds], [...taskRows, metricRow, ...stageRows, total]),
     "Dollars a month without any task. KMS keys are rotated every year, and AWS charges for the first two rotations:",
     table(["stage", ...kinds], yearRows),
-    `Dollars for one task by its length, with an AgentCore session that idles for ${idleSeconds} s afterwards. A dash: the task is too long for this kind.`,
+    `Dollars for one task by its length, with an AgentCore session that idles for ${defaultIdleSeconds} s afterwards. A dash: the task is too long for this kind.`,
     table(
       ["task takes", ...allKinds.flatMap((kind) => [kind, "polls"])],
       lengths.map(({ taskSeconds: seconds, costs }) => [
@@ -99,6 +95,11 @@ const notIncluded = [
   `${installAlarmMetrics} more alarms where people can install the app`,
 ];
 
+function formatSeconds(seconds: number): string {
+  if (seconds % 3600 === 0) return `${seconds / 3600} h`;
+  return seconds % 60 === 0 ? `${seconds / 60} min` : `${seconds} s`;
+}
+
 /** Every column but the first is aligned as numbers, unless `ruler` says otherwise. */
 function table(head: string[], rows: string[][], ruler = "---:"): string {
   const rulers = ["---", ...head.slice(1).map(() => ruler)];
@@ -113,30 +114,12 @@ function dollars(value: number): string {
   return value < 0.005 && value > 0 ? "<0.01" : value.toFixed(2);
 }
 
-/** The part of docs/explanation/costs.md between these markers is generated. */
-const begin = "<!-- cost: written by sekisho cost --markdown -->";
-const end = "<!-- cost: end -->";
+const begin = "<!-- begin: written by npm run costs -->";
+const end = "<!-- end -->";
 
-/** Returns the file's path. */
-export function writeSection({ directory, table }: { directory: string; table: string }): string {
-  const path = join(directory, "docs", "explanation", "costs.md");
-  writeFileSync(path, withSection({ text: readText(path), table }));
-  return path;
-}
-
-export function withSection({ text, table }: { text: string; table: string }): string {
-  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
-  if (from < 0 || to < from)
-    throw new UsageError(`docs/explanation/costs.md lacks the markers ${begin} and ${end}.`);
-  return `${text.slice(0, from)}${begin}\n\n${table}\n\n${text.slice(to)}`;
-}
-
-function readText(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    throw new UsageError(
-      "There is no docs/explanation/costs.md here: --markdown is for the project's own folder.",
-    );
-  }
+/** Returns the page with the tables between its markers. Throws if it lacks them. */
+export function withTables(page: string): string {
+  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`The page lacks the markers ${begin} and ${end}.`);
+  return `${page.slice(0, from)}${begin}\n\n${costTables()}\n\n${page.slice(to)}`;
 }

@@ -1,7 +1,8 @@
 /** The AWS calls and log bytes of one task, and their cost by service. */
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import * as z from "zod";
-import type { PlatformVersionName } from "../../../../lambdas/shared/config/stage-schema.ts";
+import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { assumptions as a } from "./assumptions.ts";
 import { toDollars } from "./prices.ts";
 
@@ -19,14 +20,13 @@ const measuredSchema = z.object({
     }),
   ),
 });
-export type MeasuredCalls = z.infer<typeof measuredSchema>;
-export type MeasuredKind = keyof MeasuredCalls["kinds"];
+type MeasuredKinds = z.infer<typeof measuredSchema>["kinds"];
+export type MeasuredKind = keyof MeasuredKinds;
 
-/** Reads the file that the rehearsal writes. */
-export function readMeasuredCalls(): MeasuredCalls {
-  const file = new URL("../../../cdk/measured-calls.json", import.meta.url);
-  return measuredSchema.parse(JSON.parse(readFileSync(file, "utf8")));
-}
+/** What the rehearsal measures (test/rehearsal/stories/measured-calls.ts). */
+export const { kinds: measuredKinds } = measuredSchema.parse(
+  JSON.parse(readFileSync(join(import.meta.dirname, "measured-calls.json"), "utf8")),
+);
 
 /** The dollars of one task, in the order in which they are shown. */
 export type TaskCost = Record<Service, number>;
@@ -50,8 +50,6 @@ type TaskUse = {
   storedPolls: number;
   taskMs: number;
   idleSeconds: number;
-  syncBudgetMs: number;
-  platformVersion: PlatformVersionName;
 };
 
 /** True if the Execution zone pushes, so that the end of an accepted task needs no regular poll. */
@@ -64,11 +62,12 @@ export function countPushes({ kind, polls }: Pick<TaskUse, "kind" | "polls">): n
   return isPushing(kind) && polls > 0 ? 1 : 0;
 }
 
-export function estimateTask(
-  measured: MeasuredCalls,
-  use: TaskUse,
-): { calls: CallCounts; logBytes: number; dollars: TaskCost } {
-  const ofKind = measured.kinds[use.kind];
+export function estimateTask(use: TaskUse): {
+  calls: CallCounts;
+  logBytes: number;
+  dollars: TaskCost;
+} {
+  const ofKind = measuredKinds[use.kind];
   const calls = estimateCalls(ofKind, use);
   const count = (pattern: RegExp) =>
     sum(Object.entries(calls).map(([name, times]) => (pattern.test(name) ? times : 0)));
@@ -106,10 +105,7 @@ export function estimateTask(
 }
 
 /** Adds polls and pushes to the calls of a task that is answered at once, and the renewals of its lease for as long as the agent works. */
-function estimateCalls(
-  { sync, perPoll }: MeasuredCalls["kinds"][MeasuredKind],
-  use: TaskUse,
-): CallCounts {
+function estimateCalls({ sync, perPoll }: MeasuredKinds[MeasuredKind], use: TaskUse): CallCounts {
   const calls: CallCounts = { ...sync };
   for (const [name, count] of Object.entries(perPoll))
     calls[name] = (calls[name] ?? 0) + count * use.polls;
@@ -128,10 +124,10 @@ function estimateCalls(
 
 /** `seconds` of all invocations. The first call waits for the result, but not longer than the sync budget. */
 function estimateFunctions(
-  { kind, polls, taskMs, syncBudgetMs }: TaskUse,
+  { kind, polls, taskMs }: TaskUse,
   messages: number,
 ): { invocations: number; seconds: number; gb: number }[] {
-  const waitSeconds = Math.min(taskMs, syncBudgetMs) / 1000;
+  const waitSeconds = Math.min(taskMs, defaultSyncBudgetMs) / 1000;
   const runs = kind === "lambda" ? 1 : 0;
   const steps = messages - runs;
   const shortSteps = polls + countPushes({ kind, polls });
@@ -152,23 +148,17 @@ function estimateFunctions(
   ];
 }
 
-const agentcorePrices = {
-  V1: { vcpuHour: "agentcoreVcpuHour", gbHour: "agentcoreGbHour" },
-  V2: { vcpuHour: "agentcoreV2VcpuHour", gbHour: "agentcoreV2GbHour" },
-} as const;
-
 /** Each task has a session of its own, as in a thread of its own. An idle session costs its memory, and no processor. */
-function estimateAgentcoreCost({ kind, taskMs, idleSeconds, platformVersion }: TaskUse) {
-  const { vcpuHour, gbHour } = agentcorePrices[platformVersion];
+function estimateAgentcoreCost({ kind, taskMs, idleSeconds }: TaskUse) {
   const isUsed = kind === "agentcore" ? 1 : 0;
   const workHours = (isUsed * taskMs) / 3600_000;
   const idleHours =
     (isUsed * Math.min(idleSeconds, Math.max(0, a.sessionLifeSeconds.value - taskMs / 1000))) /
     3600;
-  const memory = (hours: number) => toDollars(gbHour, hours * a.agentcoreGb.value);
+  const memory = (hours: number) => toDollars("agentcoreGbHour", hours * a.agentcoreGb.value);
   return {
     "AgentCore, agent at work":
-      toDollars(vcpuHour, workHours * a.agentcoreVcpu.value) + memory(workHours),
+      toDollars("agentcoreVcpuHour", workHours * a.agentcoreVcpu.value) + memory(workHours),
     "AgentCore, session idle": memory(idleHours),
   };
 }

@@ -1,7 +1,7 @@
-/** `sekisho cost` counts the parts of a stage that cost money without a task as the templates have them. */
+/** The estimate of costs counts the parts of a stage as the templates have them. */
 import { describe, expect, it } from "@jest/globals";
-import { installAlarmMetrics, stageParts } from "../../lib/cli/aws/cost/estimate.ts";
-import { b, configWith, type Resource, synthAll } from "./synth.ts";
+import { b, configWith, type Resource, synthAll } from "../cdk/synth.ts";
+import { installAlarmMetrics, stageParts } from "./estimate.ts";
 
 const authorizer = { type: "bearer", token: { env: "FAR_TOKEN" } };
 const far = {
@@ -29,7 +29,7 @@ function watchedMetrics({ properties }: Resource): number {
     : Metrics.filter(({ MetricStat }) => MetricStat !== undefined).length;
 }
 
-describe("the parts of a stage in lib/cli/aws/cost/estimate.ts", () => {
+describe("the parts of a stage", () => {
   it("are as many as the templates have", async () => {
     const made = await synthAll(configs);
     const counted = [...made].map(([kind, { resources: ofType }]) => {
