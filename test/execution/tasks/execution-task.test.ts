@@ -266,6 +266,23 @@ describe("the store away", () => {
     expect((await call("execute_task", hello)).error?.data.reason).toBe("unavailable");
   });
 
+  it("at the end is tried again after a pause, until the task counts as lost", async () => {
+    const store = memoryStore();
+    let attempts = 0;
+    const replace: typeof store.replace = async (request) => {
+      if (request.item.state !== "completed") return store.replace(request);
+      attempts += 1;
+      throw new Error("busy");
+    };
+    const { call, lines } = createTestHost({
+      store: { ...store, replace },
+      ...{ syncBudgetMs: 0, leaseMs: 40, lostAfterMs: 40, random: () => 0.99 },
+    });
+    await call("execute_task", hello);
+    await eventually(() => lines.join("").includes("outcome_not_stored"));
+    expect(attempts).toBeLessThan(10);
+  });
+
   it("for a moment at the end loses no outcome", async () => {
     const store = memoryStore();
     let failures = 2;
