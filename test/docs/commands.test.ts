@@ -46,7 +46,7 @@ describe("a command within a sentence", () => {
   it.each([
     "sekisho task list",
     "sekisho tasks list|shew",
-    "sekisho trace ID --log x",
+    "sekisho tasks show ID --log x",
     "npx sekisho tasks list",
     "npx cdk deploy --everything",
     "npm run documents",

@@ -72,7 +72,6 @@ const builds = [
 const ofOneTask = ["show 4c2f4fea", "cancel 4c2f4fea --wait", "retry 4c2f4fea"].map(
   (args) => `npx --no-install sekisho tasks ${args} --stage dev`,
 );
-ofOneTask.push("npx --no-install sekisho trace 4c2f4fea --stage dev");
 
 const releases = ["--check", "--out dist", "--out mine"];
 
@@ -141,8 +140,7 @@ export const elsewhere: LookEntry[] = [
   },
   ...ofOneTask.map((command) => ({
     command,
-    because:
-      "it needs a task of the reader's stage; test/cli/tasks/ and test/cli/trace/ run such commands",
+    because: "it needs a task of the reader's stage; test/cli/tasks/ runs such commands",
     look: () => lookAtInline(command.replace("npx --no-install ", "")),
   })),
   {
@@ -156,16 +154,6 @@ export const elsewhere: LookEntry[] = [
       'gcloud run deploy sekisho-execution --image "$IMAGE" --region europe-west1 --allow-unauthenticated --no-cpu-throttling --min-instances 1 --max-instances 1',
     because: noGoogle,
     look: lookAtAll,
-  },
-  {
-    command:
-      "aws logs filter-log-events --log-group-name GROUP --filter-pattern '{ $.request_id = \"4c2f4fea*\" }' --query 'events[].message' --output text | npx --no-install sekisho trace 4c2f4fea --stage prod --logs -",
-    because:
-      "there is no CloudWatch here; sekisho trace is run with a file, and by its own tests with a pipe",
-    look([logs, trace]) {
-      if (logs !== undefined) lookAtProgram(logs);
-      expect(trace?.args.slice(0, 2)).toEqual(["sekisho", "trace"]);
-    },
   },
   ...releases.map((args) => ({
     command: `npm run release -- ${args}`,

@@ -1,5 +1,5 @@
 /** Commands that begin on one machine: the local run, its configuration, its tasks, Slack over Socket Mode. */
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "@jest/globals";
 import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
@@ -135,31 +135,6 @@ export const oneMachine: RunEntry<Machine>[] = [
         code: 0,
         stdout: said,
       });
-    },
-  },
-  {
-    command: "SEKISHO_LOG_LEVEL=info npm start 2> zones.log",
-    async run({ parts, world }) {
-      const part = onlyPart(parts);
-      expect(part.args.slice(-2)).toEqual(["2>", "zones.log"]);
-      const args = part.args.slice(0, -2);
-      const asked = world.start(
-        { ...part, args: [...args, "--", "--once", "Good morning"] },
-        { env: { ...anyPort, ...part.env } },
-      );
-      const { code, stderr } = await asked.exited;
-      expect(code).toBe(0);
-      writeFileSync(join(world.folder, "zones.log"), stderr);
-      expect(stderr).toContain('"request_id"');
-    },
-  },
-  {
-    command: "npx --no-install sekisho trace 4c2f4fea --logs zones.log",
-    async run({ parts, world }) {
-      const log = readFileSync(join(world.folder, "zones.log"), "utf8");
-      const [, id = ""] = /"request_id":"([0-9a-f]{8})/.exec(log) ?? [];
-      const traced = await world.run(onlyPart(parts), { replace: { "4c2f4fea": id } });
-      expect(traced).toMatchObject({ code: 0, stdout: expect.stringContaining("execute_task") });
     },
   },
 ];
