@@ -30,7 +30,6 @@ const files = {
   tasks: () => import("./commands/tasks.ts"),
   data: () => import("./commands/data.ts"),
   usage: () => import("./commands/usage.ts"),
-  trace: () => import("./commands/trace.ts"),
   operate: () => import("./commands/operate.ts"),
   zoneSecret: () => import("./commands/zone-secret.ts"),
 };
@@ -146,13 +145,16 @@ export const commands: Record<string, Entry> = {
     "sends dead letters to the workers again",
   ),
   "tasks list": entry(files.tasks, "tasksList", "lists unfinished tasks, oldest first"),
-  "tasks show": entry(files.tasks, "tasksShow", "shows the record and the history of one task"),
+  "tasks show": entry(
+    files.tasks,
+    "tasksShow",
+    "shows one task and its timeline through both zones",
+  ),
   "tasks cancel": entry(files.tasks, "tasksCancel", "cancels a running task"),
   "tasks retry": entry(files.tasks, "tasksRetry", "runs a finished task again, as a new task"),
   "data show": entry(files.data, "dataShow", "counts the stored data of one person"),
   "data delete": entry(files.data, "dataDelete", "deletes the stored data of one person"),
   usage: entry(files.usage, "usage", "reports finished tasks by destination, outcome and person"),
-  trace: entry(files.trace, "trace", "shows the timeline of one task through both zones"),
   operate: entry(
     files.operate,
     "operate",
@@ -203,7 +205,6 @@ export async function main(args: string[]): Promise<number> {
       directory,
       signal: stop.signal,
       print: (text) => process.stdout.write(escapeActiveCharacters(`${text}\n`)),
-      printStyled: (text) => process.stdout.write(`${text}\n`),
       note: (text) => process.stderr.write(escapeActiveCharacters(`${text}\n`)),
     });
   } catch (thrown) {

@@ -12,6 +12,7 @@ import {
 import { formatNamed, namesOf, namesWantedBy } from "../../lib/cli/names/named-task.ts";
 import { formatTable } from "../../lib/cli/table.ts";
 import { cancelRefusal, sendCancel, waitForEnd } from "../../lib/cli/tasks/cancel-task.ts";
+import { readExecutionRecord } from "../../lib/cli/tasks/execution-record.ts";
 import { findTask, readTaskId } from "../../lib/cli/tasks/find-task.ts";
 import { retryRefusal, sendRetry } from "../../lib/cli/tasks/retry-task.ts";
 import { mergeOldestFirst, type TaskZone } from "../../lib/cli/tasks/stored-task.ts";
@@ -19,6 +20,7 @@ import { formatTaskSummary } from "../../lib/cli/tasks/task-summary.ts";
 import { toListedTask, toTaskView } from "../../lib/cli/tasks/task-view.ts";
 import { type NamedTaskZone, withTaskZone } from "../../lib/cli/tasks/task-zone.ts";
 import { describeOutcome, formatDuration } from "../../lib/cli/tasks/text.ts";
+import { createTimeline } from "../../lib/cli/tasks/timeline.ts";
 import { listItems } from "../../lib/cli/zone/list-items.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
 
@@ -146,8 +148,10 @@ export const tasksShow = defineCommand({
   name: "tasks show",
   args: "ID",
   about: `
-Shows a task and the history of its states: who asked where and when, its destination, what is next or how it ended, and the
-link of its thread. --json shows the whole record. Texts are replaced by their sizes, and names come as in tasks list.
+Shows a task and its timeline: who asked where and when, its destination, what is next or how it ended, the link of its
+thread, and its steps from Slack through both zones and back. The Execution zone's steps come from its record, if that is on
+this machine or in the same account. --json shows the whole record. Texts are replaced by their sizes, and names come as in
+tasks list.
 
 ID is the request id or its beginning, such as the eight characters below an answer in Slack. In a large stage the whole id
 is found faster.`,
@@ -156,10 +160,14 @@ is found faster.`,
   run: (run) =>
     withTask(run, async ({ zone, task }) => {
       const names = await zone.names.find(namesWantedBy([task]));
-      const given = { task, nowMs: Date.now(), names };
-      const record = { ...toTaskView(given), ...namesOf(given) };
+      const execution = await readExecutionRecord({ at: zone.at, task, signal: run.signal });
+      if (execution.note !== undefined) run.note(execution.note);
+      const nowMs = Date.now();
+      const timeline = createTimeline({ task, execution: execution.task, nowMs });
+      const shown = { task, timeline, nowMs, names };
+      const record = { ...toTaskView(shown), ...namesOf(shown), timeline };
       run.print(
-        run.values.json ? JSON.stringify(record, null, 2) : formatTaskSummary(given).join("\n"),
+        run.values.json ? JSON.stringify(record, null, 2) : formatTaskSummary(shown).join("\n"),
       );
       return exitCodes.success;
     }),

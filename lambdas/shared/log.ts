@@ -106,11 +106,6 @@ export const silentLog: Log = {
   with: () => silentLog,
 };
 
-/** True if the name is an allowed field. */
-export function isLogField(name: string): boolean {
-  return (allowedFields as readonly string[]).includes(name);
-}
-
 function pick(fields: LogFields): LogFields {
   const picked: LogFields = {};
   for (const name of allowedFields) {

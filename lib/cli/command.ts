@@ -16,8 +16,6 @@ export type CommandRun = {
   signal: AbortSignal;
   /** Prints a line to stdout. Escapes the characters that control a terminal. */
   print(text: string): void;
-  /** Prints a line with colours, without escaping. All text in it must have gone through `sanitizeLine` or `sanitizeLines`. */
-  printStyled(text: string): void;
   /** Prints a line of progress or explanation to stderr. Escapes like `print`. */
   note(text: string): void;
 };

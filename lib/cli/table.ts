@@ -2,13 +2,8 @@
 
 type Cell = string | number | undefined;
 
-/** Rows as lines with aligned columns. */
+/** Rows as lines with aligned columns. A column with a number in it is aligned to the right. */
 export function formatTable(rows: readonly (readonly Cell[])[]): string[] {
-  return alignCells(rows).map((cells) => cells.join("  ").trimEnd());
-}
-
-/** Pads the cells of each column to the same width. A column with a number in it is aligned to the right. */
-export function alignCells(rows: readonly (readonly Cell[])[]): string[][] {
   const columns: { width: number; isRight: boolean }[] = [];
   for (const row of rows) {
     for (const [at, cell = ""] of row.entries()) {
@@ -19,10 +14,11 @@ export function alignCells(rows: readonly (readonly Cell[])[]): string[][] {
       };
     }
   }
-  return rows.map((row) =>
-    row.map((cell = "", at) => {
+  return rows.map((row) => {
+    const cells = row.map((cell = "", at) => {
       const { width = 0, isRight = false } = columns[at] ?? {};
       return isRight ? String(cell).padStart(width) : String(cell).padEnd(width);
-    }),
-  );
+    });
+    return cells.join("  ").trimEnd();
+  });
 }

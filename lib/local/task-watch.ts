@@ -3,7 +3,7 @@
 import { isCanceled, type Task } from "../../lambdas/verification/task/task.ts";
 import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { describeEvent, formatStepTitle } from "../cli/trace/event-text.ts";
+import { describeEvent, formatStepTitle } from "../cli/tasks/event-text.ts";
 
 /** One step of a task's timeline. `detail` is shown as it is; its secrets are redacted already. */
 export type WatchedStep = {

@@ -29,7 +29,7 @@ const levelFormats: Record<string, Format> = {
   info: "cyan",
   debug: "dim",
 };
-/** Ids that only a machine needs. `sekisho trace` takes the request id. */
+/** Ids that only a machine needs. `sekisho tasks show` takes the request id. */
 const leftOut: readonly string[] = [
   "level",
   "message",

@@ -28,7 +28,7 @@ describe("the sekisho command", () => {
       ([, name = ""]) => name,
     );
     expect(names).toEqual(
-      expect.arrayContaining(["start", "tasks list", "destinations set", "data delete", "trace"]),
+      expect.arrayContaining(["start", "tasks list", "destinations set", "data delete", "operate"]),
     );
     for (const name of names) {
       const help = await commandHere([...name.split(" "), "--help"], {});

@@ -42,7 +42,6 @@ describe.each([
           address ??= /http:\S+/.exec(text)?.[0];
           throw new Error("nobody reads this");
         },
-        printStyled: () => {},
         note: () => {},
       });
       await expect(run).rejects.toThrow("nobody reads this");

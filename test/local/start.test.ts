@@ -25,7 +25,7 @@ it.each([
   };
   try {
     const { signal } = new AbortController();
-    const run = { args: [], directory, signal, print, printStyled: print, note: () => {} };
+    const run = { args: [], directory, signal, print, note: () => {} };
     await expect(start.run(run)).rejects.toThrow("nobody reads the output");
     const urls = printed.map((line) => /http:\S+/.exec(line)?.[0] ?? "");
     expect(urls.length).toBe(2);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
-import { describeEventName } from "../../lib/cli/trace/event-text.ts";
+import { describeEventName } from "../../lib/cli/tasks/event-text.ts";
 import { createTaskWatch, type WatchedStep } from "../../lib/local/task-watch.ts";
 
 const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";

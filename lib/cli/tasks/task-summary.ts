@@ -1,26 +1,37 @@
 /** What a person reads of a task on a terminal, without the record's internals and without its texts. */
 
+import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
 import { formatNamed, namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { formatTable } from "../table.ts";
-import { describeEventName } from "../trace/event-text.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
+import type { TimelineStep } from "./timeline.ts";
 
-type Summarized = { task: Task; nowMs: number; names?: FoundNames };
+type Summarized = {
+  task: Task;
+  timeline: readonly TimelineStep[];
+  nowMs: number;
+  names?: FoundNames;
+};
 
-/** Lines: what the task is, then the history of its states. */
-export function formatTaskSummary({ task, nowMs, names = noNames }: Summarized): string[] {
+/** Lines: what the task is, then its timeline. */
+export function formatTaskSummary({
+  task,
+  timeline,
+  nowMs,
+  names = noNames,
+}: Summarized): string[] {
   const rows = Object.entries(factsOf({ task, nowMs, names })).flatMap(([name, value]) =>
     value ? [[`  ${name}`, sanitizeLine(value)]] : [],
   );
   return [
     `Task ${task.id}`,
     ...formatTable(rows),
-    "History",
-    ...formatTable(historyRows(task.history)),
+    "Timeline",
+    ...formatTable(timelineRows(timeline)),
   ];
 }
 
@@ -29,7 +40,7 @@ function factsOf({
   task,
   nowMs,
   names,
-}: Required<Summarized>): Record<string, string | false | undefined> {
+}: Required<Omit<Summarized, "timeline">>): Record<string, string | false | undefined> {
   const { state, message, call, wait, attempts, votes } = task;
   const { userName, channelName, link } = namesOf({ task, names });
   const isOpen = state !== "done";
@@ -47,6 +58,7 @@ function factsOf({
     Link: link,
     Destination: call?.destination,
     "Execution task id": call?.taskId,
+    "Trace id": readTraceId(task.trace),
     Deadline: isOpen && at(call?.deadlineAtMs),
     "Next poll": isOpen && at(wait?.nextPollAtMs),
     Polls: wait !== undefined && wait.polls > 0 && String(wait.polls),
@@ -75,14 +87,17 @@ function questionText(
   return `${asked}, answered by ${answer.user} ${formatAway(answer.atMs, nowMs)}`;
 }
 
-function historyRows(history: Task["history"]): string[][] {
-  const rows = history.map(({ atMs, state, event }, index) => [
+function timelineRows(steps: readonly TimelineStep[]): string[][] {
+  const rows = steps.map(({ atMs, zone, title, detail }, index) => [
     `  ${formatTime(atMs)}`,
-    index === 0 ? "" : `+${formatDuration(atMs - (history[index - 1]?.atMs ?? atMs))}`,
-    state,
-    describeEventName(event),
+    index === 0 ? "" : `+${formatDuration(atMs - (steps[index - 1]?.atMs ?? atMs))}`,
+    zone,
+    title,
+    Object.entries(detail)
+      .map(([name, value]) => sanitizeLine(`${name}=${value}`))
+      .join(" "),
   ]);
-  return [["  at", "after", "state", "event"], ...rows];
+  return [["  at", "after", "zone", "step"], ...rows];
 }
 
 function formatMoment(atMs: number, nowMs: number): string {

@@ -3,14 +3,15 @@ import { dirname } from "node:path";
 import { isFolderLocked } from "../../local/engine.ts";
 import { slackConnectionOf } from "../names/connect.ts";
 import { createSlackNames, type SlackNames } from "../names/slack-names.ts";
+import type { ExecutionTarget } from "../zone/execution-store.ts";
 import { listItems } from "../zone/list-items.ts";
 import type { LocalZone } from "../zone/local-zone.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
 import { mergeOldestFirst, openStates, parseStored, type TaskZone } from "./stored-task.ts";
 
-/** With the names of what the tasks name by ids. */
-export type NamedTaskZone = TaskZone & { names: SlackNames };
+/** With the names of what the tasks name by ids, and where the Execution zone's record is. */
+export type NamedTaskZone = TaskZone & { names: SlackNames; at: ExecutionTarget };
 
 /** Runs `work` on the tasks of the zone that the options name, and closes it. */
 export async function withTaskZone<T>(
@@ -25,6 +26,7 @@ export async function withTaskZone<T>(
       return await work({
         ...tasks,
         names,
+        at: zone.at,
         sampleRatio: () => zone.config().telemetry.traces.sampleRatio,
       });
     } finally {

@@ -14,15 +14,15 @@ import {
 } from "../../cli/destinations/effective-config.ts";
 import { slackConnectionOf } from "../../cli/names/connect.ts";
 import { createSlackNames, type SlackNames } from "../../cli/names/slack-names.ts";
+import { readExecutionRecord } from "../../cli/tasks/execution-record.ts";
 import type { TaskZone } from "../../cli/tasks/stored-task.ts";
 import { openLocalTaskZone, openTaskZone } from "../../cli/tasks/task-zone.ts";
-import { readExecutionRecord } from "../../cli/trace/execution-record.ts";
-import { createPicture, type Picture } from "../../cli/trace/picture.ts";
 import type { ExecutionTarget } from "../../cli/zone/execution-store.ts";
 import { openLocalZone } from "../../cli/zone/local-zone.ts";
 import { openStageZone } from "../../cli/zone/stage-zone.ts";
 import { zoneFile } from "../../cli/zone/zone.ts";
 import type { SlackConnection } from "../both-zones.ts";
+import { createRecordedTimeline, type FramedStep } from "../recorder/recorded-timeline.ts";
 import type { RecordedStep } from "../recorder/step-recorder.ts";
 import {
   createArchivedDeadLetters,
@@ -35,10 +35,10 @@ export type ConsoleSource = {
   /** In the page's head: "this machine", "stage prod". */
   name: string;
   zone: TaskZone;
-  /** `note` says what is missing in the picture, and why. */
-  pictureOf(request: {
+  /** `note` says what is missing in the timeline, and why. */
+  readTimeline(request: {
     task: Task;
-  }): Promise<{ picture: Picture | undefined; note?: string | undefined }>;
+  }): Promise<{ timeline: FramedStep[]; note?: string | undefined }>;
   health: HealthBoard;
   deadLetters: DeadLetters;
   names: SlackNames;
@@ -74,7 +74,7 @@ export function openLocalSource({
   return {
     name: "this machine",
     zone,
-    pictureOf: createPictureOf({ at: { file }, steps, signal }),
+    readTimeline: createReadTimeline({ at: { file }, steps, signal }),
     health: openHealth({ config, stage: undefined, executionPort, signal }),
     deadLetters: createUndeliveredAnswers({ zone }),
     names,
@@ -98,7 +98,7 @@ export async function openStageSource({
   return {
     name: `stage ${named.stageName}`,
     zone,
-    pictureOf: createPictureOf({ at: named, signal }),
+    readTimeline: createReadTimeline({ at: named, signal }),
     health: openHealth({ config, stage, executionPort: undefined, signal }),
     deadLetters: createArchivedDeadLetters({ named, zone, signal }),
     names,
@@ -121,18 +121,17 @@ function closeBoth({ names, zone }: Pick<ConsoleSource, "names" | "zone">): () =
   };
 }
 
-type PictureOptions = {
+type TimelineOptions = {
   at: ExecutionTarget;
   steps?: (() => readonly RecordedStep[]) | undefined;
   signal: AbortSignal;
 };
 
-function createPictureOf({ at, steps, signal }: PictureOptions): ConsoleSource["pictureOf"] {
+function createReadTimeline({ at, steps, signal }: TimelineOptions): ConsoleSource["readTimeline"] {
   return async ({ task }) => {
-    const { id: requestId, call } = task;
-    const record = await readExecutionRecord({ at, requestId, taskIds: [call?.taskId], signal });
-    const sources = { requestId, task, execution: record.task, stepRecorder: steps?.() ?? [] };
-    return { picture: createPicture({ ...sources, nowMs: Date.now() }), note: record.note };
+    const { task: execution, note } = await readExecutionRecord({ at, task, signal });
+    const sources = { task, execution, steps: steps?.() ?? [], nowMs: Date.now() };
+    return { timeline: createRecordedTimeline(sources), note };
   };
 }
 

@@ -1,5 +1,6 @@
 /** The task routes of the page. An action only queues a message, and the worker does the rest. */
 import type { Log } from "../../../lambdas/shared/log.ts";
+import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { namesOf, namesWantedBy } from "../../cli/names/named-task.ts";
 import { cancelRefusal, sendCancel } from "../../cli/tasks/cancel-task.ts";
@@ -16,10 +17,13 @@ const pageSize = 100;
 const states: readonly string[] = taskSchema.shape.state.options;
 const idPattern = /^[0-9a-f-]{4,36}$/;
 
-type TaskRouteOptions = { source: Pick<ConsoleSource, "zone" | "pictureOf" | "names">; log: Log };
+type TaskRouteOptions = {
+  source: Pick<ConsoleSource, "zone" | "readTimeline" | "names">;
+  log: Log;
+};
 
 export function createTaskRoutes({
-  source: { zone, pictureOf, names },
+  source: { zone, readTimeline, names },
   log,
 }: TaskRouteOptions): Routes {
   /** By the whole request id, or the beginning of one. Rejects with a message for a person. */
@@ -63,7 +67,9 @@ export function createTaskRoutes({
         nowMs,
         row: toTaskRow({ task, nowMs }),
         task: toTaskView({ task, nowMs }),
-        ...(await pictureOf({ task })),
+        endedAtMs: task.history.find(({ state }) => state === "done")?.atMs,
+        traceId: readTraceId(task.trace),
+        ...(await readTimeline({ task })),
         whyNot: {
           cancel: cancelRefusal(task),
           retry: retryRefusal(task),

@@ -18,11 +18,10 @@ export function drawTimeline({ steps, key }) {
   );
 }
 
-function drawStep({ atMs, zone, title, detail = {}, durationMs, failed, frame }, { key, startMs }) {
+function drawStep({ atMs, zone, title, detail = {}, failed, frame }, { key, startMs }) {
   const outcome = outcomeOf(frame);
   const line = [
     title,
-    durationMs !== undefined && h("span.chip", durationText(durationMs)),
     outcome && h(`span.chip${outcome.isGood ? "" : ".bad"}`, outcome.text),
     failed && h("span.chip.bad", "failed"),
     h("span.zone", zones[zone] ?? zone),

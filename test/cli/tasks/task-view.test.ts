@@ -9,10 +9,13 @@ import {
 import { formatTaskSummary } from "../../../lib/cli/tasks/task-summary.ts";
 import { toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
 import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
+import { createTimeline } from "../../../lib/cli/tasks/timeline.ts";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 const nowMs = askedAtMs + 90_000;
 const states = taskSchema.shape.state.options;
+const summaryOf = (shown: Omit<Parameters<typeof formatTaskSummary>[0], "timeline">) =>
+  formatTaskSummary({ ...shown, timeline: createTimeline({ ...shown, execution: undefined }) });
 
 describe("what is shown of a task", () => {
   it("never holds a text of a user or an agent, in whatever state", () => {
@@ -45,7 +48,7 @@ describe("what is shown of a task", () => {
         const shown = JSON.stringify([
           toListedTask({ task, nowMs }),
           toTaskView({ task, nowMs }),
-          formatTaskSummary({ task, nowMs }),
+          summaryOf({ task, nowMs }),
         ]);
         expect(shown).not.toContain("secret");
         expect(toTaskView({ task, nowMs })).toMatchObject({
@@ -66,7 +69,7 @@ describe("what is shown of a task", () => {
     });
     const shown = { user: "U1", atMs: nowMs - 60_000, arrival, stillAskedTimes: 3 };
     expect(toTaskView({ task, nowMs }).question?.answer).toMatchObject(shown);
-    const lines = formatTaskSummary({ task, nowMs }).join("\n");
+    const lines = summaryOf({ task, nowMs }).join("\n");
     expect(lines).toMatch(
       /Next +send the person's answer .*may have arrived, polls that found the agent still asking: 3\n/,
     );
@@ -80,7 +83,7 @@ describe("what is shown of a task", () => {
       call,
       wait: { workStartedAtMs: nowMs, polls: 2, pollAfterMs: 1500 },
     });
-    const lines = formatTaskSummary({ task, nowMs }).join("\n");
+    const lines = summaryOf({ task, nowMs }).join("\n");
     expect(lines).toMatch(/ Asked +2025-10-09T08:53:20.000Z {2}1 min ago\n/);
     expect(lines).toMatch(/ Deadline +2025-10-09T10:54:50.000Z {2}in 2 h\n/);
     expect(lines).toMatch(/ Polls +2\n/);
@@ -92,7 +95,7 @@ describe("what is shown of a task", () => {
       lease: { owner: "w-1", untilMs: nowMs + 1 },
       wakeKey: "k-1",
     });
-    const lines = formatTaskSummary({ task, nowMs }).join("\n");
+    const lines = summaryOf({ task, nowMs }).join("\n");
     expect(lines).not.toMatch(
       /lease|w-1|wakeSeq|k-1|revision|principal|listedAt|cleanup|traceparent/i,
     );
@@ -108,7 +111,7 @@ describe("what is shown of a task", () => {
       channels: new Map([[channel, "#general"]]),
       links: new Map([[task.thread, link]]),
     };
-    const lines = formatTaskSummary({ task, nowMs, names }).join("\n");
+    const lines = summaryOf({ task, nowMs, names }).join("\n");
     expect(lines).toContain(`Hanako (${user})`);
     expect(lines).toContain(`#general (${channel})`);
     expect(lines).toContain(link);
@@ -117,7 +120,7 @@ describe("what is shown of a task", () => {
       channelName: "#general",
       link,
     });
-    expect(formatTaskSummary({ task, nowMs }).join("\n")).toMatch(new RegExp(`Person +${user}\n`));
+    expect(summaryOf({ task, nowMs }).join("\n")).toMatch(new RegExp(`Person +${user}\n`));
   });
 
   it("names every field of the record", () => {
@@ -129,7 +132,7 @@ describe("what is shown of a task", () => {
 describe("what an Execution zone said of a task", () => {
   it("moves no cursor, sets no title and turns no line around on a person's terminal", () => {
     const taskId = "\u001b[2J\u001b]0;owned\u0007\u009b31m\u202eid\n";
-    const lines = formatTaskSummary({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
+    const lines = summaryOf({ task: sampleTask({ call: sampleCall({ taskId }) }), nowMs });
     expect(lines).toContainEqual(
       expect.stringMatching(/^ {2}Execution task id +\[2J\]0;owned31mid$/),
     );

@@ -168,7 +168,7 @@ describe.each(places)("sekisho tasks at $name", ({ open }) => {
     expect(shown.code).toBe(0);
     expect(shown.stdout).toContain(task.id);
     expect(shown.stdout).toMatch(
-      /History\n.* at .*\n.* received .*message queued\n.*\+250 ms .*placeholder posted\n.*\+9 s .*waiting .*Execution zone responded\n/,
+      /Timeline\n.* at .*\n.* slack .*message queued\n.*\+250 ms .*placeholder posted → announced\n.*\+9 s .*Execution zone responded → waiting\n/,
     );
     const json = await place.tasks("show", task.id.toUpperCase(), "--json");
     expect(JSON.parse(json.stdout)).toMatchObject({
@@ -328,7 +328,9 @@ describeWithDynamoDb("sekisho tasks of a stage", () => {
   const actions = () => new Set(aws.calls.map(({ action }) => action));
 
   it("finds a whole id by one read, and says that a part of one takes a search", async () => {
-    expect(await place.tasks("show", task.id)).toMatchObject({ code: 0, stderr: "" });
+    const whole = await place.tasks("show", task.id);
+    expect(whole).toMatchObject(failing(0, "The Execution zone is in account"));
+    expect(whole.stderr).not.toContain("whole request id");
     expect(actions()).not.toContain("dynamodb:Query");
     const searched = await place.tasks("show", task.id.slice(0, 8));
     expect(searched).toMatchObject(failing(0, "whole request id"));

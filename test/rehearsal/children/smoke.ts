@@ -11,7 +11,6 @@ try {
     directory: process.cwd(),
     signal: stop.signal,
     print,
-    printStyled: print,
     note: (text) => process.stderr.write(`${text}\n`),
   });
 } catch (thrown) {

@@ -35,7 +35,7 @@ export function taskView({ box, say, id, left }) {
   const head = h("header.view-head", h("h2", `Task ${shortId(id)}`));
   const facts = h("dl.panel.facts");
   const states = h("div");
-  const timeline = h("ol.steps", { "aria-label": "Steps" });
+  const steps = h("ol.steps", { "aria-label": "Steps" });
   const note = h("p.soft");
   const record = h("pre");
   const problem = errorBox();
@@ -44,7 +44,7 @@ export function taskView({ box, say, id, left }) {
     { hidden: true },
     facts,
     states,
-    h("section.panel", h("h3", "Timeline"), note, timeline),
+    h("section.panel", h("h3", "Timeline"), note, steps),
     h("details", h("summary.soft", "Stored record, without texts"), record),
   );
   box.append(h("a", { href: "#/tasks" }, "← Tasks"), head, problem.box, body);
@@ -65,7 +65,7 @@ export function taskView({ box, say, id, left }) {
   }
 
   function draw() {
-    const { row, task, picture, whyNot } = known;
+    const { row, task, timeline, whyNot } = known;
     body.hidden = false;
     const possible = Object.keys(actions).filter((name) => whyNot[name] === undefined);
     redraw(head, [
@@ -79,7 +79,7 @@ export function taskView({ box, say, id, left }) {
     facts.replaceChildren(...drawFacts({ ...known, link }));
     states.replaceChildren(...drawStates({ history: task.history, isOver: row.state === "done" }));
     note.textContent = known.note ?? "";
-    redraw(timeline, drawTimeline({ steps: picture?.steps ?? [], key: row.id }));
+    redraw(steps, drawTimeline({ steps: timeline, key: row.id }));
     record.textContent = JSON.stringify(task, null, 2);
   }
 
@@ -121,8 +121,8 @@ export function taskView({ box, say, id, left }) {
   };
 }
 
-function drawFacts({ row, task: { message, call }, picture, link }) {
-  const tookMs = (picture?.endedAtMs ?? Number.NaN) - row.receivedAtMs;
+function drawFacts({ row, task: { message, call }, endedAtMs = Number.NaN, traceId, link }) {
+  const tookMs = endedAtMs - row.receivedAtMs;
   const coming = (atMs) => row.state !== "done" && atMs !== undefined && ageOf(atMs, "coming");
   const calls = [
     row.polls > 0 && count(row.polls, "poll"),
@@ -148,7 +148,7 @@ function drawFacts({ row, task: { message, call }, picture, link }) {
     Votes: row.votes && `👍 ${row.votes.up}, 👎 ${row.votes.down}`,
     Message: parts.filter(Boolean).join(", "),
     "Execution zone task ID": row.taskId,
-    Trace: picture?.traceId,
+    Trace: traceId,
     "Retry of": row.retryOf && h("a", { href: `#/tasks/${row.retryOf}` }, shortId(row.retryOf)),
   };
   return Object.entries(given).flatMap(([name, value]) => (value ? [fact(name, value)] : []));

@@ -1,4 +1,4 @@
-/** Describes the events of a task for people: on the local page, on the operators' page, and in `sekisho trace`. */
+/** Describes the events of a task for people: on the local page, on the operators' page, and in `sekisho tasks show`. */
 import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
 
 type EventName = TaskEvent["type"];

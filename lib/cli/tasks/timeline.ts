@@ -1,18 +1,41 @@
-/** Makes the steps of a timeline from the records of both zones. */
+/** The timeline of one task through both zones, from their records. */
 import { isTerminal } from "../../../contracts/methods.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { describeEventName, formatStepTitle } from "./event-text.ts";
-import type { PictureStep, PictureZone } from "./picture-step.ts";
+
+export type TimelineStep = {
+  atMs: number;
+  zone: "slack" | "verification" | "transport" | "execution" | "agent";
+  title: string;
+  /** Ids, kinds and sizes; never texts. */
+  detail: Record<string, string | number>;
+  failed?: true;
+};
+
+type Records = {
+  task: Pick<Task, "history" | "wait" | "question" | "progress">;
+  execution: ExecutionTask | undefined;
+  nowMs: number;
+};
+
+/** In order of time. */
+export function createTimeline({ task, execution, nowMs }: Records): TimelineStep[] {
+  const steps = [
+    ...listTaskSteps(task),
+    ...(execution === undefined ? [] : listExecutionSteps({ task: execution, nowMs })),
+  ];
+  return steps.sort((a, b) => a.atMs - b.atMs);
+}
 
 type Values = Record<string, string | number | undefined>;
 
 function createStep(
   atMs: number,
-  zone: PictureZone,
+  zone: TimelineStep["zone"],
   title: string,
   values: Values = {},
-): PictureStep {
+): TimelineStep {
   const detail = Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, value] as const],
@@ -21,12 +44,7 @@ function createStep(
   return { atMs, zone, title, detail };
 }
 
-export function listTaskSteps({
-  history,
-  wait,
-  question,
-  progress,
-}: Omit<Task, "outcome">): PictureStep[] {
+function listTaskSteps({ history, wait, question, progress }: Records["task"]): TimelineStep[] {
   const steps = history.map(({ atMs, event, state }) => {
     const text = describeEventName(event);
     if (event === "asked") return createStep(atMs, "slack", text);
@@ -74,20 +92,20 @@ const stateTexts: Record<ExecutionTask["state"], string> = {
   rejected: "rejected by the agent",
 };
 
-export function listExecutionSteps({
+function listExecutionSteps({
   task,
   nowMs,
 }: {
   task: ExecutionTask;
   nowMs: number;
-}): PictureStep[] {
+}): TimelineStep[] {
   const { createdAtMs, changedAtMs, state: latest, a2a, outcome, lease } = task;
   const failure =
     outcome?.type === "failure" ? { reason: outcome.reason, lost: outcome.lost && "yes" } : {};
   const entered = [...(a2a?.passed ?? []), { state: latest, atMs: changedAtMs }];
   const steps = entered
     .filter(({ state }) => state !== "submitted")
-    .map(({ state, atMs }): PictureStep => {
+    .map(({ state, atMs }): TimelineStep => {
       const title = formatStepTitle({ text: stateTexts[state], state });
       const isFailed = state === "failed" || state === "rejected";
       return {

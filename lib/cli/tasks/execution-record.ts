@@ -5,6 +5,7 @@ import {
   parseExecutionTask,
 } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
+import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { formatRoleName } from "../../cdk/names.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.ts";
@@ -18,23 +19,17 @@ export type ExecutionRecord = {
 /** The principals of a local host's only caller, by its authenticator. */
 const localPrincipals = ["anyone", "bearer", "platform"];
 
-type RecordSearch = {
-  at: ExecutionTarget;
-  requestId: string;
-  taskIds: readonly (string | undefined)[];
-  signal: AbortSignal;
-};
+type RecordSearch = { at: ExecutionTarget; task: Task; signal: AbortSignal };
 
-/** `taskIds` are the ids that the task may have there. An AWS failure is a note, so that the rest of the trace is shown. */
+/** An AWS failure is a note, so that the rest of the task is shown. */
 export async function readExecutionRecord({
   at,
-  requestId,
-  taskIds,
+  task: { id: requestId, call },
   signal,
 }: RecordSearch): Promise<ExecutionRecord> {
   // The Verification zone does not learn the task id of a task that was answered at once, but the id follows from the caller.
   const derived = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
-  const ids = new Set([...taskIds, ...derived].filter((id) => id !== undefined));
+  const ids = new Set([call?.taskId, ...derived].filter((id) => id !== undefined));
   try {
     const record = await atExecutionStore<Stored, ExecutionRecord>({
       at,

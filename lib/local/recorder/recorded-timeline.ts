@@ -1,13 +1,34 @@
-/** The steps that the local run saw, with the messages on the wire. */
-
+/** The timeline of one task with what the local run saw: more detail, and the messages on the wire. */
+import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { redact } from "../../../lambdas/shared/redact.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { type RecordedStep, zoneOfStep } from "../../local/recorder/step-recorder.ts";
-import { formatStepTitle } from "./event-text.ts";
-import type { PictureStep } from "./picture-step.ts";
+import { formatStepTitle } from "../../cli/tasks/event-text.ts";
+import { createTimeline, type TimelineStep } from "../../cli/tasks/timeline.ts";
+import { type RecordedStep, zoneOfStep } from "./step-recorder.ts";
 
-export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedStep): PictureStep {
-  const step: PictureStep = {
+/** `frame` is the message on the wire, with secrets redacted and texts replaced by their lengths. */
+export type FramedStep = TimelineStep & { frame?: unknown };
+
+type Sources = {
+  task: Task;
+  execution: ExecutionTask | undefined;
+  /** May be of other tasks too. */
+  steps: readonly RecordedStep[];
+  nowMs: number;
+};
+
+/** In order of time. A recorded step replaces its entry of the task's history. */
+export function createRecordedTimeline({ task, execution, steps, nowMs }: Sources): FramedStep[] {
+  const recorded = steps.filter(({ requestId }) => requestId === task.id);
+  const history = task.history.filter((entry) => !isRecorded(entry, recorded));
+  return [
+    ...recorded.map(toFramedStep),
+    ...createTimeline({ task: { ...task, history }, execution, nowMs }),
+  ].sort((a, b) => a.atMs - b.atMs);
+}
+
+function toFramedStep({ atMs, kind, title, detail, failed }: RecordedStep): FramedStep {
+  const step: FramedStep = {
     atMs,
     zone: zoneOfStep[kind],
     title,
@@ -47,7 +68,7 @@ export function toRecorderStep({ atMs, kind, title, detail, failed }: RecordedSt
 const sameWithinMs = 5000;
 
 /** True if a step shows the same event as an entry of the task's history. The step has more detail. */
-export function isRecorded(
+function isRecorded(
   { atMs, event, state }: Task["history"][number],
   steps: readonly RecordedStep[],
 ): boolean {
