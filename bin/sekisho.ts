@@ -101,11 +101,6 @@ export const commands: Record<string, Entry> = {
     "destinationsList",
     "lists destinations and routes",
   ),
-  "destinations check": entry(
-    files.destinations,
-    "destinationsCheck",
-    "calls destinations and says why one fails",
-  ),
   "destinations set": entry(
     files.destinationsSet,
     "destinationsSet",

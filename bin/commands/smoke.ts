@@ -16,8 +16,9 @@ import {
 import { confirm } from "../../lib/cli/confirm.ts";
 import { readEffectiveConfig } from "../../lib/cli/destinations/effective-config.ts";
 import { runChecks } from "../../lib/cli/doctor/check.ts";
+import { openStage } from "../../lib/cli/doctor/open-stage.ts";
 import { requireSecret } from "../../lib/cli/doctor/slack.ts";
-import { createStageGroups } from "../../lib/cli/doctor/stage.ts";
+import { checks } from "../../lib/cli/doctor/table.ts";
 import { formatSmokeReport } from "../../lib/cli/smoke/report.ts";
 import { routeElsewhere } from "../../lib/cli/smoke/route-elsewhere.ts";
 import { defaultSettings, runSmoke, type SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
@@ -115,11 +116,11 @@ sqs:SendMessage with kms:GenerateDataKey on the queue.`,
           user,
           settings,
           executionProfile: values["execution-profile"],
-          runDoctor: async () =>
-            runChecks({
-              groups: await createStageGroups({ config, named, location, signal }),
-              signal,
-            }),
+          async runDoctor() {
+            const target = await openStage({ ...named, config, location, signal });
+            const targets = { both: target, stage: target };
+            return runChecks({ table: checks, targets, timeoutMs: 300_000, signal });
+          },
           note,
           signal,
         });

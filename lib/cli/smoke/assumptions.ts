@@ -126,7 +126,7 @@ function assumptions({ wakes }: SmokeFacts): Assumption[] {
         return seen(
           what,
           count === 0,
-          `${sekisho} destinations check says whether the role is refused.`,
+          `${sekisho} doctor says whether the role is refused.`,
         );
       },
     },

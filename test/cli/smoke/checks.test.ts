@@ -59,7 +59,9 @@ function healthy(changes: Partial<SmokeFacts> = {}): SmokeFacts {
       polls: 21,
     })),
     wakes: 20,
-    doctor: [{ group: "Stage", name: "dead letters", status: "ok", what: "None are kept." }],
+    doctor: [
+      { group: "Stage", name: "dead letters", status: "ok", what: "None are kept.", remedy: null },
+    ],
     verification: zone(),
     execution: zone({ zone: "Execution", metrics: [watched(runtimeErrors, "A", { sum: 0 })] }),
     own: [{ metric: metric("Sekisho/dev", "sekisho_tasks_total"), atLeast: 5, sum: 5 }],

@@ -71,7 +71,7 @@ async function configureFar(
   return { AGENT_TOKEN: token, AGENTS_TOKEN: token };
 }
 
-/** Answers `task_not_found`, which `destinations check` asks for. */
+/** Answers `task_not_found`, which `doctor` asks for. */
 function reportsAgent(call: PeerCall): Response {
   if (call.method !== "execute_task") return failure(call, "task_not_found");
   return result(call, { status: "success", response_text: "A report" });
@@ -190,10 +190,10 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx --no-install sekisho destinations check python",
+    command: "npx --no-install sekisho doctor --destination python",
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: await configureFar(world) });
-      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("healthy") });
+      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("1 ok") });
     },
   },
   {
@@ -212,10 +212,10 @@ export const endpoints: RunEntry<Machine>[] = [
     },
   },
   {
-    command: "npx --no-install sekisho destinations check reports",
+    command: "npx --no-install sekisho doctor --destination reports",
     async run({ parts, world }) {
       const ended = await world.run(onlyPart(parts), { env: await configureReports(world) });
-      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("healthy") });
+      expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining("1 ok") });
     },
   },
   {

@@ -81,7 +81,7 @@ export const stage: RunEntry<StageWorld>[] = [
     'npx --no-install sekisho allow add --team T012AB3CD --group S012AB3CD --label "platform team" --stage prod',
     "S012AB3CD",
   ),
-  says("npx --no-install sekisho destinations check --stage dev", "healthy"),
+  says("npx --no-install sekisho doctor --destination python --stage dev", "1 ok"),
   says("npx --no-install sekisho destinations list --stage dev", "python"),
   says("npx --no-install sekisho tasks list --stage dev", "no such tasks in stage dev"),
   says(
