@@ -19,7 +19,6 @@ const files = {
   conformance: () => import("./commands/conformance.ts"),
   manifest: () => import("./commands/manifest.ts"),
   doctor: () => import("./commands/doctor.ts"),
-  smoke: () => import("./commands/smoke.ts"),
   config: () => import("./commands/config.ts"),
   allow: () => import("./commands/allow.ts"),
   destinations: () => import("./commands/destinations.ts"),
@@ -73,7 +72,6 @@ export const commands: Record<string, Entry> = {
     "doctor",
     "checks everything, here or in a stage, and says how to fix it",
   ),
-  smoke: entry(files.smoke, "smoke", "tests a new stage on AWS with real tasks"),
   "config check": entry(
     files.config,
     "configCheck",

@@ -3,9 +3,11 @@ import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { checkBlocks } from "./blocks.ts";
 import { checkClock, checkEntry, checkSigningSecret } from "./entry.ts";
 import * as machine from "./machine.ts";
+import * as sent from "./sent.ts";
 import { checkAllowlist, checkAppToken, checkBotToken, checkScopes } from "./slack.ts";
 import * as stage from "./stage.ts";
-import type { DeployedStage, DoctorTable, Machine, Subject } from "./targets.ts";
+import type { StoryName } from "./stories.ts";
+import type { DeployedStage, DoctorTable, Machine, Sent, Subject } from "./targets.ts";
 
 export const destinationsGroup = "Destinations";
 
@@ -15,6 +17,8 @@ const withSlack =
   ({ hasSlack }: Subject) =>
     hasSlack ? [name] : [];
 
+const deadLettersText = ({ stageOption }: Subject) =>
+  `${sekisho} dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`;
 const deployText = ({ deploy }: DeployedStage) => `Run ${deploy} to deploy the file.`;
 const manifestText = ({ manifestCommand }: Subject) =>
   `Paste what ${manifestCommand} prints under "App Manifest" of the app, and reinstall the app ("Install App").`;
@@ -120,8 +124,7 @@ export const checks: DoctorTable = [
         name: "dead letters",
         where: "stage",
         run: stage.checkDeadLetters,
-        advice: ({ stageOption }) =>
-          `${sekisho} dead-letters list${stageOption} lists them. Redrive them when the cause is fixed.`,
+        advice: deadLettersText,
       },
       {
         name: "worker",
@@ -200,4 +203,66 @@ export const checks: DoctorTable = [
       },
     ],
   },
+  {
+    group: "Tasks of --send",
+    checks: [
+      ...storyRows({
+        question: "The trace shows where it stopped: sekisho trace ID.",
+        file: "The trace shows where it stopped: sekisho trace ID.",
+        cancel: "Look at call_failed in the worker's log, by its cause_kind.",
+        wakes: "Look at the alarms LoopStopped, and at RecursiveLoop of the worker's function.",
+        long: "Look at the sessions of that task in the runtime's log group, and at the answers of GET /ping.",
+      }),
+      {
+        name: "alarms",
+        where: "sent",
+        run: sent.checkAlarms,
+        advice: "docs/reference/alarms.md says what each means. A missing one needs a deploy.",
+      },
+      {
+        name: "metrics of AgentCore",
+        where: "sent",
+        run: sent.checkAgentCoreMetrics,
+        advice:
+          "aws cloudwatch list-metrics shows under which names there is data. Please report it.",
+      },
+      {
+        name: "metrics of Sekisho",
+        where: "sent",
+        run: sent.checkOwnMetrics,
+        advice: "Look at the log of the worker.",
+      },
+      {
+        name: "log lines of the tasks",
+        where: "sent",
+        run: sent.checkLines,
+        advice: "Look at the log groups of the Verification stack.",
+      },
+      {
+        name: "log lines of errors",
+        where: "sent",
+        run: sent.checkErrorLines,
+        advice: "docs/reference/logs-and-metrics.md says what each means.",
+      },
+      {
+        name: "dead letters of the tasks",
+        where: "sent",
+        async run({ target }) {
+          const found = await stage.checkDeadLetters(target);
+          return found.status === "warning" ? { ...found, status: "failed" } : found;
+        },
+        advice: ({ target }) => deadLettersText(target),
+      },
+    ],
+  },
 ];
+
+function storyRows(advices: Record<StoryName, string>) {
+  const names = Object.keys(advices) as StoryName[];
+  return names.map((name) => ({
+    name,
+    where: "sent" as const,
+    run: (target: Sent) => sent.checkStory(target, name),
+    advice: advices[name],
+  }));
+}

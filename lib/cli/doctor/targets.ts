@@ -11,6 +11,8 @@ import type { StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { EffectiveConfig } from "../destinations/effective-config.ts";
 import type { Finding, Table } from "./check.ts";
+import type { Summed, ZoneFacts } from "./cloudwatch.ts";
+import type { StoryName, StoryResult } from "./stories.ts";
 
 export type Targets = {
   /** The machine of the command, even if its configuration cannot be used. */
@@ -19,6 +21,8 @@ export type Targets = {
   both: Subject;
   machine: Machine;
   stage: DeployedStage;
+  /** A stage to which `--send` has sent tasks. */
+  sent: Sent;
 };
 
 export type DoctorTable = Table<Targets>;
@@ -85,4 +89,18 @@ export type ClockSource = {
   /** A clock of another peer may be wrong itself. */
   isTrusted: boolean;
   skewMs: () => Promise<number | undefined>;
+};
+
+/** What became of the tasks of `--send`. */
+export type Sent = {
+  target: DeployedStage;
+  stories: ReadonlyMap<StoryName, StoryResult>;
+  /** Those that could be read. */
+  zones: ZoneFacts[];
+  /** Says why the Execution zone is not among them. */
+  unseen: string | undefined;
+  /** The Verification zone's own. */
+  ownMetrics: Summed[];
+  /** How many log lines of the Verification zone name each request id. */
+  lineCounts: ReadonlyMap<string, number>;
 };

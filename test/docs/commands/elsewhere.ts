@@ -135,8 +135,9 @@ export const elsewhere: LookEntry[] = [
     look: lookAtRun,
   },
   {
-    command: "npx --no-install sekisho smoke --stage dev --channel C012AB3CD --user U012AB3CD",
-    because: "it needs a stage that runs; test/rehearsal/smoke.test.ts runs it against one",
+    command:
+      "npx --no-install sekisho doctor --send --stage dev --channel C012AB3CD --user U012AB3CD",
+    because: "it needs a stage that runs; test/rehearsal/send.test.ts runs it against one",
     look: lookAtHelp,
   },
   ...ofOneTask.map((command) => ({
