@@ -1,11 +1,11 @@
-/** The first hour of a stage: `sekisho smoke` finds a healthy stage well. */
+/** The first hour of a stage: `sekisho doctor --send` finds a healthy stage well. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { SmokeReport } from "../../lib/cli/smoke/report.ts";
-import type { SmokeSettings } from "../../lib/cli/smoke/run-smoke.ts";
+import type { Found } from "../../lib/cli/doctor/check.ts";
+import type { SendSettings } from "../../lib/cli/doctor/send.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import type { Run } from "../e2e/processes.ts";
@@ -34,30 +34,26 @@ suite.each(["lambda", "agentcore"] as const)("a new stage of kind %s", (kind) =>
     for (const step of closing.reverse()) await step();
   });
 
-  it("is tried by five tasks, and found as it is assumed", async () => {
-    const { code, report, stdout, stderr } = await runSmoke(world, { config });
+  it("passes all checks of doctor --send with its five tasks", async () => {
+    const { code, stdout, stderr } = await sendTasks(world, { config });
     expect(world.problems).toEqual([]);
-    expect({ checks: report.checks.filter(({ ok }) => !ok), code }).toEqual({
-      checks: [],
-      code: 0,
-    });
-    expect(report.checks.map(({ name }) => name)).toEqual(
-      expect.arrayContaining(["task: wakes", "task: cancel", "alarms: Verification", "doctor"]),
+    const { checks } = JSON.parse(stdout || `{"checks":"${stderr}"}`) as { checks: Found[] };
+    const others = checks.filter(({ status }) => status === "failed");
+    expect({ others, code }).toEqual({ others: [], code: 0 });
+    const passed = checks.filter(({ status }) => status === "ok").map(({ name }) => name);
+    const stories = ["question", "file", "cancel", "wakes", "long"];
+    expect(passed).toEqual(
+      expect.arrayContaining([...stories, "alarms", "log lines of errors", "metrics of Sekisho"]),
     );
-    if (kind === "lambda") {
-      const ofExecution = report.checks.filter(({ name }) => name.endsWith(": Execution"));
-      expect(ofExecution.map(({ name }) => name)).toContain("alarms: Execution");
-    }
-    expect(report.assumptions.filter(({ differs }) => differs === true)).toEqual([]);
-    const polls = Number(/(\d+) wake-ups/.exec(JSON.stringify(report.assumptions))?.[1]);
-    expect(polls).toBeGreaterThan(16);
+    const { what } = checks.find(({ name }) => name === "wakes") ?? {};
+    expect(Number(/(\d+) times/.exec(what ?? "")?.[1])).toBeGreaterThan(16);
     for (const secret of Object.values(world.secrets))
       expect(stdout + stderr).not.toContain(secret);
   });
 });
 
 /** `wakes` is just above the 16 invocations after which Lambda stops a loop. Tasks of `wakeTaskMs` are canceled long before. */
-const settings: SmokeSettings = {
+const settings: SendSettings = {
   wakes: 18,
   wakeTaskMs: 600_000,
   longTaskMs: 15_000,
@@ -67,39 +63,32 @@ const settings: SmokeSettings = {
   recordPatienceMs: hangMs / 3,
 };
 
-type Smoked = Run & { report: SmokeReport };
-
 /** Runs the command with short delays between polls, and with a profile of the Execution account. */
-async function runSmoke(world: World, { config }: { config: object }): Promise<Smoked> {
+async function sendTasks(world: World, { config }: { config: object }): Promise<Run> {
   const hurry: Fault = ({ call: { action, input } }) => {
     if (action === "sqs:SendMessage")
       input.DelaySeconds = Math.min(1, Number(input.DelaySeconds ?? 0));
     return undefined;
   };
-  const folder = mkdtempSync(join(tmpdir(), "sekisho-smoke-"));
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-send-"));
   try {
     const slack = { apiUrl: world.fakeSlack.apiUrl };
     writeFileSync(join(folder, "sekisho.config.json"), JSON.stringify({ ...config, slack }));
     const { channel, person } = workspace;
-    const target = ["--stage", stageName, "--channel", channel.id, "--user", person];
-    const words = [...target, "--yes", "--json", "--execution-profile", "second"];
+    const args = ["--send", "--stage", stageName, "--channel", channel.id, "--user", person];
+    const more = ["--yes", "--json", "--execution-profile", "second"];
     const profile = executionProfile(world, { folder, name: "second" });
-    const script = join(__dirname, "children/smoke.ts");
+    const script = join(__dirname, "children/doctor.ts");
     const env = { PATH: process.env.PATH ?? "", ...operatorEnvironment(world), ...profile };
-    const args = [script, JSON.stringify(settings), ...words];
-    const run = await withFault(
-      world,
-      hurry,
-      () =>
-        new Promise<Run>((resolve) => {
-          const options = { cwd: folder, env, timeout: hangMs };
-          const child = execFile(process.execPath, args, options, (_error, stdout, stderr) =>
-            resolve({ code: child.exitCode, stdout, stderr }),
-          );
-        }),
-    );
-    if (run.stdout === "") throw new Error(`It printed nothing (${run.code}): ${run.stderr}`);
-    return { ...run, report: JSON.parse(run.stdout) as SmokeReport };
+    const run = () =>
+      new Promise<Run>((resolve) => {
+        const options = { cwd: folder, env, timeout: hangMs };
+        const all = [script, JSON.stringify(settings), ...args, ...more];
+        const child = execFile(process.execPath, all, options, (_error, stdout, stderr) =>
+          resolve({ code: child.exitCode, stdout, stderr }),
+        );
+      });
+    return await withFault(world, hurry, run);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
