@@ -1,4 +1,4 @@
-/** One signed call of AWS: retries, the clock's correction, time limits and trace headers, whatever the protocol. */
+/** One signed call of AWS: retries, time limits and trace headers, whatever the protocol. */
 import { withinDeadline } from "../async/deadline.ts";
 import { abortable, parseRetryAfter } from "../async/waiting.ts";
 import { readTraceHeaders, readUserAgent } from "../config/aws-environment.ts";
@@ -56,7 +56,6 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
   const sign = createSigner({ service, region, credentials });
   const send = createSend(url);
   const userAgent = readUserAgent();
-  const clock = createServerClock({ now });
   const retries = createRetries({
     ...(maxAttempts !== undefined && { maxAttempts }),
     ...(baseMs !== undefined && { baseMs }),
@@ -75,10 +74,9 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
         "user-agent": userAgent,
         ...readTraceHeaders(),
       };
-      const sent = clock.begin();
       // Some credentials come from another service or process, which may not answer.
       const signing = withinDeadline({
-        work: sign({ method: "POST", url, headers, body, atMs: sent.atMs }),
+        work: sign({ method: "POST", url, headers, body, atMs: now() }),
         timeoutMs: limitMs(attemptTimeoutMs),
       });
       const signed = await (signal === undefined
@@ -93,48 +91,16 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
         maxBytes,
         signal,
       });
-      const { wasWrong } = sent.end(answer);
       const parsed = parse(answer);
       if (parsed !== undefined) return parsed.result;
       const failure = explain(answer);
       throw new AwsCallError({
         ...failure,
-        isTransient: wasWrong || failure.isTransient === true,
         status: answer.status,
         ...readRetryAfter(answer, now()),
       });
     }
     return retries.run({ attempt, leftMs, signal });
-  };
-}
-
-/** AWS refuses a signature whose time is wrong by five minutes. The SDK corrects its clock from this difference on. */
-const largestSkewMs = 240_000;
-/** An answer after a longer time tells nothing: the process may have been frozen. */
-const longestCallMs = 900_000;
-
-/**
- * The clock of AWS, by the `Date` of its last answer. If this machine's clock was so wrong that the signature could not be valid, the call
- * is repeated by that clock. Later calls use it from the beginning.
- */
-function createServerClock({ now }: { now: () => number }) {
-  let offsetMs = 0;
-  return {
-    begin() {
-      const sentAtMs = now();
-      const usedMs = offsetMs;
-      return {
-        atMs: sentAtMs + usedMs,
-        end({ headers }: Answer): { wasWrong: boolean } {
-          const nowMs = now();
-          // A cache in between repeats an old date.
-          const dateMs = headers.age === undefined ? Date.parse(headers.date ?? "") : Number.NaN;
-          if (Number.isNaN(dateMs) || nowMs - sentAtMs > longestCallMs) return { wasWrong: false };
-          offsetMs = dateMs - nowMs;
-          return { wasWrong: Math.abs(offsetMs - usedMs) >= largestSkewMs };
-        },
-      };
-    },
   };
 }
 

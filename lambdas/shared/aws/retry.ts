@@ -1,6 +1,6 @@
 /**
- * Repeats calls of AWS as the SDK's retry mode `standard` does: which failures, after which pauses, and from a quota of retries, so that an
- * outage is not made worse (https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html).
+ * Repeats calls of AWS as the SDK's retry mode `standard` does: which failures, and after which pauses
+ * (https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html). Without its quota of retries: three attempts are the limit.
  */
 import { backoffMs } from "../async/waiting.ts";
 
@@ -92,9 +92,6 @@ function retryKind(thrown: unknown): Kind | undefined {
     : undefined;
 }
 
-/** The quota of one client, and what a retry takes from it. A call that succeeds gives back what its last retry took, or else 1. */
-const fullQuota = 500;
-const costs: Record<Kind, number> = { throttling: 5, transient: 14 };
 const throttlingBaseMs = 1000;
 const longestPauseMs = 20_000;
 /** AWS may ask for a pause that is longer than ours by this much. */
@@ -117,7 +114,6 @@ export function createRetries(
   options: { maxAttempts?: number; baseMs?: number; random?: () => number } = {},
 ): Retries {
   const { maxAttempts = 3, baseMs = 50, random = Math.random } = options;
-  let quota = fullQuota;
 
   function pauseMs({
     kind,
@@ -140,19 +136,14 @@ export function createRetries(
 
   return {
     async run({ attempt: act, leftMs, signal }) {
-      let refund = 1;
       for (let attempt = 0; ; attempt += 1) {
         try {
-          const result = await act();
-          quota = Math.min(fullQuota, quota + refund);
-          return result;
+          return await act();
         } catch (error) {
           const kind = signal?.aborted ? undefined : retryKind(error);
-          if (kind === undefined || attempt + 1 >= maxAttempts || quota < costs[kind]) throw error;
+          if (kind === undefined || attempt + 1 >= maxAttempts) throw error;
           const ms = pauseMs({ kind, attempt, error });
           if (ms >= leftMs()) throw error;
-          refund = costs[kind];
-          quota -= refund;
           await pause(ms, signal);
         }
       }

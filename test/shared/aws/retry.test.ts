@@ -85,19 +85,6 @@ describe("the pause before a further attempt", () => {
   });
 });
 
-it("makes a hundred further attempts of throttled calls in all while none succeeds", async () => {
-  jest.useRealTimers();
-  const retries = createRetries({ random: () => 0, maxAttempts: 2 });
-  let attempts = 0;
-  const attempt = async () => {
-    attempts += 1;
-    throw throttled();
-  };
-  const call = () => retries.run({ attempt, leftMs: () => 3600_000 });
-  for (let calls = 0; calls < 101; calls++) await expect(call()).rejects.toThrow(AwsCallError);
-  expect(attempts).toBe(201);
-});
-
 describe("the limits of a call", () => {
   async function open(options: { timeoutMs?: number; maxAttempts?: number } = {}) {
     const { url, received } = await serve(() => new Promise(() => {}));

@@ -6,7 +6,6 @@ import { openDynamoDb, openSqs } from "../../../lambdas/shared/engine/aws/client
 import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import { openSdkDynamoDb, openSdkSqs } from "../../../lib/cli/aws/sdk-clients.ts";
 import { serve } from "../../doubles/serving.ts";
-import { msOf } from "../../doubles/sigv4-check.ts";
 import { connectionReset, type Received } from "../../doubles/web-server.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 
@@ -175,18 +174,6 @@ describe("a failure is repeated as by the SDK", () => {
       ["SlowDown", 3],
     ]);
   });
-
-  it("until the quota of retries is used up, which successes fill again", async () => {
-    const failures = (count: number, answer: Answer) => Array.from({ length: count }, () => answer);
-    const outage = await expectSame(failures(90, refusal("InternalServerError", 500)), {
-      calls: 40,
-    });
-    expect(outage.at(-1)?.[1]).toBeLessThan(90);
-    await expectSame([...failures(83, page(503)), ...failures(30, () => Response.json({}))], {
-      calls: 60,
-    });
-    await expectSame(failures(200, refusal("ThrottlingException")), { calls: 70 });
-  });
 });
 
 describe("the name of an error is the SDK's", () => {
@@ -220,63 +207,6 @@ describe("the name of an error is the SDK's", () => {
   ])("with the code for old clients of SQS: %j, %s", async (body, code) => {
     const headers: Record<string, string> = code === "" ? {} : { "x-amzn-query-error": code };
     await expectSame([json(body, headers)], { service: "sqs" });
-  });
-});
-
-describe("a clock that is wrong", () => {
-  /** AWS with another time than this machine. It refuses a signature whose time is wrong by more than five minutes. */
-  function serviceAt(offsetMs: number): Answer {
-    return ({ request }) => {
-      const nowMs = Date.now() + offsetMs;
-      const headers = { date: new Date(nowMs).toUTCString() };
-      const isWrong = Math.abs(msOf(request.headers.get("x-amz-date") ?? "") - nowMs) > 300_000;
-      const body = {
-        __type: "com.amazon.coral.service#InvalidSignatureException",
-        message: "Signature expired",
-      };
-      return isWrong
-        ? Response.json(body, { status: 400, headers })
-        : Response.json({}, { headers });
-    };
-  }
-  const hourMs = 3600_000;
-
-  it.each([-hourMs, hourMs, -30 * 24 * hourMs, 200_000])(
-    "by %i ms is corrected by the first answer, and stays so",
-    async (offsetMs) => {
-      const service = serviceAt(offsetMs);
-      const answered = await expectSame(Array(6).fill(service), { calls: 3 });
-      expect(answered.map(([result]) => result)).toEqual(["success", "success", "success"]);
-      const first = Math.abs(offsetMs) > 300_000 ? 2 : 1;
-      expect(answered.map(([, requests]) => requests)).toEqual([first, first + 1, first + 2]);
-    },
-  );
-
-  it("is corrected again after somebody has set it", async () => {
-    const answers = [hourMs, hourMs, hourMs, 0, 0, 0].map(serviceAt);
-    const answered = await expectSame(answers, { calls: 4 });
-    expect(answered.map(([result]) => result)).toEqual([
-      "success",
-      "success",
-      "success",
-      "success",
-    ]);
-  });
-
-  it("does not make another refusal come again and again", async () => {
-    const late = { date: new Date(Date.now() + hourMs).toUTCString() };
-    const denied = refusal("AccessDeniedException", 403, late);
-    expect(await follow(clients.dynamodb.ours, Array(9).fill(denied), 2)).toEqual([
-      ["AccessDeniedException", 2],
-      ["AccessDeniedException", 3],
-    ]);
-  });
-
-  it("is not corrected by an answer that a cache has kept", async () => {
-    const kept = { date: new Date(Date.now() - hourMs).toUTCString(), age: "3600" };
-    await expectSame([() => Response.json({}, { headers: kept }), refusal("ValidationException")], {
-      calls: 2,
-    });
   });
 });
 
