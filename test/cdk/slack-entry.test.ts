@@ -1,4 +1,4 @@
-/** The installation flow in the stacks. */
+/** The installation flow in the stacks, and what the ingress is told. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
 import { a, configWith, type Resource, type Synthesized, synthAll } from "./synth.ts";
 
@@ -15,7 +15,10 @@ const plain = {
 };
 
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
-const configs = { without: configWith(plain), with: configWith({ ...plain, slack: { install } }) };
+const configs = {
+  without: configWith(plain),
+  with: configWith({ ...plain, slack: { install, context: { forwards: false } } }),
+};
 let made = new Map<keyof typeof configs, Synthesized>();
 
 beforeAll(async () => {
@@ -43,6 +46,16 @@ function secretPermissions(name: keyof typeof configs) {
       );
     });
 }
+
+it("the ingress is told to leave forwarded messages out only where the configuration does so", () => {
+  const toldOf = (name: keyof typeof configs) =>
+    resources(name).flatMap(({ id, type, properties }) => {
+      if (type !== "AWS::Lambda::Function" || !id.startsWith("Ingress")) return [];
+      const { Variables } = properties.Environment as { Variables: Record<string, unknown> };
+      return [Variables.SEKISHO_FORWARDS];
+    });
+  expect([toldOf("without"), toldOf("with")]).toEqual([[undefined], ["false"]]);
+});
 
 describe("the installation flow", () => {
   it("is not there where it is not configured: neither a function, nor a route, nor a permission", () => {

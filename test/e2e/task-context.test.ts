@@ -21,7 +21,7 @@ export async function agent({ text, history, context }) {
 }
 `,
   );
-  const slack = { context: { channel: true } };
+  const slack = { context: { channel: true, forwards: false } };
   world = await startWorld({ transport: "a2a", agent: join(folder, "agent.ts"), slack });
 });
 afterAll(async () => {
@@ -48,4 +48,15 @@ it("an agent reads who wrote in the thread, and where", async () => {
       { role: "assistant" },
     ],
   });
+});
+
+it("an agent reads no forwarded messages that the configuration leaves out, neither in a message nor in its thread", async () => {
+  const attachments = [{ is_share: true, text: "The backup failed", author_name: "robin" }];
+  const first = world.ask("third", { channel: "CRANDOM", attachments });
+  await world.over(first.requestId);
+  expect(readTask().text).toBe("third");
+  const second = world.ask("fourth", { channel: "CRANDOM", threadTs: first.message.ts });
+  await world.over(second.requestId);
+  expect(readTask().history).toMatchObject([{ text: "third" }, { role: "assistant" }]);
+  expect(world.stored()).not.toContain("The backup failed");
 });

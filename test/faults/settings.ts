@@ -43,7 +43,7 @@ export function configOf(
   story: Story,
   { isOneProcess, hasMoved = false }: { isOneProcess: boolean; hasMoved?: boolean },
 ): Config {
-  const key = JSON.stringify([story.name, isOneProcess, hasMoved]);
+  const key = `${story.name} ${isOneProcess} ${hasMoved}`;
   const known = parsed.get(key);
   if (known !== undefined) return known;
   const questions = {

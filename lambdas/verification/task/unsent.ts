@@ -283,7 +283,10 @@ export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">
   if (event.act === "read_message") return endUnread(task, { type: "unreadable" });
   // Slack may have refused the placeholder's blocks.
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
-  if (event.kind === "gone" || isPerhapsForNobody(task)) return giveUpDelivery(task);
+  // Whether another app may ask is unknown, and a post about that could be answered without end.
+  const isUnknownBot = event.act === "permit" && task.message.botIds !== undefined;
+  if (event.kind === "gone" || isPerhapsForNobody(task) || isUnknownBot)
+    return giveUpDelivery(task);
   return setOutcome(task, internalOutcome, { reconcile: true });
 }
 

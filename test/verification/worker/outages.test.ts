@@ -76,6 +76,21 @@ describe("a task whose worker died when it had its place and was counted", () =>
   });
 });
 
+describe("a message of which Slack does not say who may ask", () => {
+  const permit = () => Promise.reject(new SlackError("unavailable"));
+
+  it("gets words of failure from a person, and none from another app, which might answer them", async () => {
+    const answersTo = async (more: Parameters<typeof say>[1]) => {
+      const world = createWorld({ gate: { permit } });
+      await world.deliver(say(1, more)).run();
+      expect([...world.records.values()].map(({ state }) => state)).toEqual(["done"]);
+      return [world.answers(), world.ephemeralMessages, world.posts.length];
+    };
+    expect(await answersTo({})).toEqual([[expect.stringContaining("internal")], [], 1]);
+    expect(await answersTo({ botIds: ["B2"] })).toEqual([[], [], 0]);
+  });
+});
+
 describe("a message with files in a thread that cannot be read", () => {
   it("is done with its files and without the thread's history", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "replies" ? "lost" : "ok") });

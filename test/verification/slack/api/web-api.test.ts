@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
 import { type BotTokens, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { otherBot, workspace } from "../../../../lib/local/fake-slack/workspace.ts";
 import { serve, unusedPort } from "../../../doubles/serving.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 
@@ -214,6 +214,12 @@ describe("what Slack knows of people", () => {
     const { api, common } = client();
     const outsider = await api().person({ ...common, user: "UOUTSIDER" });
     expect(outsider).toMatchObject({ workspaces: ["TSECOND"], organization: undefined });
+  });
+
+  it("is whether a user is that of an app", async () => {
+    const { api, common } = client();
+    const isBot = async (user: string) => (await api().person({ ...common, user })).isBot;
+    expect([await isBot(otherBot.user), await isBot("UHANAKO")]).toEqual([true, false]);
   });
 
   it("is who belongs to a group", async () => {
