@@ -313,6 +313,17 @@ describe("a change at its limit", () => {
     expect(change(task) !== undefined).toBe(changes);
   });
 
+  it.each([
+    [5000, 5000],
+    [0, 0],
+    [-1, 0],
+  ])("moves the deadline for a question that was open for %i ms by %i ms", (openMs, movedMs) => {
+    const task = { ...record({ name: "input_required" }), changedAtMs: 9000 };
+    const answer = { id: "a", fingerprint: "f", prompt: "", text: "yes" };
+    const next = answerChange({ answer, nowMs: 9000 + openMs, retentionMs: 0 })(task);
+    expect(next?.deadlineAtMs).toBe(task.deadlineAtMs + movedMs);
+  });
+
   it("keeps the votes of a hundred people", () => {
     const votes = Array.from({ length: 100 }, (_, at) => ({ ...vote, voterId: `person ${at}` }));
     const next = voteChange(vote)(completed(votes));

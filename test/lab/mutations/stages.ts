@@ -78,7 +78,7 @@ export async function failuresOf(
   const failed = new Set(
     [...stderr.matchAll(/^FAIL (?:core |lab )?(\S+)/gm)].map(([, test]) => test),
   );
-  return code === 0 ? undefined : [...failed].join(" ") || `exit code ${code}`;
+  return code === 0 ? undefined : [...failed].join(" ") || `exit: ${code}`;
 }
 
 /** Whether the compiler takes the copy. What it knows from the time before makes this a matter of three seconds. */
@@ -108,12 +108,16 @@ async function run({ folder, signal, args }: Copy & { args: readonly string[] })
     stderr += chunk;
   });
   const end = () => child.pid !== undefined && process.kill(-child.pid, "SIGKILL");
-  const limit = setTimeout(end, hangMs);
+  let isLate = false;
+  const limit = setTimeout(() => {
+    isLate = true;
+    end();
+  }, hangMs);
   signal.addEventListener("abort", end);
   child.once("error", (error) => resolve(error.message));
   child.once("close", (code, killedBy) => resolve(code ?? killedBy ?? "no exit code"));
   const code = await promise;
   clearTimeout(limit);
   signal.removeEventListener("abort", end);
-  return { code, stderr };
+  return { code: isLate ? "no end within ten minutes" : code, stderr };
 }

@@ -160,6 +160,13 @@ describe("a collector", () => {
     await third.span();
     await third.flush();
     expect(soon.collector.received).toHaveLength(2);
+    const late = await collect(async () =>
+      Response.json({}, { status: 503, headers: { "retry-after": "1" } }),
+    );
+    const fourth = trace({ exporter: late.exporter, flushMs: 400 });
+    await fourth.span();
+    await fourth.flush();
+    expect(late.collector.received).toHaveLength(1);
   });
 
   it("that says it took less than it got is a line of the log", async () => {
@@ -239,13 +246,13 @@ describe("an exporter", () => {
   });
 
   /** Sends a span at each of these times to a collector that answers with the status. */
-  async function sendAt(timesMs: readonly number[], status: number) {
+  async function sendAt(timesMs: readonly number[], status: number, rejected = 0) {
     const lines: Record<string, unknown>[] = [];
     const log = createLog({ service: "execution", write: (line) => lines.push(JSON.parse(line)) });
     let posts = 0;
     const post = async () => {
       posts += 1;
-      return { status, rejected: 0 };
+      return { status, rejected };
     };
     const exporter = createOtlpExporter({ post, timeoutMs: hangMs, log });
     const codes: number[] = [];
@@ -282,6 +289,11 @@ describe("an exporter", () => {
     const { posts, lines } = await sendAt(times, 503);
     expect(posts).toBe(3);
     expect(lines).toHaveLength(2);
+  });
+
+  it("counts what was dropped since its last warning", async () => {
+    const { lines } = await sendAt([1_000_000, 1_000_001, 1_060_000], 200, 3);
+    expect(lines).toMatchObject([{ count: 3 }, { count: 6 }]);
   });
 });
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import {
   createMemoryLedger,
+  formatInstallDay,
   type InstallLedger,
 } from "../../../lambdas/verification/oauth/ledger.ts";
 import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
@@ -101,6 +102,26 @@ describe("the ledger of one process", () => {
     expect(await ledger.useState({ id: "as old", issuedAtMs: startMs })).toBe(isTaken);
   });
 
+  it.each([
+    [2, false],
+    [3, true],
+  ])(
+    "full with five states, takes one as old as the state at index %i: %s",
+    async (index, isTaken) => {
+      nowMs = startMs;
+      const ledger = createMemoryLedger({ maxStates: 5, now });
+      for (let count = 0; count < 5; count += 1)
+        await ledger.useState({ id: `state-${count}`, issuedAtMs: startMs + count });
+      expect(await ledger.useState({ id: "new", issuedAtMs: startMs + index })).toBe(isTaken);
+    },
+  );
+
+  it("lets fifty installations a day in by default", async () => {
+    const ledger = createMemoryLedger({ now });
+    for (let count = 0; count < 50; count += 1) expect(await ledger.countInstallation()).toBe(true);
+    expect(await ledger.countInstallation()).toBe(false);
+  });
+
   it("refuses no state for states that have expired", async () => {
     nowMs = startMs;
     const ledger = createMemoryLedger({ maxStates: 4, now });
@@ -118,6 +139,10 @@ describe("the ledger of one process", () => {
     expect(await use("e", 200_000)).toBe(true);
     expect(await use("d", 320_000)).toBe(false);
   });
+});
+
+it("a day of installations is one of UTC", () => {
+  expect(formatInstallDay(Date.UTC(2026, 10, 22, 23, 59))).toBe("2026-11-22");
 });
 
 const suite = whyNoDynamoDb === undefined ? describe : describe.skip;

@@ -77,6 +77,14 @@ describe("messages of one thread", () => {
     expect(answersAtSend).toEqual([0, 0]);
   });
 
+  it("hold the thread for their deadline, its 15 seconds of grace and a minute of delivery", async () => {
+    const { world } = watchedWorld({ pollsUntilDone: 3 });
+    const isJoined = () => [...world.threads.values()].some(({ tasks }) => tasks.length > 0);
+    await world.deliver(askOf(1)).run({ until: isJoined });
+    const [place] = [...world.threads.values()].flatMap(({ tasks }) => tasks);
+    expect((place?.untilMs ?? 0) - world.now()).toBe(15 * 60_000 + 15_000 + 60_000);
+  });
+
   it("go on when the one before them fails, or cannot be answered because the deadline has passed", async () => {
     const failing = watchedWorld({
       story: (id) => {

@@ -244,7 +244,8 @@ export function lastPart({ text, maxLength }: { text: string; maxLength: number 
 /** Returns `at`, or the end of the comment that `at` is in. An unclosed comment ends with the text. */
 function afterComment(text: string, at: number): number {
   const opened = text.lastIndexOf("<!--", at - 1);
-  if (opened < 0 || text.lastIndexOf("-->", at - 1) > opened) return at;
+  // Only a comment whose closing signs are all before `at` is over there.
+  if (opened < 0 || text.lastIndexOf("-->", at - 3) > opened) return at;
   const closed = text.indexOf("-->", opened + 4);
   return closed < 0 ? text.length : Math.max(at, closed + 3);
 }

@@ -168,6 +168,15 @@ describe("splitting an answer", () => {
     expect(parts.at(-1)).toMatch(/Done\.$/);
   });
 
+  it("adds no empty line where only the first line of a code block fits", () => {
+    const [first = "", second = ""] = splitAnswer({
+      text: `\`\`\`\n${"a".repeat(50)}\n${"b".repeat(180)}\n\`\`\``,
+      maxLength,
+    });
+    expect(first).toBe(`\`\`\`\n${"a".repeat(50)}\n\`\`\``);
+    expect(second).toBe(`\`\`\`\n${"b".repeat(180)}\n\`\`\``);
+  });
+
   it("closes a code block that nobody closed", () => {
     const parts = splitAnswer({ text: `\`\`\`\n${"code\n".repeat(60)}`, maxLength });
     for (const part of parts) expect(part).toMatch(/^```\n(code\n)+```$/);

@@ -146,7 +146,7 @@ describe("the placeholder", () => {
       const texts = states.map((changes) => show(changes, locale).text);
       expect(new Set(texts).size).toBe(states.length);
       for (const text of texts) expect(/[ぁ-ん]/.test(text)).toBe(locale === "ja");
-      expect(show({ state: "queued", queuePosition: 3 }, locale).text).toContain("3");
+      expect(show({ state: "queued", queuePosition: 2 }, locale).text).toContain("2");
       expect(show({ state: "waiting", queuePosition: 3 }, locale)).toEqual(
         show({ state: "waiting" }, locale),
       );
@@ -250,6 +250,12 @@ describe("the placeholder", () => {
     expect(show(later).text).not.toBe(show({ state: "waiting" }).text);
   });
 
+  it("shows 300 characters of the agent's words", () => {
+    const shown = (length: number) => show(progress({ text: "a".repeat(length) })).text;
+    expect(shown(300)).toContain("a".repeat(300));
+    expect(shown(301)).toMatch(/[^a]a{299}…/);
+  });
+
   it("cuts the agent's words, and lets them notify nobody", () => {
     const { text } = show(progress({ text: `<!channel>\n${"&".repeat(500)}` }));
     expect(text).toContain("&lt;!channel&gt; &amp;");
@@ -349,7 +355,7 @@ describe("the assistant's status", () => {
     const states: Partial<Task>[] = [
       {},
       { retryOf },
-      { state: "queued", queuePosition: 2 },
+      { state: "queued", queuePosition: 1 },
       { state: "asking" },
       { state: "waiting", ...progress({ partialText: "So far" }) },
       { cancelReason: "asked" },
@@ -479,6 +485,14 @@ describe("the part of a long text that is read", () => {
     expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
     expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("…\n\n");
     expect(part(`<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
+    for (const comment of ["<!-- secret -->", "<!---->"]) {
+      for (let inside = 1; inside < comment.length; inside += 1) {
+        const rest = "t".repeat(maxLength - comment.length + inside);
+        expect(part(`${words(50)}${comment}${rest}`)).toBe(`…\n\n${rest}`);
+      }
+      const after = "t".repeat(maxLength);
+      expect(part(`${words(50)}${comment}${after}`)).toBe(`…\n\n${after}`);
+    }
     expect(part(`<!-- a --> ${words(500)}`)).toBe(`…\n\n${words(200)}`);
   });
 
