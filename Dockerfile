@@ -17,9 +17,8 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci
 COPY . .
 ARG CONFIG=sekisho.config.json
-ARG CREATED=""
 RUN node bin/sekisho.mjs execution bundle --config "$CONFIG" --out /out
-RUN node lib/cli/release/sbom.ts --bundle container --config "$CONFIG" --at "$CREATED" --out /out/sbom.cdx.json
+RUN node lib/cli/release/sbom.ts /out/sbom.cdx.json
 RUN mkdir /data
 
 FROM ${RUNTIME_IMAGE}

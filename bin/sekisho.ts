@@ -19,7 +19,6 @@ const files = {
   conformance: () => import("./commands/conformance.ts"),
   manifest: () => import("./commands/manifest.ts"),
   doctor: () => import("./commands/doctor.ts"),
-  smoke: () => import("./commands/smoke.ts"),
   config: () => import("./commands/config.ts"),
   allow: () => import("./commands/allow.ts"),
   destinations: () => import("./commands/destinations.ts"),
@@ -71,7 +70,6 @@ export const commands: Record<string, Entry> = {
     "doctor",
     "checks everything, here or in a stage, and says how to fix it",
   ),
-  smoke: entry(files.smoke, "smoke", "tests a new stage on AWS with real tasks"),
   "config check": entry(
     files.config,
     "configCheck",
@@ -98,11 +96,6 @@ export const commands: Record<string, Entry> = {
     files.destinations,
     "destinationsList",
     "lists destinations and routes",
-  ),
-  "destinations check": entry(
-    files.destinations,
-    "destinationsCheck",
-    "calls destinations and says why one fails",
   ),
   "destinations set": entry(
     files.destinationsSet,

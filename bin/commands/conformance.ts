@@ -1,10 +1,8 @@
 /** `sekisho conformance`: checks whether an Execution endpoint in any language keeps the contract. */
 import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import {
-  type AuthorizerConfig,
-  listAuthorizerSecrets,
-} from "../../lambdas/shared/config/authorizer-schema.ts";
+import { listAuthorizerSecrets } from "../../lambdas/shared/config/authorizer-needs.ts";
+import type { AuthorizerConfig } from "../../lambdas/shared/config/authorizer-schema.ts";
 import { listDestinationSecrets } from "../../lambdas/shared/config/destination-address.ts";
 import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
 import { configDirectory } from "../../lambdas/shared/config/load.ts";
@@ -35,7 +33,7 @@ export const conformance = defineCommand({
   about: `
 Tests an Execution endpoint in any language against the contract. Name the endpoint by its URL, or as a destination of the
 configuration. The report shows failures first, and says of each what was sent, what came and what to do. The agent behind the
-endpoint runs about fifty times.`,
+endpoint runs about eighty times.`,
   options: {
     auth: option(
       "AUTH",

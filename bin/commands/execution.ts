@@ -12,7 +12,7 @@ import {
   loadExecutionConfig,
   parseConfig,
 } from "../../lambdas/shared/config/load.ts";
-import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../lambdas/shared/config/log-settings.ts";
 import { bundle, bundleBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
 import { noticesFileName } from "../../lib/cdk/bundle/notices.ts";

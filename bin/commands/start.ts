@@ -12,8 +12,8 @@ import {
   configDirectory,
   loadConfig,
 } from "../../lambdas/shared/config/load.ts";
+import { toLogSettings } from "../../lambdas/shared/config/log-settings.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { toLogSettings } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { unescapeMrkdwn } from "../../lambdas/verification/slack/context/mrkdwn.ts";

@@ -1,4 +1,5 @@
 /** The settings that the host and its worker share: their defaults, and their values from the configuration. */
+import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
 import { defaultSyncBudgetMs } from "../shared/config/call-time.ts";
 import type { AgentConfig } from "../shared/config/execution-schema.ts";
@@ -6,7 +7,6 @@ import type { Config } from "../shared/config/schema.ts";
 import { longestTaskMs, resolveMaxTaskMs } from "../shared/config/stage-config.ts";
 import { type Log, silentLog } from "../shared/log.ts";
 import { noTelemetry, type Telemetry } from "../shared/telemetry/telemetry.ts";
-import { createId } from "../shared/unique-id.ts";
 import { type RunTimes, runDefaults } from "./tasks/execution-task.ts";
 
 type Defaults = RunTimes & {
@@ -19,7 +19,7 @@ type Defaults = RunTimes & {
 };
 
 export function withDefaults<T extends Partial<Defaults>>(options: T): Defaults & T {
-  const tools = { now: Date.now, newId: createId, random: Math.random };
+  const tools = { now: Date.now, newId: randomUUID, random: Math.random };
   const { leaseMs = runDefaults.leaseMs } = options;
   const defaults = {
     ...runDefaults,

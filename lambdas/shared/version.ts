@@ -1,5 +1,5 @@
 /**
- * The version in package.json, as code: a bundled function reads no file to know it. `npm run release -- --check` refuses a release where the
+ * The version in package.json, as code: a bundled function reads no file to know it. A test fails where the
  * two differ.
  */
 export const version = "0.1.0";

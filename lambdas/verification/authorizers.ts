@@ -3,10 +3,10 @@ import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
 import { AwsCallError } from "../shared/aws/retry.ts";
 import { createSts, type Sts } from "../shared/aws/sts.ts";
 import {
-  type AuthorizerConfig,
   toWebIdentityRequest,
   type WebIdentityRequest,
-} from "../shared/config/authorizer-schema.ts";
+} from "../shared/config/authorizer-needs.ts";
+import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
 import type { SecretReference } from "../shared/config/values.ts";
 import { type Authorizer, noAuthorizer } from "./transport/authorizer/authorizer.ts";
 import { createAzureAuthorizer } from "./transport/authorizer/azure.ts";

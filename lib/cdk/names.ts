@@ -44,9 +44,6 @@ export function formatCompletionQueueName({ stageName }: { stageName: string }):
   return `sekisho-${stageName}-completions`;
 }
 
-/** Logical ids, without CDK's hash, of queues that no function polls. */
-export const queuesWithoutConsumer = ["DeadLetterArchive", "DeadTaskIds"] as const;
-
 /** Each workspace or organization that installed the app has a secret below this prefix. */
 export function formatInstallationsPrefix({ stageName }: { stageName: string }): string {
   return `sekisho/${stageName}/installations/`;

@@ -132,6 +132,7 @@ export class VerificationZone extends Construct {
         SEKISHO_SIGNING_SECRET: signingSecret,
         ...metricsEnvironment(settings),
         SEKISHO_TRACE_RATIO: String(config.telemetry.traces.sampleRatio),
+        ...(config.slack.context.forwards ? {} : { SEKISHO_FORWARDS: "false" }),
       },
       timeout: ingressTimeout,
       reservedConcurrency: stage.scale.reservedIngress,

@@ -6,7 +6,7 @@ import { readTextFile } from "../../lambdas/shared/text-file.ts";
 
 /** Commands that work on a stage on AWS, whose secrets are not those of this machine. */
 const stageCommands: ReadonlySet<string> = new Set([
-  ...["smoke", "config push", "secrets put", "federation enable", "federation show"],
+  ...["config push", "secrets put", "federation enable", "federation show"],
   ...["dead-letters list", "dead-letters redrive"],
 ]);
 

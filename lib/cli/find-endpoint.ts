@@ -80,7 +80,7 @@ function findDestination({ config, name, called }: Omit<Endpoint, "destination">
   const destination = config.destinations[name];
   if (destination?.transport === "a2a") {
     throw new UsageError(
-      `"${name}" uses A2A, which these cases do not cover. Run ${sekisho} destinations check ${name} instead.`,
+      `"${name}" uses A2A, which these cases do not cover. Run ${sekisho} doctor --destination ${name} instead.`,
     );
   }
   if (destination !== undefined) return { config, name, destination, called };

@@ -89,7 +89,8 @@ export async function startVerificationZone(
   let url = "";
   const fileStore = openFileStore({ folder: join(dataFolder, "files"), baseUrl: () => url, log });
   const { tokens } = installation;
-  const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
+  const { forwards } = config.slack.context;
+  const slack = createSlackApi({ tokens, apiUrl, forwards, log, telemetry });
   const stores = openWorkerStores((parse) => engine.taskStore({ parse }));
   const stop = new AbortController();
   const worker = createVerificationWorker({
@@ -163,7 +164,8 @@ export async function startVerificationZone(
   try {
     const { signingSecret = async () => "", appToken } = options;
     const { sampleRatio } = config.telemetry.traces;
-    const intake = { queue, log, metrics, newTrace: () => createTrace({ sampleRatio }) };
+    const newTrace = () => createTrace({ sampleRatio });
+    const intake = { queue, forwards, log, metrics, newTrace };
     const server = await startVerificationServer({
       ingress: createIngress({
         ...intake,

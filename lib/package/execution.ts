@@ -1,6 +1,12 @@
 /** The entry `./execution`: the Execution zone inside a server of one's own, and behind node:http. */
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import type { CreateAgent } from "../../lambdas/execution/agents/create-agent.ts";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import {
+  createFunctionUrlHandler as createUrlHandler,
+  type FunctionUrlHandler,
+} from "../../lambdas/execution/handlers/function-url-handler.ts";
+import { startAgentCore as startOnAgentCore } from "../../lambdas/execution/handlers/start-agentcore.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
 import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { createWebHandler } from "../../lambdas/execution/http/routes.ts";
@@ -11,12 +17,29 @@ import {
 } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
+import { parseExecutionSections } from "../../lambdas/shared/config/execution-schema.ts";
 import { leastTokenLength } from "../../lambdas/shared/config/secrets.ts";
 import { createLog } from "../../lambdas/shared/log.ts";
 import { openSqliteEngine } from "../local/engine.ts";
 
-export { createFunctionUrlHandler } from "../../lambdas/execution/handlers/function-url-handler.ts";
-export { startAgentCore } from "../../lambdas/execution/handlers/start-agentcore.ts";
+/**
+ * Returns a handler for a Function URL with IAM. `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the
+ * environment is invalid.
+ */
+export function createFunctionUrlHandler({ config }: { config: unknown }): FunctionUrlHandler {
+  return createUrlHandler({ config: parseExecutionSections(config) });
+}
+
+/**
+ * Runs the Execution zone on Bedrock AgentCore. `config` is JSON with the sections `execution` and `telemetry`. Resolves when the server
+ * listens; rejects if it cannot, or if the configuration or the environment is invalid.
+ */
+export async function startAgentCore(options: {
+  config: unknown;
+  createAgent: CreateAgent;
+}): Promise<void> {
+  await startOnAgentCore({ ...options, config: parseExecutionSections(options.config) });
+}
 
 export type ExecutionZoneOptions = {
   agent: Agent;

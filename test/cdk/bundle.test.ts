@@ -13,7 +13,7 @@ import {
   bundleNames,
   entries,
 } from "../../lib/cdk/bundle/entry.ts";
-import { sectionOf, tablesIn, textOf as textOfPage } from "../docs/commands/documented.ts";
+import { sectionOf, tablesIn, textOf as textOfPage } from "../docs/pages.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { configWith } from "./synth.ts";
 

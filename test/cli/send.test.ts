@@ -93,7 +93,7 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
       expect(ended.stderr).toContain(`Destination "far": ${why}`);
       expect(ended.stderr).toContain("The task may or may not have arrived");
       expect(ended.stderr).toContain(
-        `Look for ${id} in the destination's log. To test the destination: npx --no-install sekisho destinations check far`,
+        `Look for ${id} in the destination's log. To test the destination: npx --no-install sekisho doctor --destination far`,
       );
       expect(ended.stderr).not.toMatch(/cannot be reached|npx --no-install sekisho execution/);
     },

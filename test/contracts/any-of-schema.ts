@@ -1,7 +1,50 @@
 /** Random values of a JSON Schema of the contract. A validator drops the values that its unions exclude. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
-import { normalize, type Schema } from "../../lib/cli/release/breaking-changes.ts";
+
+type Schema = {
+  readonly type?: readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: Schema;
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly pattern?: string;
+  readonly [keyword: string]: unknown;
+};
+
+const forPeople = ["$schema", "$id", "$comment", "title", "description", "examples", "deprecated"];
+
+/** One spelling of a JSON Schema: `const` becomes an `enum` of one, `type` a list, `false` the schema that takes nothing. */
+function normalize(json: unknown): Schema {
+  if (json === false) return { not: {} };
+  const entries = Object.entries(Object(json)).flatMap(([keyword, value]): [string, unknown][] => {
+    if (forPeople.includes(keyword)) return [];
+    if (keyword === "const") return [["enum", [value]]];
+    if (keyword === "type") return [["type", [value].flat()]];
+    if (keyword === "properties") {
+      return [
+        [
+          keyword,
+          Object.fromEntries(
+            Object.entries(Object(value)).map(([name, one]) => [name, normalize(one)]),
+          ),
+        ],
+      ];
+    }
+    if (keyword === "anyOf" || keyword === "oneOf")
+      return [[keyword, (value as unknown[]).map(normalize)]];
+    return [
+      [
+        keyword,
+        keyword === "items" || keyword === "additionalProperties" ? normalize(value) : value,
+      ],
+    ];
+  });
+  return Object.fromEntries(entries);
+}
 
 type Known = Readonly<Record<string, fc.Arbitrary<unknown>>>;
 

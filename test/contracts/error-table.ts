@@ -1,5 +1,5 @@
 /** The table of reasons and dialects of docs/reference/contract.md, read cell by cell: the code's own table is compared with it. */
-import { sectionOf, tablesIn, textOf } from "../docs/commands/documented.ts";
+import { sectionOf, tablesIn, textOf } from "../docs/pages.ts";
 
 const page = textOf("docs/reference/contract.md");
 const [reasonRows = []] = tablesIn(sectionOf(page, "## Errors"));

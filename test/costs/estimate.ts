@@ -1,6 +1,7 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
+
+import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
-import { defaultIdleSeconds } from "../../lambdas/shared/config/stage-schema.ts";
 import { pollDelay } from "../../lambdas/verification/task/step.ts";
 import { isPollStored } from "../../lambdas/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";

@@ -7,7 +7,7 @@ import { describe, expect, it } from "@jest/globals";
 import { executionOutputs, verificationOutputs } from "../../lib/cdk/names.ts";
 import { projectFiles } from "../../lib/cli/init/files.ts";
 import { hangMs } from "../tooling/hang.ts";
-import { blocksIn, root, sectionOf, tablesIn, textOf } from "./commands/documented.ts";
+import { blocksIn, root, sectionOf, tablesIn, textOf } from "./pages.ts";
 
 const example = "examples/two-accounts.config.json";
 const [page, reference] = [textOf("docs/how-to/deploy.md"), textOf("docs/reference/cdk.md")];

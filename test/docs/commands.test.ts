@@ -1,78 +1,66 @@
-/** Every command in a block of the documents has one entry, and every command within a sentence exists. */
+/** Every command of ours that a document names exists, with the options that stand beside it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { cdkCommands } from "./commands/cdk.ts";
-import { documentedCommands, inlineCommands, inlineCommandsIn } from "./commands/documented.ts";
-import { elsewhere } from "./commands/elsewhere.ts";
-import { endpoints } from "./commands/endpoints.ts";
-import { exampleLooks, exampleRuns } from "./commands/examples.ts";
-import { lookAtInline } from "./commands/inline.ts";
-import { oneMachine } from "./commands/one-machine.ts";
-import { packages } from "./commands/packages.ts";
-import { restoreCommands } from "./commands/restore.ts";
-import { commandLines, parseCommand } from "./commands/shell-line.ts";
-import { stage } from "./commands/stage.ts";
-import { vouched } from "./commands/vouched.ts";
+import { commands } from "../../bin/sekisho.ts";
+import { pages, root, textOf } from "./pages.ts";
 
-const looked = [...cdkCommands, ...packages, ...elsewhere, ...restoreCommands, ...exampleLooks];
-const entries = [...oneMachine, ...endpoints, ...vouched, ...stage, ...exampleRuns, ...looked].map(
-  ({ command }) => command,
-);
+const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-describe("the commands in blocks", () => {
-  it("have one entry each, and each entry has one", () => {
-    const documented = [...new Set(documentedCommands().map(({ command }) => command))];
-    expect(documented.length).toBeGreaterThan(50);
-    expect([...entries].sort()).toEqual(documented.sort());
-  });
-
-  it.each(looked)(
-    "are checked as far as possible where they cannot be run: $command",
-    ({ command, look }) => look(parseCommand(command)),
+/** What follows `sekisho` or `npm run` in code, up to the end of the command. */
+function namedCommands(text: string, program: "sekisho" | "npm run"): string[] {
+  const code = [...text.matchAll(/```[\s\S]*?```|`[^`]+`/g)].map(([span]) => span);
+  const start = `(?:^|[\`;(]|&& |npx (?:--no-install )?|[A-Z_]+=\\S+ )${program} `;
+  const pattern = new RegExp(
+    `${start}(?=[a-z])((?:[^\`|&#\\n\\\\]|\\\\\\n|\\\\\\||\\|(?=\\w))+)`,
+    "gm",
   );
-});
+  return code.flatMap((span) => [...span.matchAll(pattern)].map(([, words = ""]) => words));
+}
 
-const inline = [...new Map(inlineCommands().map((one) => [one.command, one])).values()];
+function splitWords(words: string): string[] {
+  return words.trim().split(/[\s\\]+/);
+}
 
-describe("a command within a sentence", () => {
-  it("is found, also in a table and across the end of a line", () => {
-    expect(inline.length).toBeGreaterThan(70);
-    const text =
-      "Run `sekisho config\n  push`, not `config.ts`.\n\n| `sekisho tasks list\\|show` | `tasks` |\n";
-    expect(inlineCommandsIn(text)).toEqual(["sekisho config push", "sekisho tasks list|show"]);
+/** The problems of what stands behind `sekisho`: `tasks list|show --stage dev`. */
+async function findProblems(words: string): Promise<string[]> {
+  const [first = "", second = "", ...rest] = splitWords(words.replaceAll("\\|", "|"));
+  const pairs = second.split("|").map((one) => `${first} ${one}`);
+  const isPair = pairs.some((name) => name in commands);
+  // `sekisho allow` names all commands of the group.
+  const isGroup = Object.keys(commands).some((name) => name.startsWith(`${first} `));
+  if (isGroup && (second === "" || second.startsWith("-"))) return [];
+  const names = isPair ? pairs : [first];
+  const options = (isPair ? rest : [second, ...rest]).filter((word) => /^--[a-z]/.test(word));
+  const problems = names.map(async (name) => {
+    const entry = commands[name];
+    if (entry === undefined) return [name];
+    const known = [...(await entry.load()).options.map((one) => one.name.split(" ")[0]), "--help"];
+    return options
+      .map((option) => option.replace(/[=,.].*/, ""))
+      .filter((option) => !known.includes(option));
   });
+  return (await Promise.all(problems)).flat();
+}
 
-  it.each(inline)("exists: $command ($page)", ({ command }) => lookAtInline(command));
+describe("the documents", () => {
+  it.each(pages)("name commands and options that exist: %s", async (page) => {
+    const text = textOf(page);
+    for (const words of namedCommands(text, "sekisho"))
+      expect({ words, problems: await findProblems(words) }).toEqual({ words, problems: [] });
+    for (const words of namedCommands(text, "npm run"))
+      expect(Object.keys(scripts)).toContain(
+        splitWords(words).find((word) => !word.startsWith("-")),
+      );
+  });
 
   it.each([
-    "sekisho task list",
-    "sekisho tasks list|shew",
-    "sekisho tasks show ID --log x",
-    "npx sekisho tasks list",
-    "npx cdk deploy --everything",
-    "npm run documents",
-    "npm run release -- --frost",
-    "npm version --tag",
-    "docker run --read-alone x",
-    "ssh -Q host",
-    "git tug v1",
-    "node bin/release/bom.ts",
-  ])("is refused where it is misspelt: %s", async (command) => {
-    await expect(lookAtInline(command)).rejects.toThrow();
-  });
-});
-
-describe("the reader of a shell's block", () => {
-  it("finds whole commands: without comments, with continued lines, and with quotes", () => {
-    const block = "a --b \\\n  c   # why\n\n# nothing\nd 'e\n# f' | \n  g \"#h\"\ni#j";
-    expect(commandLines(block)).toEqual(["a --b c", "d 'e # f' | g \"#h\"", "i#j"]);
-    expect(parseCommand("A=b X=$(c d) e 'f g'h && i | j")).toEqual([
-      { env: { A: "b", X: "$(c d)" }, args: ["e", "f gh"] },
-      { env: {}, args: ["i"] },
-      { env: {}, args: ["j"] },
-    ]);
-  });
-
-  it("refuses a quote that never ends", () => {
-    expect(() => commandLines('a "b')).toThrow("never ends");
+    ["`sekisho task list`", ["task"]],
+    ["`npx --no-install sekisho tasks list|shew --stage dev`", ["tasks shew"]],
+    ["```sh\nA=b sekisho tasks show ID --stag dev   # why\n```", ["--stag"]],
+    ["`sekisho tasks list\\|show --stage dev`, `sekisho allow`", []],
+  ])("are read as they are typed: %s", async (text, problems) => {
+    const [words = ""] = namedCommands(text, "sekisho");
+    expect(await findProblems(words)).toEqual(problems);
   });
 });

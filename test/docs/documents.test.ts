@@ -20,15 +20,7 @@ import { runAgent } from "../../lambdas/execution/agents/agent.ts";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { b, configWith, synthAll } from "../cdk/synth.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
-import {
-  blocksIn,
-  pages,
-  proseOf,
-  root,
-  sectionOf,
-  tablesIn,
-  textOf,
-} from "./commands/documented.ts";
+import { blocksIn, pages, proseOf, root, sectionOf, tablesIn, textOf } from "./pages.ts";
 
 const files = ["bin", "contracts", "examples", "lambdas", "lib", "test"].flatMap((folder) =>
   globSync(`${folder}/**/*.ts`, { cwd: root }),

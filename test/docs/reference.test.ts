@@ -11,7 +11,7 @@ import { referencePages } from "../../bin/reference/pages.ts";
 import { environmentVariables } from "../../lambdas/shared/config/environment.ts";
 import { configJsonSchema } from "../../lambdas/shared/config/json-schema.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
-import { sectionOf, tablesIn, textOf } from "./commands/documented.ts";
+import { sectionOf, tablesIn, textOf } from "./pages.ts";
 
 const commandsPage = textOf("docs/reference/commands.md");
 const configurationPage = textOf("docs/reference/configuration.md");

@@ -1,12 +1,13 @@
 /** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/explanation/costs.md beside its generated tables. */
 import { describe, expect, it } from "@jest/globals";
+import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
 import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
-import { defaultIdleSeconds, stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
+import { stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
 import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
 import { assumptions } from "../costs/assumptions.ts";
 import { estimate } from "../costs/estimate.ts";
 import { countPushes, type MeasuredKind, measuredKinds } from "../costs/task-cost.ts";
-import { sectionOf, tablesIn, textOf } from "./commands/documented.ts";
+import { sectionOf, tablesIn, textOf } from "./pages.ts";
 
 const kinds: readonly MeasuredKind[] = ["agentcore", "lambda", "external"];
 const page = textOf("docs/explanation/scale.md");

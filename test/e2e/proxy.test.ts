@@ -134,7 +134,7 @@ describe("behind a proxy", () => {
     expect(find("proxy")).toMatchObject({ status: "ok", what });
     expect(find("far")).toMatchObject({
       status: "failed",
-      what: `The proxy ${proxy.origin} (HTTPS_PROXY) refuses a connection to ${farHost}:443 (HTTP 403).`,
+      what: `The proxy ${proxy.origin} (HTTPS_PROXY) refuses a connection to ${farHost}:443 (HTTP 403) (https://${farHost}/).`,
     });
     expect(find("bot token")).toMatchObject({ status: "ok" });
     expect(stdout + stderr).not.toContain(password);

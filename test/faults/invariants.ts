@@ -49,6 +49,9 @@ type Invariant = { sentence: string; find: (ending: Ending) => string | undefine
 /** The time that a task has, after which both zones give it up. */
 const apartMs = 8 * 3600_000 - 10 * 60_000;
 
+/** What an agent needs to begin, in a world in peace. */
+const usualStartMs = 2000;
+
 /** A person is told again after a quarter of an hour. Clocks of a zone's processes differ, and a message may land late. */
 const refusalMs = 13 * 60_000;
 
@@ -131,6 +134,57 @@ const invariants: readonly Invariant[] = [
       const isKept =
         !isPeace(world) || (first === "agents" && others.every((name) => name === "spare"));
       return isKept ? undefined : `the tasks went to ${[first, ...others].join(", ")}`;
+    },
+  },
+  {
+    sentence:
+      "A thread stays where it is when its route moves, with its answers, and a new thread begins at the new place.",
+    find({ fates, world }) {
+      const { story, agentRuns } = world;
+      if (story.routeMovesAfterMs === undefined) return undefined;
+      const tasks = fates.flatMap(({ asked, record }) =>
+        record?.call === undefined ? [] : [{ asked, to: record.call.destination }],
+      );
+      const split = tasks.find(({ asked, to }) =>
+        tasks.some((other) => other.asked.threadTs === asked.threadTs && other.to !== to),
+      );
+      if (split !== undefined) return `the thread of ${split.asked.requestId} went to both`;
+      if (!isPeace(world)) return undefined;
+      const [first] = fates;
+      const strayed = tasks.find(
+        ({ asked, to }) => to !== (asked.threadTs === first?.asked.threadTs ? "agents" : "spare"),
+      );
+      if (strayed !== undefined) return `${strayed.asked.requestId} went to ${strayed.to}`;
+      // The second task of the thread reads the answer to the first one.
+      const counts = agentRuns.map(({ reads }) => reads.length);
+      return counts.join() === "0,1,0" ? undefined : `the agents read ${counts} answers`;
+    },
+  },
+  {
+    sentence:
+      "What Slack does not tell about names is not asked again at once, and delays no task by more than two seconds.",
+    find({ fates, world }) {
+      const { story, lookups, agentRuns } = world;
+      if (story.hasNoNames === undefined || !isPeace(world)) return undefined;
+      if (new Set(lookups.map(({ what }) => what)).size < 4) return "not everything was asked";
+      const repeated = lookups.find(({ what, process, atMs }) => {
+        const pauseMs = what === "people" ? 3600_000 : 60_000;
+        return lookups.some(
+          (other) =>
+            other.what === what &&
+            other.process === process &&
+            other.atMs > atMs &&
+            other.atMs < atMs + pauseMs,
+        );
+      });
+      if (repeated !== undefined) return `${repeated.what} was asked again`;
+      return firstOf(fates, ({ asked: { requestId, writtenAtMs } }) => {
+        const run = agentRuns.find((one) => one.requestId === requestId);
+        const lateMs = (run?.fromMs ?? 0) - writtenAtMs;
+        return run === undefined || lateMs > usualStartMs + 2000
+          ? `${requestId} began after ${lateMs} ms`
+          : undefined;
+      });
     },
   },
   {

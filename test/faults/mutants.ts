@@ -14,6 +14,22 @@ export type Mutant = {
 
 export const mutants: readonly Mutant[] = [
   {
+    name: "thread-follows-moved-route",
+    file: "lambdas/verification/task/thread-route.ts",
+    find: "return isMoved ? present :",
+    replace: "return isMoved ? [...route.destinations] :",
+    story: "relocated",
+    engine: "aws",
+  },
+  {
+    name: "lookups-without-pause",
+    file: "lambdas/verification/lookups/slack-lookups.ts",
+    find: "pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(thrown));",
+    replace: "",
+    story: "nameless",
+    engine: "sqlite",
+  },
+  {
     name: "home-cancel",
     file: "lambdas/verification/worker/interactions.ts",
     find: "return task.message.user === user && isOfInstallation(task, installation);",

@@ -93,6 +93,7 @@ export async function runPlan({
     votes: [],
     isRetryTaken: false,
     ephemeralMessages: [],
+    lookups: [],
     modals: createSimModals(),
     sessions: new Map(),
     homes: new Map(),
@@ -210,8 +211,8 @@ function switchZones({ outages, pools }: World): void {
 }
 
 /** The Execution zones that are there. */
-function zoneNames({ first, hasWord }: Story): string[] {
-  if (first === undefined && hasWord === undefined) return ["agents"];
+function zoneNames({ first, hasWord, routeMovesAfterMs }: Story): string[] {
+  if ((first ?? hasWord ?? routeMovesAfterMs) === undefined) return ["agents"];
   return first === "away" ? ["spare"] : ["agents", "spare"];
 }
 

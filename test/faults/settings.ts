@@ -33,15 +33,18 @@ export function teamOf(user: string): string {
 /** The window of a quota; only an outage is as long. */
 export const quotaMs = 24 * 3600_000;
 
-const parsed = { atOnce: new Map<Story, Config>(), held: new Map<Story, Config>() };
+const parsed = new Map<string, Config>();
 
 /**
  * The product's own defaults, but for what the story is about; and tasks may take longer than any outage. As in a stage, functions do not
  * hold polls.
  */
-export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean }): Config {
-  const configs = isOneProcess ? parsed.held : parsed.atOnce;
-  const known = configs.get(story);
+export function configOf(
+  story: Story,
+  { isOneProcess, hasMoved = false }: { isOneProcess: boolean; hasMoved?: boolean },
+): Config {
+  const key = JSON.stringify([story.name, isOneProcess, hasMoved]);
+  const known = parsed.get(key);
   if (known !== undefined) return known;
   const questions = {
     expireAfterMs: story.questionMs,
@@ -65,6 +68,7 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
         shortcut: {},
         assistant: {},
         status: false,
+        ...(story.hasNoNames && { context: { groups: true, channel: true } }),
       },
       allowlist: story.isAllowed
         ? [{ team: workspace.team, ...(story.isShared && { external: "people" }) }]
@@ -72,7 +76,10 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
       destinations: { agents: destination, spare: destination },
       routes: [
         ...(story.hasWord ? [{ word: "spare", keepsWord: true, destination: "spare" }] : []),
-        { destination: story.first === undefined ? "agents" : ["agents", "spare"] },
+        {
+          destination:
+            story.first === undefined ? (hasMoved ? "spare" : "agents") : ["agents", "spare"],
+        },
       ],
       execution: { syncBudgetMs: story.syncBudgetMs },
       limits:
@@ -81,6 +88,6 @@ export function configOf(story: Story, { isOneProcess }: { isOneProcess: boolean
           : { perUser: { tasks: story.quota, perSeconds: quotaMs / 1000 } },
     },
   });
-  configs.set(story, config);
+  parsed.set(key, config);
   return config;
 }

@@ -1,5 +1,7 @@
 /** Further methods of Slack: streams, files, direct messages, ephemeral messages. */
+import { setTimeout as wait } from "node:timers/promises";
 import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
+import { currentProcess } from "./processes.ts";
 import { teamOf } from "./settings.ts";
 import type { At, NewPost, Post } from "./sim-slack.ts";
 import { requirePiece } from "./slack-limits.ts";
@@ -23,6 +25,14 @@ export function createSimSlackExtras({
   let files = world.from === undefined ? 0 : 40;
   /** Whose bytes have come. */
   const uploaded = new Set<string>();
+
+  function noteLookup(what: string): void {
+    world.lookups.push({ what, process: currentProcess(), atMs: worldMs() });
+  }
+
+  function refuseLookup(toError: () => SlackError): void {
+    if (world.story.hasNoNames) throw toError();
+  }
 
   function open(ts: string): Post {
     const post = find(ts);
@@ -118,7 +128,13 @@ export function createSimSlackExtras({
         point: "slack.replies",
         about: () => `what ${channel} is`,
         signal,
-        effect: () => ({ hasBot: true, isShared: false }),
+        async effect() {
+          noteLookup(channel);
+          // Longer than a task waits. In the end Slack has no answer.
+          if (world.story.hasNoNames) await wait(9000);
+          refuseLookup(() => new SlackError("unavailable"));
+          return { hasBot: true, isShared: false };
+        },
       }),
     openModal: ({ triggerId, view, signal }) =>
       at({
@@ -154,7 +170,11 @@ export function createSimSlackExtras({
         point: "slack.replies",
         about: () => user,
         signal,
-        effect: () => ({ locale: undefined, workspaces: [teamOf(user)], organization: undefined }),
+        effect() {
+          noteLookup("people");
+          refuseLookup(() => new SlackError("refused", { slackError: "missing_scope" }));
+          return { locale: undefined, workspaces: [teamOf(user)], organization: undefined };
+        },
       }),
     groupMembers: ({ group, signal }) =>
       at({ point: "slack.replies", about: () => group, signal, effect: (): string[] => [] }),
@@ -163,7 +183,11 @@ export function createSimSlackExtras({
         point: "slack.replies",
         about: () => "groups",
         signal,
-        effect: () => new Map<string, string>(),
+        effect() {
+          noteLookup("groups");
+          refuseLookup(() => new SlackError("rate_limited", { retryAfterMs: 30_000 }));
+          return new Map<string, string>();
+        },
       }),
     channelMembers: ({ channel, signal }) =>
       at({

@@ -56,7 +56,7 @@ export type At = <T>(request: {
   about: () => string;
   detail?: () => string;
   signal: AbortSignal;
-  effect: () => T;
+  effect: () => T | Promise<T>;
   /** The content to show. */
   content?: MessageContent;
 }) => Promise<T>;

@@ -58,6 +58,10 @@ export type Story = {
   first?: "away" | "there";
   /** Messages that begin with `spare:` go to a second destination, an Execution zone of its own. */
   hasWord?: true;
+  /** So long after the beginning, the configuration moves the route to the second destination, an Execution zone of its own. */
+  routeMovesAfterMs?: number;
+  /** Slack tells nothing of people, groups and channels: a scope is missing, it limits the calls, and it is slow. */
+  hasNoNames?: true;
   messages: readonly Written[];
   buttonClicks: readonly ClickedButton[];
   /** So long after the beginning the asker opens the App Home, and cancels whatever is under way there. */
@@ -315,6 +319,30 @@ export const stories: readonly Story[] = [
       ...sync.messages,
       { afterMs: 30_000, text: "spare: And who kept it?", inThreadOf: 0 },
       { afterMs: 60_000, text: "Until when?", inThreadOf: 0, isUnaddressed: true },
+    ],
+  },
+  /** The route moves while a task of its thread runs. The thread stays with its agent, and a new one begins at the new place. */
+  {
+    ...accepted,
+    name: "relocated",
+    agentMs: 15_000,
+    pollAfterMs: 5000,
+    routeMovesAfterMs: 10_000,
+    messages: [
+      ...sync.messages,
+      { afterMs: 12_000, text: "And who kept it?", inThreadOf: 0 },
+      { afterMs: 100_000, text: "Until when?" },
+    ],
+  },
+  /** Slack refuses every lookup of a name, each kind in its own way: ids stay, and nothing else changes. */
+  {
+    ...sync,
+    name: "nameless",
+    hasNoNames: true,
+    messages: [
+      { afterMs: 0, text: "Ask @U0USER0002 and @S0GROUP001 in #C0CHAN0002" },
+      { afterMs: 30_000, text: "And again @U0USER0002 and @S0GROUP001 in #C0CHAN0002" },
+      { afterMs: 120_000, text: "Once more @U0USER0003 and @S0GROUP001 in #C0CHAN0002" },
     ],
   },
   ...Object.keys(hostileAnswers).map((name) => ({ ...sync, name, agent: { says: name } })),

@@ -1,6 +1,7 @@
 /** The Verification zone: what takes Slack's events, and what moves the tasks. */
 
 import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
+import type { Config } from "../../lambdas/shared/config/schema.ts";
 import {
   endingSignal,
   handleBatch,
@@ -104,7 +105,7 @@ export function createVerification({
   });
   const { log } = world.leaks;
 
-  function createWorker(product: Product): Worker {
+  function createWorker(product: Product, config: Config): Worker {
     const codec = <T extends TaskItem>(parse: (json: unknown) => T) => codecOf({ product, parse });
     const store = tasks.storeFor(codec(product.parseTask));
     const threadStore = threads.storeFor(codec(product.parseThread));
@@ -157,7 +158,20 @@ export function createVerification({
     deadLetters,
     completions,
     bootWorker() {
-      const worker = createTurns({ world, part: "worker", create: createWorker });
+      const create = (product: Product) => createWorker(product, config);
+      const former = createTurns({ world, part: "worker", create });
+      const { routeMovesAfterMs } = world.story;
+      const moved =
+        routeMovesAfterMs === undefined
+          ? former
+          : createTurns({
+              ...{ world, part: "worker" },
+              create: (product) =>
+                createWorker(product, configOf(world.story, { ...world.engine, hasMoved: true })),
+            });
+      // A function makes its worker anew when the live settings change, and a machine is started anew.
+      const worker = () =>
+        worldMs() < world.startMs + (routeMovesAfterMs ?? 0) ? former() : moved();
       return {
         handle: (request) => worker().handle(request),
         deadLetter: (request) => worker().deadLetter(request),

@@ -107,6 +107,8 @@ export type World = {
   isRetryTaken: boolean;
   /** To whom something was said that nobody else sees. */
   ephemeralMessages: { user: string; atMs: number }[];
+  /** What Slack was asked about a person, the groups or a channel, by which process. */
+  lookups: { what: string; process: Process | undefined; atMs: number }[];
   /** By thread: the status of its session as Slack has it, how many calls were made to set one, and the last one that Slack took. */
   sessions: Map<string, { status?: SessionStatus; calls: number; lastTaken: number }>;
   /** What each person sees on the App Home. */

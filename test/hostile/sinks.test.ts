@@ -264,9 +264,6 @@ describe("whoever writes to a terminal", () => {
     "lib/cli/conformance/main.ts",
     "lib/cli/release/bundle-conformance.ts",
     "lib/cli/release/package.ts",
-    "lib/cli/release/run-script.ts",
-    "lib/cli/release/run.ts",
-    "lib/cli/release/sbom.ts",
     "lib/local/execution-zone.ts",
     "lib/local/terminal-log.ts",
   ];

@@ -57,12 +57,9 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
         ...allow("dynamodb:UpdateItem", arn("dynamodb", `table/${output("tableName")}`)),
         Condition: { "ForAllValues:StringEquals": { "dynamodb:LeadingKeys": [liveSettingsId] } },
       },
-      // The rest is for `sekisho smoke`.
+      // The rest is for `sekisho doctor --send`.
       allow("sqs:SendMessage", queueOf(output("queueUrl"))),
-      allow(
-        ["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData", "lambda:GetAccountSettings"],
-        "*",
-      ),
+      allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData"], "*"),
       allow("logs:FilterLogEvents", arn("logs", `log-group:${stackName}-*`)),
       allow(
         ["kms:Decrypt", "kms:GenerateDataKey"],
@@ -80,7 +77,7 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
   };
 }
 
-/** The policy of the operator in the Execution account, for what smoke reads there. */
+/** The policy of the operator in the Execution account, for what `doctor --send` reads there. */
 export function executionOperatorPolicy(): unknown {
   const stackName = formatStackName({ stageName, zone: "Execution" });
   const arn = arnIn(executionPlace);

@@ -3,7 +3,7 @@ const longest = [
   "faults/every-fault.test.ts",
   "faults/mutants.test.ts",
   "faults/faults.test.ts",
-  "rehearsal/smoke.test.ts",
+  "rehearsal/send.test.ts",
   "rehearsal/agentcore.test.ts",
   "rehearsal/lambda.test.ts",
   "docs/commands-machine.test.ts",

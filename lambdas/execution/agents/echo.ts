@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
 import type { QuestionField } from "../../../contracts/question-fields.ts";
+import { truncate } from "../../shared/untrusted-input.ts";
 import type { Agent, AgentAnswer, AgentTask, ReadAttachment } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 
@@ -47,7 +48,7 @@ const form: readonly QuestionField[] = [
  * - `slow 5s` (or `slow 500ms`): answers after that time;
  * - `progress`: reports progress five times, every `stepMs` or over the time of `slow`;
  * - `plan`: reports the same as five named steps;
- * - `stream`: writes a longer answer in ten pieces at the same pace;
+ * - `stream`: writes a longer answer in ten pieces at the same pace, which repeats the text if that is long;
  * - `ask me`: asks a question before the answer; `ask twice` asks two; `ask form` asks one with a form to fill in;
  * - `fail`: fails at the end;
  * - `file`: adds a small CSV file; `image` adds a tiny PNG;
@@ -83,7 +84,7 @@ export function createEchoAgent(
       await sleep({ ms: lengthMs / steps, signal });
       const report = reports && { text: `Step ${step} of ${steps}`, percent: (100 * step) / steps };
       const plan = plans && { steps: planAt(step) };
-      const written = streams && { partial: text.slice(0, (text.length * step) / steps) };
+      const written = streams && { partial: truncate(text, (text.length * step) / steps) };
       if (report || plan || written) yield { type: "progress", ...report, ...plan, ...written };
     }
     if (fails) {
@@ -182,7 +183,7 @@ function readWishes({ text, stepMs }: { text: string; stepMs: number }): Wishes 
       ? "very long"
       : says(/\blong\b/i)
         ? "long"
-        : streams
+        : streams && text.length < story.length
           ? "story"
           : undefined,
     files: [

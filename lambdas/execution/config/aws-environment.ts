@@ -7,7 +7,7 @@ import {
   requireVariable,
 } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import { type LogSettings, toLogSettings } from "../../shared/config/telemetry-schema.ts";
+import { type LogSettings, toLogSettings } from "../../shared/config/log-settings.ts";
 
 export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return {

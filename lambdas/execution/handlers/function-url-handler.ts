@@ -3,7 +3,7 @@
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
+import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { isA2aEndpoint } from "../../shared/config/stage-config.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
@@ -31,11 +31,15 @@ import {
 } from "../http/function-url-event.ts";
 
 /**
- * `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. Pushes no completions: if a
+ * Throws if the environment is invalid. Pushes no completions: if a
  * request ends a task here, its response already carries the outcome.
  */
-export function createFunctionUrlHandler({ config }: { config: unknown }): FunctionUrlHandler {
-  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
+export function createFunctionUrlHandler({
+  config,
+}: {
+  config: ExecutionSections;
+}): FunctionUrlHandler {
+  const { execution, telemetry: telemetryConfig } = config;
   const { table, queueUrl, clientsQueueUrl, callers, logs, aws } = readFunctionUrlEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const { readSecret } = agentDependencies(aws);

@@ -2,12 +2,12 @@
 import { isDeepStrictEqual } from "node:util";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { ConfigError } from "../../shared/config/config-error.ts";
-import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
+import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
 import { loadExecutionConfig } from "../../shared/config/load.ts";
+import { toLogSettings } from "../../shared/config/log-settings.ts";
 import { readProxies } from "../../shared/config/proxy-environment.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { shortTokenProblems } from "../../shared/config/secrets.ts";
-import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
 import { openDatabase } from "../../shared/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "../../shared/engine/sqlite/engine.ts";
 import { useProxies } from "../../shared/http/proxy.ts";
@@ -38,8 +38,8 @@ import { parseExecutionTask } from "../tasks/execution-task.ts";
 /** How long running tasks may continue after SIGTERM. Most platforms kill a container after 10 s. */
 const graceMs = 3000;
 
-/** `readConfig` returns the configuration as JSON. It may throw, so it runs where a failure becomes a message. */
-type Bundled = { readConfig: () => unknown; createAgent: CreateAgent };
+/** `readConfig` may throw, so it runs where a failure becomes a message. */
+type Bundled = { readConfig: () => ExecutionSections; createAgent: CreateAgent };
 
 /**
  * Starts the zone. With the argument `--healthcheck`, checks the health of the one in this container instead. Never rejects: a failure
@@ -60,7 +60,7 @@ async function start(options: Bundled & { environment: ContainerEnvironment }): 
   const { environment, readConfig, createAgent } = options;
   const { configFile } = environment;
   const { execution, telemetry: telemetryConfig } = createSettings({
-    config: readConfig(),
+    bundled: readConfig(),
     configFile,
   });
   const { agent, authenticator } = execution;
@@ -165,11 +165,10 @@ async function open(
 
 /** A configuration file may change everything except the agent, whose code is part of the bundle. */
 function createSettings(options: {
-  config: unknown;
+  bundled: ExecutionSections;
   configFile: string | undefined;
-}): Pick<Config, "execution" | "telemetry"> {
-  const { config, configFile } = options;
-  const bundled = parseExecutionSections(config);
+}): ExecutionSections {
+  const { bundled, configFile } = options;
   if (configFile === undefined) return bundled;
   const settings = loadExecutionConfig({ directory: process.cwd(), file: configFile });
   if (isDeepStrictEqual(settings.execution.agent, bundled.execution.agent)) return settings;

@@ -1,8 +1,9 @@
 /** Runs the Execution zone on Bedrock AgentCore: the host behind node:http, as the platform expects it. */
-import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
+import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
 import { createLog } from "../../shared/log.ts";
 import { createXrayTarget } from "../../shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
+import { createId } from "../../shared/unique-id.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
@@ -16,17 +17,16 @@ import { handleUncaughtErrors, runAsAgent } from "../runs/uncaught-errors.ts";
 const graceMs = 3000;
 
 /**
- * `config` is JSON with the sections `execution` and `telemetry`. Resolves when the server listens; rejects if it cannot, or if the
- * configuration or the environment is invalid. On SIGTERM, tasks are stopped and stored as lost, and the process ends.
+ * Resolves when the server listens; rejects if it cannot, or if the environment is invalid. On SIGTERM, tasks are stopped and stored as lost, and the process ends.
  *
  * The runtime's policies decide who may call. The platform does not say who calls, so all callers have one principal.
  */
 export async function startAgentCore(options: {
-  config: unknown;
+  config: ExecutionSections;
   createAgent: CreateAgent;
 }): Promise<void> {
   const { config, createAgent } = options;
-  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
+  const { execution, telemetry: telemetryConfig } = config;
   const { table, completionsUrl, logs, aws, hostname, port, maxLifetimeMs } =
     readAgentCoreEnvironment();
   const log = createLog({ service: "execution", ...logs });
@@ -48,6 +48,7 @@ export async function startAgentCore(options: {
     authenticator: life.authenticator,
     ...createHostSettings({ execution, platform: { kind: "agentcore", maxLifetimeMs } }),
     processLeftMs: life.leftMs,
+    newId: createId,
     log,
     telemetry,
   });

@@ -1,7 +1,7 @@
 /** The Execution worker on Lambda: runs the agent for the tasks whose ids come from SQS, and delivers push notifications. */
 
 import { SekishoError } from "../../../contracts/errors.ts";
-import { parseExecutionSections } from "../../shared/config/execution-schema.ts";
+import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
 import {
   type BatchResponse,
   endingSignal,
@@ -25,13 +25,13 @@ import { createExecutionWorker, type ExecutionWorker } from "../runs/execution-w
 import { runAsAgent } from "../runs/uncaught-errors.ts";
 import { isNewerMessage, parseExecutionMessage } from "../tasks/task-message.ts";
 
-/** `config` is JSON with the sections `execution` and `telemetry`. Throws if it or the environment is invalid. */
+/** Throws if the environment is invalid. */
 export function createExecutionWorkerHandler(options: {
-  config: unknown;
+  config: ExecutionSections;
   createAgent: CreateAgent;
 }): ExecutionWorkerHandler {
   const { config, createAgent } = options;
-  const { execution, telemetry: telemetryConfig } = parseExecutionSections(config);
+  const { execution, telemetry: telemetryConfig } = config;
   const { table, completionsUrl, queueUrl, logs, aws } = readExecutionWorkerEnvironment();
   const log = createLog({ service: "execution", ...logs });
   const dependencies = agentDependencies(aws);

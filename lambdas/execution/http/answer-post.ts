@@ -1,5 +1,5 @@
 /** Answers one POST: admits the caller, reads the request within limits, and passes it to its method or to A2A. */
-import * as z from "zod";
+import type * as z from "zod";
 import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import {
@@ -10,6 +10,7 @@ import {
 } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { compileWhenBusy } from "../../shared/compiled-schema.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import type { BodyBudget, OpenBodyShare } from "../../shared/http/server-limits.ts";
 import type { Log } from "../../shared/log.ts";
@@ -100,12 +101,12 @@ export function createPostHandler(
       if (a2a !== undefined) {
         answeredId = Object(json).id;
         dialect = toDialect(readRequestedVersion(exchange));
-        const request = readRequest({ schema: compiledA2aSchema, text, json });
+        const request = readRequest({ schema: a2aSchema, text, json });
         return await spans.within(serverSpan({ request, trace }), async (span) =>
           a2a({ request, caller: { principal, trace: span.trace, receivedAtMs }, exchange }),
         );
       }
-      const request = readRequest({ schema: compiledSchema, text, json });
+      const request = readRequest({ schema: busySchema, text, json });
       // Refused or malformed requests have no span, because anybody could send many.
       return await spans.within(serverSpan({ request, trace }), async (span) => {
         const caller: AuthenticatedCaller = { principal, trace: span.trace, receivedAtMs };
@@ -183,12 +184,10 @@ function isJson({
   return jsonTypes.has(type) || (type === "application/a2a+json" && face.a2a !== undefined);
 }
 
-type Compiled<T> = Pick<z.ZodType<T>, "safeParse">;
-const compiledSchema = z.compile(requestSchema);
+type Checking<T> = Pick<z.ZodType<T>, "safeParse">;
+const busySchema = compileWhenBusy(requestSchema);
 /** In A2A, a request without an id is answered with the id `null`, as the official SDK does. */
-const compiledA2aSchema = z.compile(
-  requestSchema.extend({ id: requestIdSchema.nullable().default(null) }),
-);
+const a2aSchema = requestSchema.extend({ id: requestIdSchema.nullable().default(null) });
 /** Keeps a byte order mark, so that it fails as JSON. */
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -197,12 +196,12 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  * repeats a key (RFC 7493, section 2.3).
  */
 export function parseRequest(body: Uint8Array): JsonRpcRequest {
-  return readRequest({ schema: compiledSchema, ...parseBody(body) });
+  return readRequest({ schema: busySchema, ...parseBody(body) });
 }
 
 type JsonBody = { text: string; json: unknown };
 
-function readRequest<T>({ schema, text, json }: JsonBody & { schema: Compiled<T> }): T {
+function readRequest<T>({ schema, text, json }: JsonBody & { schema: Checking<T> }): T {
   const parsed = schema.safeParse(json);
   if (!parsed.success || isAmbiguousOrTooDeep({ json: text, value: json }))
     throw new SekishoError("invalid_request");

@@ -1,5 +1,5 @@
 /** The methods of the zone contract: validates one request, runs its method, and returns the result or the error. Knows no HTTP. */
-import * as z from "zod";
+import type * as z from "zod";
 import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import {
@@ -9,6 +9,7 @@ import {
   type TaskResult,
 } from "../../../contracts/methods.ts";
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
+import { compileWhenBusy } from "../../shared/compiled-schema.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
@@ -37,10 +38,9 @@ export type Dispatch = (call: {
   caller: AuthenticatedCaller;
 }) => Promise<DispatchResult>;
 
-/** Compiled schemas check valid params eight times as fast. For invalid params they run the plain schema, so the issues are the same. */
 const paramsSchemas = Object.fromEntries(
-  Object.entries(contract).map(([name, { params }]) => [name, z.compile<z.ZodType>(params)]),
-) as { [M in MethodName]: (typeof contract)[M]["params"] };
+  Object.entries(contract).map(([name, { params }]) => [name, compileWhenBusy<z.ZodType>(params)]),
+) as { [M in MethodName]: Pick<(typeof contract)[M]["params"], "safeParse"> };
 
 /** Never rejects: whatever a method throws becomes an error. */
 export function createDispatch(options: {

@@ -1,14 +1,6 @@
 /** The authorizers of a destination: how calls over HTTP prove who makes them. */
 import * as z from "zod";
-import {
-  httpUrl,
-  integer,
-  oneOf,
-  regionSchema,
-  roleArnSchema,
-  type SecretReference,
-  secretSchema,
-} from "./values.ts";
+import { httpUrl, integer, oneOf, regionSchema, roleArnSchema, secretSchema } from "./values.ts";
 
 const stsRegion = {
   region: regionSchema
@@ -198,63 +190,3 @@ export const authorizerSchema = z.discriminatedUnion(
   ),
 );
 export type AuthorizerConfig = z.infer<typeof authorizerSchema>;
-
-export type AuthorizerSecretUse =
-  | "token"
-  | "client secret"
-  | "certificate"
-  | "private key"
-  | "CA certificate";
-
-export type AuthorizerSecret = { use: AuthorizerSecretUse; reference: SecretReference };
-
-export function listAuthorizerSecrets(authorizer: AuthorizerConfig): AuthorizerSecret[] {
-  switch (authorizer.type) {
-    case "bearer":
-      return [{ use: "token", reference: authorizer.token }];
-    case "oauth-client-credentials":
-      return [{ use: "client secret", reference: authorizer.clientSecret }];
-    case "mtls": {
-      const { certificate, key, ca } = authorizer;
-      return [
-        { use: "certificate", reference: certificate },
-        { use: "private key", reference: key },
-        ...(ca === undefined ? [] : [{ use: "CA certificate" as const, reference: ca }]),
-      ];
-    }
-    default:
-      return [];
-  }
-}
-
-/** The token that an authorizer requests from AWS STS. The calls and the permission of a stage must agree on it. */
-export type WebIdentityRequest = {
-  audience: string;
-  signingAlgorithm: "RS256" | "ES384";
-  durationSeconds: number;
-  /** The region of the STS. Default: the Verification zone's. */
-  region: string | undefined;
-};
-
-/** For a token that is exchanged at once: the algorithm that every verifier supports, and AWS's default lifetime. */
-const toExchange = { signingAlgorithm: "RS256", durationSeconds: 300 } as const;
-
-/** Undefined for an authorizer that needs no such token. */
-export function toWebIdentityRequest(authorizer: AuthorizerConfig): WebIdentityRequest | undefined {
-  switch (authorizer.type) {
-    case "web-identity": {
-      const { audience, signingAlgorithm, durationSeconds, region } = authorizer;
-      return { audience, signingAlgorithm, durationSeconds, region };
-    }
-    case "google": {
-      const { workloadIdentityProvider, region } = authorizer;
-      const { tokenAudience: audience = `https://iam.googleapis.com/${workloadIdentityProvider}` } =
-        authorizer;
-      return { audience, ...toExchange, region };
-    }
-    case "azure":
-      return { audience: authorizer.tokenAudience, ...toExchange, region: authorizer.region };
-    default:
-      return undefined;
-  }
-}

@@ -1,5 +1,7 @@
 /** The addresses and the authorizer of a destination, for every transport. */
-import { type AuthorizerConfig, listAuthorizerSecrets } from "./authorizer-schema.ts";
+
+import { listAuthorizerSecrets } from "./authorizer-needs.ts";
+import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { SecretReference } from "./values.ts";
 

@@ -173,10 +173,28 @@ export const slackSchema = z.strictObject({
         .describe(
           "Sends what the person has open in Slack when they write to the bot directly, as far as both the person and the bot are in that channel. Needs slack.assistant. Scopes: as for channel.",
         ),
+      forwards: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Sends the messages that a person forwards, as quotations. false: neither their texts nor their files are read.",
+        ),
+      files: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Sends the files of forwarded messages and of earlier messages of the thread. false: only those of the message itself.",
+        ),
+      otherApps: z
+        .boolean()
+        .default(true)
+        .describe(
+          "Sends what other apps and workflows posted in the thread, such as alerts. false: the history has the messages of people and the agent's answers.",
+        ),
     })
     .prefault({})
     .describe(
-      "What the agent gets to know about the people and channels of a message. The app's manifest asks for the scopes of what is on. Without a scope the agent gets ids.",
+      "What the agent gets to know beside a message: about its people and channels, and of its thread. The app's manifest asks for the scopes of what is on. Without a scope the agent gets ids.",
     ),
   feedback: z
     .boolean()

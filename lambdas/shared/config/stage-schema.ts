@@ -1,5 +1,6 @@
 /** The stages of the configuration: the accounts and regions of the zones, and how tasks are executed there. */
 import * as z from "zod";
+import { defaultIdleSeconds, maxSessionSeconds } from "./agentcore-session.ts";
 import { idleSecondsSchema, integer, oneOf, regionSchema } from "./values.ts";
 
 const accountSchema = z
@@ -30,12 +31,6 @@ const executionPlace = {
     .optional()
     .describe("The region of the Execution zone. Default: the Verification zone's."),
 };
-
-/** The platform's limit for runtimes on microVMs. */
-const maxSessionSeconds = 28_800;
-
-/** Balances warm follow-ups against cost; docs/explanation/costs.md has the figures. */
-export const defaultIdleSeconds = 120;
 
 /** The versions of AgentCore's platform. */
 const platformVersions = ["V1", "V2"] as const;

@@ -1,6 +1,5 @@
 /** The configuration of telemetry: log lines, metrics and spans. */
 import * as z from "zod";
-import type { LogLevel } from "../log.ts";
 import { httpUrl, oneOf, secretSchema } from "./values.ts";
 
 const ratioSchema = z.number().min(0).max(1);
@@ -75,20 +74,3 @@ export const telemetrySchema = z.strictObject({
     .describe("Spans."),
 });
 export type TelemetryConfig = z.infer<typeof telemetrySchema>;
-
-/** `debugRatio` is the share of tasks whose lines are written at every level. */
-export type LogSettings = { level: LogLevel; debugRatio: number };
-
-/** The environment takes precedence over the configuration, and the configuration over `level`, the entry's own default. */
-export function toLogSettings(request: {
-  environment: { logLevel: LogLevel | undefined; debugRatio: number | undefined };
-  config?: TelemetryConfig["logs"];
-  level?: LogLevel;
-}): LogSettings {
-  const { config, level = "info" } = request;
-  const { logLevel, debugRatio } = request.environment;
-  return {
-    level: logLevel ?? config?.level ?? level,
-    debugRatio: debugRatio ?? config?.debugRatio ?? 0,
-  };
-}

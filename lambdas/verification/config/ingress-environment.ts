@@ -14,6 +14,8 @@ export function readIngressEnvironment(variables: NodeJS.ProcessEnv = process.en
       level: parseLogLevel(variables.SEKISHO_LOG_LEVEL || "info"),
       debugRatio: readRatio(variables, "SEKISHO_LOG_DEBUG_RATIO") ?? 0,
     },
+    /** `slack.context.forwards`. */
+    forwards: variables.SEKISHO_FORWARDS !== "false",
     /** The share of traces to keep. */
     sampleRatio: readRatio(variables, "SEKISHO_TRACE_RATIO") ?? 1,
     aws: readAwsEnvironment(variables),

@@ -1,7 +1,7 @@
 /** Reads the environment of the installation function. */
 import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
-import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
+import { toLogSettings } from "../../shared/config/log-settings.ts";
 
 /** Throws an error that names the missing or invalid variable. */
 export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env) {

@@ -14,7 +14,8 @@ export const liveSettingsId = "live-settings";
 export const maxSettingsBytes = 64 * 1024;
 /** The record never expires. */
 const neverMs = Date.UTC(9999, 0);
-const noSettings = "{}";
+/** The text of settings that change nothing. */
+export const noSettings = "{}";
 
 const storedSettingsSchema = z.object({
   id: z.literal(liveSettingsId),

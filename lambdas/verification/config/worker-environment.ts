@@ -1,10 +1,10 @@
 /** Reads the environments of the worker function and of the dead-letter function. */
 import * as z from "zod";
+import { defaultIdleSeconds } from "../../shared/config/agentcore-session.ts";
 import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
+import { toLogSettings } from "../../shared/config/log-settings.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
-import { defaultIdleSeconds } from "../../shared/config/stage-schema.ts";
-import { toLogSettings } from "../../shared/config/telemetry-schema.ts";
 
 /** The stack writes this into the worker's environment and into its own outputs. */
 export const executionAddressSchema = z.discriminatedUnion("transport", [

@@ -16,8 +16,12 @@ export type Actor = { user: string; userTeam?: string | undefined };
  */
 export type Person = { user: string; external: UserMessage["external"] };
 
-/** What Slack knows about a person. `workspaces` has more than one entry only in an organization (Enterprise Grid). */
-export type Profile = { workspaces: readonly string[]; organization: string | undefined };
+/** What Slack knows about a user. `workspaces` has more than one entry only in an organization (Enterprise Grid). */
+export type Profile = {
+  workspaces: readonly string[];
+  organization: string | undefined;
+  isBot?: boolean | undefined;
+};
 
 /** Returns the writer of a message. In a message, no `userTeam` means the installation's own, except for people of other organizations. */
 export function actorOf({ user, userTeam, team, external }: UserMessage): Actor {

@@ -148,16 +148,25 @@ export function createGate(options: {
     return isOwn ? own : { user, external: "people" };
   }
 
-  /** A bot is no person: the rules name it. */
-  async function toRequester({
+  /** A bot is no person: the rules name it. What an app posts with a person's own token counts as that person's as well. */
+  async function decide({
     message,
     ...query
-  }: GateQuery & { message: UserMessage }): Promise<Requester> {
-    if (message.botIds !== undefined) return message;
-    return {
-      ...message,
-      ...(await identify({ ...query, actor: actorOf(message), external: message.external })),
-    };
+  }: GateQuery & { message: UserMessage }): Promise<{ requester: Requester; allowed: boolean }> {
+    if (message.botIds !== undefined) {
+      const allowed = await mayAsk({ ...query, requester: message });
+      if (allowed || !(await isPerson({ ...query, user: message.user })))
+        return { requester: message, allowed };
+    }
+    const { external } = message;
+    const person = await identify({ ...query, actor: actorOf(message), external });
+    const requester = { ...message, ...person, botIds: undefined };
+    return { requester, allowed: await mayAsk({ ...query, requester }) };
+  }
+
+  /** True if Slack says so. Such a post has all the fields of a bot's, and only its user is another one. */
+  async function isPerson(query: GateQuery & { user: string }): Promise<boolean> {
+    return /^[UW]/.test(query.user) && (await profiles(query))?.isBot === false;
   }
 
   function toQuery(task: Task, signal: AbortSignal): GateQuery {
@@ -193,12 +202,8 @@ export function createGate(options: {
   return {
     async permit({ message, requestId, signal }) {
       const query = { installation: installationOf({ message }), requestId, signal };
-      const decide = async () => {
-        const requester = await toRequester({ ...query, message });
-        return { requester, allowed: await mayAsk({ ...query, requester }) };
-      };
       const [{ requester, allowed }, locale] = await Promise.all([
-        decide(),
+        decide({ ...query, message }),
         message.botIds === undefined
           ? locales({ ...query, user: message.user })
           : toDefaultLocale(config.slack),
@@ -216,9 +221,10 @@ export function createGate(options: {
 
     async isIgnored({ message, requestId, signal }) {
       const query = { installation: installationOf({ message }), requestId, signal };
-      const isStranger = await toRequester({ ...query, message })
-        .then((requester) => mayAsk({ ...query, requester }))
-        .then((allowed) => !allowed, toFalse);
+      const isStranger = await decide({ ...query, message }).then(
+        ({ allowed }) => !allowed,
+        toFalse,
+      );
       const isSilent = message.unaddressed === true || message.botIds !== undefined;
       return isStranger && (isSilent || refusals.isSilent({ requester: message, requestId }));
     },

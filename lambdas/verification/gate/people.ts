@@ -103,13 +103,13 @@ export function createProfiles(options: {
       signal: callerSignal,
       async read(signal) {
         try {
-          const { workspaces, organization } = await slack.person({
+          const { workspaces, organization, isBot } = await slack.person({
             installation,
             user,
             requestId,
             signal,
           });
-          return { value: { workspaces, organization }, keepMs: profileLifeMs };
+          return { value: { workspaces, organization, isBot }, keepMs: profileLifeMs };
         } catch (thrown) {
           if (!isFinal(thrown)) throw thrown;
           log.warn("person_unreadable", {

@@ -1,7 +1,6 @@
 /** The entry for dead letters on Lambda: archives each message for an operator, and fails its task with a message to the user. */
 import { randomUUID } from "node:crypto";
 import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
-import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import {
   type BatchResponse,
@@ -30,12 +29,15 @@ export type DeadLetterHandler = (
 ) => Promise<BatchResponse>;
 
 /**
- * `config` is the stage's configuration as JSON. Throws at once if it or the environment is invalid. A message that fails here too stays in
+ * `config` is the stage's configuration. Throws at once if the environment is invalid. A message that fails here too stays in
  * the dead-letter queue and is delivered again after its visibility timeout.
  */
-export function createDeadLetterHandler({ config }: { config: unknown }): DeadLetterHandler {
+export function createDeadLetterHandler({
+  config: deployed,
+}: {
+  config: Config;
+}): DeadLetterHandler {
   const { aws, logs, table, queueUrl, archiveUrl, formerSettings } = readDeadLetterEnvironment();
-  const deployed = parseConfig({ json: config });
   const log = createLog({ service: "verification", ...logs });
   const sqs = openSqs(aws);
   const queue = createSqsQueue({ client: sqs, queueUrl });

@@ -15,7 +15,7 @@ import {
 } from "../ingress/http-api.ts";
 import { createIngress } from "../ingress/ingress.ts";
 
-const { queueUrl, signingSecret: id, logs, sampleRatio, aws } = readIngressEnvironment();
+const { queueUrl, signingSecret: id, forwards, logs, sampleRatio, aws } = readIngressEnvironment();
 const readManagedSecret = createReadManagedSecret(aws);
 
 const namespace = readMetricsNamespace();
@@ -25,6 +25,7 @@ const answer = createHttpApiHandler({
   ingress: createIngress({
     signingSecret: createCachedSecret({ readSecret: () => readManagedSecret({ id }) }),
     queue: createSendToQueue({ ...aws, queueUrl }),
+    forwards,
     newTrace: () => createTrace({ sampleRatio }),
     log: createLog({ service: "verification", ...logs }),
     ...(measured && { metrics: measured.metrics }),

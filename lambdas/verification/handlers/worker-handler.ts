@@ -4,7 +4,6 @@ import {
   createReadManagedSecret,
   createReadStageSecret,
 } from "../../shared/aws/secrets-manager.ts";
-import { parseConfig } from "../../shared/config/load.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { withExecutionAddress } from "../../shared/config/stage-config.ts";
 import {
@@ -59,7 +58,7 @@ export type VerificationWorkerHandler = {
 const graceMs = 10_000;
 
 /**
- * `config` is the stage's configuration as JSON. Throws at once if it or the environment is invalid.
+ * `config` is the stage's configuration. Throws at once if the environment is invalid.
  *
  * The queue of a record decides how it is handled, never its content, because another zone writes to the completion queue. A record from any
  * queue but the zone's own can only be a completion push. Its attributes are ignored: a delay in them would send it to the zone's own queue.
@@ -70,7 +69,7 @@ const graceMs = 10_000;
 export function createVerificationWorkerHandler({
   config,
 }: {
-  config: unknown;
+  config: Config;
 }): VerificationWorkerHandler {
   const environment = readWorkerEnvironment();
   const { queueUrl, queueArn, logs, aws } = environment;
@@ -163,18 +162,16 @@ type StageWorker = {
   settled(): Promise<void>;
 };
 
-/** Throws a ConfigError if the configuration is invalid. */
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 function createStageWorker(options: {
-  config: unknown;
+  config: Config;
   environment: WorkerEnvironment;
   queue: TaskQueue;
   log: Log;
 }): StageWorker {
-  const { config, environment, queue, log } = options;
+  const { config: deployed, environment, queue, log } = options;
   const { aws, table, formerSettings, filesBucket, installationsPrefix } = environment;
   const { slackApiUrl: apiUrl, executionAddress: address } = environment;
-  const deployed = parseConfig({ json: config });
 
   const readManagedSecret = createReadManagedSecret(aws);
   const readSecret = createReadStageSecret(aws);
@@ -193,7 +190,8 @@ function createStageWorker(options: {
     installationsPrefix,
     teamOf,
   });
-  const slack = createSlackApi({ tokens, apiUrl, log, telemetry });
+  const { forwards } = deployed.slack.context;
+  const slack = createSlackApi({ tokens, apiUrl, forwards, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
   const client = openDynamoDb(aws);

@@ -13,6 +13,7 @@ import {
 } from "../../shared/telemetry/telemetry.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
+import { removeForwardsOfEvent } from "./forwards.ts";
 import {
   type InterpretedPayload,
   interpretPayload,
@@ -42,31 +43,19 @@ export type Ingress = (request: {
  */
 export function createIngress({
   signingSecret,
-  queue,
   now = Date.now,
-  newTrace,
   log = silentLog,
   metrics = noMetrics,
   maxBodyBytes = defaultMaxBodyBytes,
   isDue = () => true,
-}: {
+  ...intake
+}: IntakeOptions & {
   signingSecret: CachedSecret;
-  queue: IngressQueue;
-  now?: () => number;
-  newTrace?: () => Trace;
-  log?: Log;
-  metrics?: Metrics | undefined;
   maxBodyBytes?: number;
   /** Limits the log lines about refusals, by reason and address (`createMinuteLimiter`). */
   isDue?: (key: string) => boolean;
 }): Ingress {
-  const enqueue = createIntake({
-    queue,
-    now,
-    log,
-    metrics,
-    ...(newTrace === undefined ? {} : { newTrace }),
-  });
+  const enqueue = createIntake({ ...intake, now, log, metrics });
   const refused = (reason: string, status: number) => {
     metrics.add("sekisho_requests_refused_total", { zone: "verification", reason });
     return respond(status);
@@ -134,21 +123,27 @@ export type IngressQueue = { send(request: { body: string; group?: string }): Pr
 export type IntakeResult = "enqueued" | "dropped" | "failed" | { reply: object };
 export type Intake = (verified: VerifiedPayload) => Promise<IntakeResult>;
 
-/** Creates the step that enqueues a verified payload as a message. It never rejects. */
-export function createIntake({
-  queue,
-  now = Date.now,
-  newTrace = createTrace,
-  log = silentLog,
-  metrics = noMetrics,
-}: {
+type IntakeOptions = {
   queue: IngressQueue;
+  /** False: forwarded messages are not read (`slack.context.forwards`). */
+  forwards?: boolean;
   now?: () => number;
   newTrace?: () => Trace;
   log?: Log;
   metrics?: Metrics | undefined;
-}): Intake {
-  const interpretAndSend: Intake = async (verified) => {
+};
+
+/** Creates the step that enqueues a verified payload as a message. It never rejects. */
+export function createIntake({
+  queue,
+  forwards = true,
+  now = Date.now,
+  newTrace = createTrace,
+  log = silentLog,
+  metrics = noMetrics,
+}: IntakeOptions): Intake {
+  const interpretAndSend: Intake = async (payload) => {
+    const verified = forwards ? payload : removeForwardsOfEvent(payload);
     const interpreted = interpretPayload({ verified, nowMs: now(), newTrace });
     if ("drop" in interpreted) {
       const { drop } = interpreted;

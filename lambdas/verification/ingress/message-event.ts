@@ -93,8 +93,8 @@ export function readUserMessage(
   botUsers: string[],
 ): UserMessage | undefined {
   const { thread_ts: threadTs } = event;
-  // A workflow, and some older integrations, have no user.
-  const user = event.user || event.bot_id;
+  // A workflow, and some older integrations, have no user. Whoever set up an integration did not write its messages.
+  const user = (event.subtype !== "bot_message" && event.user) || event.bot_id;
   if (!user) return undefined;
   const external = readExternal(callback, event);
   const installation = readInstallation(callback);

@@ -33,7 +33,7 @@ export type FindTaskContext = (request: {
   signal: AbortSignal;
 }) => Promise<TaskContext>;
 
-type Settings = Config["slack"]["context"];
+type Settings = Pick<Config["slack"]["context"], "names" | "groups" | "channel" | "open">;
 
 /** More ids than a person mentions. Those of the request come first, then those of the newest messages. */
 const maxIds = 50;

@@ -18,8 +18,8 @@ type Decision = {
 };
 
 /**
- * Returns undefined if no route fits. `routes` are those of the thread so far. A route that the task itself has chosen does not count,
- * because its message may have been edited since.
+ * Returns undefined if no route fits. `routes` are those of the thread so far. A route that the task itself has chosen counts only if it
+ * would choose it again, because its message may have been edited since.
  */
 export function decideRoute(request: {
   routes: readonly ThreadRoute[];
@@ -30,12 +30,15 @@ export function decideRoute(request: {
   const ts = tsOf(task);
   const usable = policy.routesOf(task.message);
   const matching = matchRoute(usable);
-  const routes = request.routes.filter(({ by }) => by !== task.id);
-  const current = routes.findLast((earlier) => Number(earlier.ts) <= Number(ts));
+  const others = request.routes.filter(({ by }) => by !== task.id);
+  const earlier = others.findLast((route) => Number(route.ts) <= Number(ts));
+  // The task has joined before, or a later message has. If the route has moved since, the thread stays together.
+  const current = earlier ?? request.routes.find(({ key }) => key === matching?.key);
   const isNamed = matching?.hasWord === true && matching.key !== current?.key;
   const remaining =
     current === undefined || isNamed ? [] : remainingDestinations({ current, usable, policy });
   if (current !== undefined && remaining.length > 0) {
+    const routes = others.includes(current) ? others : request.routes;
     const reading = findReadable({ routes, current, destinations: remaining, usable });
     return { routes, route: { key: current.key, destinations: remaining, ...reading } };
   }
@@ -43,17 +46,17 @@ export function decideRoute(request: {
   const { key, destinations: names } = matching;
   const destinations = [...names];
   const chosen: ThreadRoute = { key, destinations, ts, by: task.id };
-  const all = [...routes, chosen].sort((a, b) => Number(a.ts) - Number(b.ts));
+  const all = [...others, chosen].sort((a, b) => Number(a.ts) - Number(b.ts));
   const reading = findReadable({ routes: all, current: chosen, destinations, usable });
   const readable = [...destinations, ...(reading.alsoReads ?? [])];
-  const isAnew = !routes.every((earlier) =>
-    earlier.destinations.every((name) => readable.includes(name)),
+  const isAnew = !others.every((route) =>
+    route.destinations.every((name) => readable.includes(name)),
   );
   return {
     routes: all.length > maxRoutes ? [...all.slice(0, 1), ...all.slice(1 - maxRoutes)] : all,
     route: {
       ...{ key, destinations, ...reading },
-      ...(current && { change: { reason: isNamed ? "named" : "gone", isAnew } }),
+      ...(earlier && { change: { reason: isNamed ? "named" : "gone", isAnew } }),
     },
   };
 }

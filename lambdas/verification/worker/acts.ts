@@ -1,6 +1,7 @@
 /** Runs the acts that the task machine returns. Each act calls one service and returns one event. */
 
 import { abortable } from "../../shared/async/waiting.ts";
+import type { Config } from "../../shared/config/schema.ts";
 import type { ItemWrite } from "../../shared/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
@@ -42,12 +43,16 @@ import { createSlackPace } from "./slack-pace.ts";
 import type { Threads } from "./threads.ts";
 import { createInTransfer, type InTransfer, TransferBusy } from "./transfers.ts";
 
+/** What the agent gets of the thread beside what people wrote and it has answered. */
+type ContextSettings = Pick<Config["slack"]["context"], "files" | "otherApps">;
+
 export type ActOptions = {
   slack: SlackApi;
   gate: Gate;
   notify: Notify;
   files: Files;
   findTaskContext: FindTaskContext;
+  contextSettings: ContextSettings;
   text: TaskText;
   threads: Threads;
   usageHistory: UsageHistory;
@@ -69,8 +74,8 @@ export type ActOptions = {
 
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createRunAct({ now = Date.now, stopping, ...options }: ActOptions): RunAct {
-  const { slack, gate, notify, files, findTaskContext, text, threads, usageHistory, taskOf } =
-    options;
+  const { slack, gate, notify, files, findTaskContext, contextSettings, text, threads } = options;
+  const { usageHistory, taskOf } = options;
   const { questions, readOverview, indicators, streaming, destinations, slots, newId } = options;
   const slotsOf = createDestinationSlots({ destinations, slots, transfers: files.transfers, now });
   const inTransfer = createInTransfer(slotsOf);
@@ -143,6 +148,7 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
             act,
             files,
             findTaskContext,
+            contextSettings,
             inTransfer,
             nowMs: now(),
           }),
@@ -291,6 +297,7 @@ type PrepareRequest = {
   slack: SlackApi;
   files: Files;
   findTaskContext: FindTaskContext;
+  contextSettings: ContextSettings;
   inTransfer: InTransfer;
   task: Task;
   signal: AbortSignal;
@@ -299,7 +306,15 @@ type PrepareRequest = {
 
 /** Gathers the conversation's history, the files, and names and channels. Rejects with a FileRefused, or with a SlackError if a retry may succeed. */
 async function prepare(request: PrepareRequest): Promise<Context> {
-  const { act, files, findTaskContext, inTransfer, task: waited, signal } = request;
+  const {
+    act,
+    files,
+    findTaskContext,
+    contextSettings,
+    inTransfer,
+    task: waited,
+    signal,
+  } = request;
   const newest = await readAgain(request);
   if (newest !== undefined && "lack" in newest) return { newest };
   const { files: ownFiles = [], sharedFiles = [] } = newest ?? waited.message;
@@ -310,11 +325,16 @@ async function prepare(request: PrepareRequest): Promise<Context> {
   const attachments = asked.length > 0 ? await inTransfer({ task, work }) : [];
   const hasHistory = act.history !== undefined || (threadTs !== undefined && !command);
   // One read of the conversation is enough for its history, its files and the names in it.
-  const messages = hasHistory ? await readConversation(request) : [];
-  const further = await importFurther(
-    { ...request, task },
-    listThreadFiles({ messages, message: task.message }),
+  const conversation = hasHistory ? await readConversation(request) : [];
+  const messages = conversation.filter(
+    ({ from }) => contextSettings.otherApps || from !== "other_bot",
   );
+  const further = contextSettings.files
+    ? await importFurther(
+        { ...request, task },
+        listThreadFiles({ messages, message: task.message }),
+      )
+    : { attachments: [], leftOut: undefined };
   const texts = [waited.message.text, newest?.text ?? "", waited.message.about?.instruction ?? ""];
   const { names, context } = await findTaskContext({ task, texts, thread: messages, signal });
   const nameOf = (id: string) => (Object.hasOwn(names, id) ? names[id] : undefined);

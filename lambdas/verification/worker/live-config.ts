@@ -1,14 +1,10 @@
 /** Applies the live settings to the deployed configuration. They are read again in the background. Settings that do not fit are ignored. */
 
 import { createCachedValue } from "../../shared/async/cache.ts";
-import {
-  createFingerprints,
-  outdatedSettings,
-  withLiveSettings,
-} from "../../shared/config/live-settings.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
+import { noSettings } from "../config/stored-settings.ts";
 
 /** A change takes effect within a minute. After 30 s settings are read in the background; after 60 s callers wait for them. */
 const refreshAfterMs = 30_000;
@@ -40,6 +36,18 @@ export function createLiveConfig(options: {
   let readable = true;
   let reading: Promise<unknown> | undefined;
 
+  async function merge(settings: string): Promise<Config> {
+    if (settings === noSettings) return deployed;
+    // It builds the schemas of the whole configuration, which a cold start without live settings does not need.
+    const liveSettings = await import("../../shared/config/live-settings.ts");
+    const json: unknown = JSON.parse(settings);
+    const merged = liveSettings.withLiveSettings({ config: deployed, json });
+    const fingerprints = liveSettings.createFingerprints(deployed);
+    for (const destination of liveSettings.outdatedSettings({ json, deployed: fingerprints }))
+      log.warn("live_settings_outdated", { destination });
+    return merged;
+  }
+
   async function refresh(): Promise<void> {
     let newer: string;
     try {
@@ -52,16 +60,9 @@ export function createLiveConfig(options: {
     if (newer === text) return;
     text = newer;
     try {
-      const json = JSON.parse(newer);
-      config = withLiveSettings({ config: deployed, json });
+      config = await merge(newer);
       refused = false;
       log.info("live_settings_read", { bytes: newer.length });
-      for (const destination of outdatedSettings({
-        json,
-        deployed: createFingerprints(deployed),
-      })) {
-        log.warn("live_settings_outdated", { destination });
-      }
     } catch (error) {
       refused = true;
       log.error("live_settings_refused", { cause_kind: errorKind(error), bytes: newer.length });

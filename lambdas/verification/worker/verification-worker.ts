@@ -145,6 +145,7 @@ export function createVerificationWorker(options: {
   const findTaskContext = createFindTaskContext({ slack, settings: config.slack.context, now });
   const answering = {
     findTaskContext,
+    contextSettings: config.slack.context,
     files,
     usageHistory,
     questions,

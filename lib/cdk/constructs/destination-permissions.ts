@@ -2,10 +2,10 @@
 import { Stack } from "aws-cdk-lib";
 import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import {
-  type AuthorizerConfig,
   listAuthorizerSecrets,
   toWebIdentityRequest,
-} from "../../../lambdas/shared/config/authorizer-schema.ts";
+} from "../../../lambdas/shared/config/authorizer-needs.ts";
+import type { AuthorizerConfig } from "../../../lambdas/shared/config/authorizer-schema.ts";
 import {
   isOwnExecution,
   listAddresses,

@@ -98,7 +98,7 @@ export function watchTasks({
     threshold: 0,
     // One period alone may be a restart of the destination.
     periods: 2,
-    description: `Calls to a destination keep failing, so its circuit is open. Its tasks wait, or fail over to the next destination of their route. Run ${sekisho} destinations check --stage NAME.`,
+    description: `Calls to a destination keep failing, so its circuit is open. Its tasks wait, or fail over to the next destination of their route. Run ${sekisho} doctor --stage NAME.`,
   });
   alarm("AnswersUndelivered", {
     metric: metric("sekisho_answers_undelivered_total", "Sum"),

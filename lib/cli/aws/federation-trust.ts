@@ -1,8 +1,7 @@
 /** Describes the setup with which the cloud of a destination trusts the Verification role of a stage. */
-import {
-  type AuthorizerConfig,
-  toWebIdentityRequest,
-} from "../../../lambdas/shared/config/authorizer-schema.ts";
+
+import { toWebIdentityRequest } from "../../../lambdas/shared/config/authorizer-needs.ts";
+import type { AuthorizerConfig } from "../../../lambdas/shared/config/authorizer-schema.ts";
 import { resolveAuthorizerConfig } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { quoteForShell } from "../shell.ts";

@@ -6,7 +6,7 @@ import {
 import {
   type AuthorizerSecretUse,
   listAuthorizerSecrets,
-} from "../../../lambdas/shared/config/authorizer-schema.ts";
+} from "../../../lambdas/shared/config/authorizer-needs.ts";
 import {
   isOwnExecution,
   resolveAuthorizerConfig,

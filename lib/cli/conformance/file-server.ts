@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export type FileServer = {
-  /** Makes an attachment for `execute_task`. Each has an address of its own. */
+  /** Makes an attachment for `execute_task`. Each has an address and a content of its own. */
   create(key: string): Record<string, unknown> & { id: string };
   /** How often the file was read. */
   count(key: string): number;
@@ -13,7 +13,8 @@ export type FileServer = {
   close(): Promise<void>;
 };
 
-const content = Buffer.from("The content of a file of the conformance run.\n");
+const contentOf = (key: string) =>
+  Buffer.from(`The content of a file of the conformance run: ${key}\n`);
 
 export async function startFileServer(): Promise<FileServer> {
   const counts = new Map<string, number>();
@@ -22,6 +23,7 @@ export async function startFileServer(): Promise<FileServer> {
     reads.push([request.url, ...request.rawHeaders].join("\n"));
     const key = request.url?.slice(1).replace(/\?.*$/s, "") ?? "";
     const isKnown = counts.has(key);
+    const content = contentOf(key);
     if (isKnown && request.method === "GET") counts.set(key, (counts.get(key) ?? 0) + 1);
     response.writeHead(isKnown ? 200 : 404, {
       "content-type": "text/plain",
@@ -38,6 +40,7 @@ export async function startFileServer(): Promise<FileServer> {
   return {
     create(key) {
       counts.set(key, 0);
+      const content = contentOf(key);
       return {
         id: key,
         name: "関所.txt",

@@ -2,7 +2,14 @@
 import { randomInt, randomUUID } from "node:crypto";
 import type { TaskResult } from "../../../contracts/methods.ts";
 import { Deviation, NotApplicable } from "./deviation.ts";
-import { expectResult, isSet, readPeerError, readPeerResult, skipWithoutMethod } from "./expect.ts";
+import {
+  expectResult,
+  hasReason,
+  isSet,
+  readPeerError,
+  readPeerResult,
+  skipWithoutMethod,
+} from "./expect.ts";
 import { newSessionId, type PeerAnswer, type PeerOfCase } from "./peer.ts";
 
 /** An id as Slack makes them. A fixed one could be known to an endpoint. */
@@ -199,8 +206,10 @@ export type SharedTasks = {
   /** Slow tasks to cancel by their task id and by their request id. */
   toCancel(): Promise<AcceptedTask>;
   toCancelByRequest(): Promise<AcceptedTask>;
+  /** A slow task that is canceled by its request id as soon as the endpoint knows it. `canceled` is the answer to that. */
+  canceledAtOnce(): Promise<SentTask & { canceled: PeerAnswer }>;
   /** A slow task whose time is over at once. */
-  timedOut(): Promise<EndedTask>;
+  timedOut(): Promise<EndedTask & { sentAtMs: number }>;
 };
 
 /**
@@ -211,6 +220,9 @@ const unusual = `\r\n関所 🏯 \uff21 か\u3099 e\u0301 \n`.padEnd(
   20_000,
   "街道を下ってきた者は手形を求められた。",
 );
+
+/** More bytes than a partial text may have characters, and four bytes a character: a cut at a byte shows where the agent repeats it. */
+const wide = ` ${"🏯🚧🎴👘".repeat(875)}`;
 
 /** `openPeer` makes the peer of one task. */
 export function createSharedTasks(
@@ -256,13 +268,16 @@ export function createSharedTasks(
     accepted,
     slowEnd: share(async (work) => followTask(work, await accepted())),
     streamed: share(async (work) =>
-      followTask(work, await startTask(work, { text: texts.stream })),
+      followTask(work, await startTask(work, { text: `${texts.stream}${wide}` })),
     ),
     toCancel: accept(together(second)),
     toCancelByRequest: accept(together(third)),
-    timedOut: share(async (work) =>
-      followTask(work, await startTask(work, { text: texts.slow, timeout_ms: 50 })),
-    ),
+    canceledAtOnce: share((work) => cancelAtOnce(work, texts.slow)),
+    timedOut: share(async (work) => {
+      const sentAtMs = work.now();
+      const started = await startTask(work, { text: texts.slow, timeout_ms: 50 });
+      return { ...(await followTask(work, started)), sentAtMs };
+    }),
   };
 }
 
@@ -275,6 +290,26 @@ function once<T>(work: Work, start: (work: Work) => Promise<T>): () => Promise<T
     });
     return started;
   };
+}
+
+/** The cancel may overtake its task, or come before the task is stored. */
+const maxEarlyCancels = 10;
+
+async function cancelAtOnce(
+  work: Work,
+  text: string,
+): Promise<SentTask & { canceled: PeerAnswer }> {
+  const { peer, waits, sleep } = work;
+  const [id, sessionId] = [randomUUID(), newSessionId()];
+  const starting = startTask(work, { text }, { id, sessionId });
+  starting.catch(() => {});
+  const cancel = () => peer.call({ method: "cancel_task", params: { request_id: id }, sessionId });
+  let canceled = await cancel();
+  for (let times = 1; times < maxEarlyCancels && hasReason(canceled, ["task_not_found"]); times++) {
+    await sleep(waits.hangUpMs);
+    canceled = await cancel();
+  }
+  return { ...(await starting), canceled };
 }
 
 function toAccepted(task: SentTask, text: string): AcceptedTask {

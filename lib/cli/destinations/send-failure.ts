@@ -35,7 +35,7 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
     text: `Destination "${name}": ${text}`,
     isUnreachable: false,
   });
-  const ask = `To test the destination: ${sekisho} destinations check ${name}`;
+  const ask = `To test the destination: ${sekisho} doctor --destination ${name}`;
   if (taskId !== undefined && callReasons.includes(reason)) {
     return explained(
       `${why} The destination had accepted the task, which may still run, but its result is no longer polled. Look for ${taskId} in the destination's log. ${ask}`,

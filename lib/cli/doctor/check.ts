@@ -1,5 +1,4 @@
-/** A check and its finding, and the function that runs all checks at once. */
-
+/** A row of the table of checks, its finding, and the function that runs the rows at once. */
 import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
@@ -10,44 +9,47 @@ import { AwsFailure } from "../aws/aws-failure.ts";
 /** `skipped`: the check does not apply, or it needs something that is missing and that another check reports. */
 export type CheckStatus = "ok" | "warning" | "failed" | "skipped";
 
-/** Texts for a person. They hold no secrets and no text of other systems. A problem always comes with a remedy. */
-export type Finding =
-  | { status: "ok" | "skipped"; what: string }
-  | { status: "warning" | "failed"; what: string; remedy: string };
+/** Texts for a person. They hold no secrets and no text of other systems. Without `remedy` the advice of the row is shown. */
+export type Finding = { status: CheckStatus; what: string; remedy?: string | undefined };
 
-export type Found = Finding & { group: string; name: string };
-
-export type Check = {
+export type Found = Pick<Finding, "status" | "what"> & {
+  group: string;
   name: string;
-  /** Overrides the time limit of the run. */
-  timeoutMs?: number;
-  /** May reject, which fails this check alone. */
-  run(signal: AbortSignal): Promise<Finding>;
+  /** Null where there is nothing to do. */
+  remedy: string | null;
 };
 
-export type CheckGroup = { group: string; checks: Check[] };
+/** `Targets` maps each place where checks run to what they get there. A row runs if its place is given. */
+export type Row<Targets, Where extends keyof Targets = keyof Targets> = {
+  [Place in Where]: {
+    /** A function returns one name per check, such as each destination. */
+    name: string | ((target: Targets[Place]) => readonly string[]);
+    where: Place;
+    /** May reject, which fails this check alone. */
+    run(target: Targets[Place], name: string): Finding | Promise<Finding>;
+    /** What to do about a problem, unless its finding says it better. */
+    advice: string | ((target: Targets[Place]) => string);
+  };
+}[Where];
 
-export function ok(what: string): Finding {
-  return { status: "ok", what };
-}
+export type Table<Targets> = readonly { group: string; checks: readonly Row<Targets>[] }[];
 
-export function skipped(what: string): Finding {
-  return { status: "skipped", what };
-}
+export const ok = (what: string): Finding => ({ status: "ok", what });
+export const skipped = (what: string): Finding => ({ status: "skipped", what });
 
-export function warning(what: string, remedy: string): Finding {
+export function warning(what: string, remedy?: string): Finding {
   return { status: "warning", what, remedy };
 }
 
-export function failed(what: string, remedy: string): Finding {
+export function failed(what: string, remedy?: string): Finding {
   return { status: "failed", what, remedy };
 }
 
-/** Splits a text into the problem and the remedy. `remedy` is used if the text has no remedy. */
-export function failedAs(text: string, remedy: string): Finding {
-  const [, what = text, said = remedy] =
+/** Splits a text into the problem and the remedy. */
+export function failedAs(text: string): Finding {
+  const [, what = text, remedy] =
     /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(text.trim()) ?? [];
-  return failed(what.replace(/;$/, "."), said);
+  return failed(what.replace(/;$/, "."), remedy);
 }
 
 /** Ends a check early with a finding, from wherever the check finds it. */
@@ -61,22 +63,11 @@ export class CheckEnded extends Error {
   }
 }
 
-type CheckRow<T> = Omit<Check, "run"> & {
-  needs: () => Promise<T>;
-  check: (needed: T, signal: AbortSignal) => Finding | Promise<Finding>;
-};
-
-/** One row of a table of checks. `check` gets what `needs` resolves to. */
-export function row<T>({ needs, check, ...rest }: CheckRow<T>): Check {
-  return { ...rest, run: async (signal) => check(await needs(), signal) };
-}
-
-/** Makes `work` a need: a check whose need fails is skipped, because another check reports the failure. */
-export function need<T>(work: () => Promise<T>, skippedText: string): () => Promise<T> {
-  return () =>
-    work().catch(() => {
-      throw new CheckEnded(skipped(skippedText));
-    });
+/** Skips the check if `needed` rejects, because another check reports that failure. */
+export function need<T>(needed: Promise<T>, skippedText: string): Promise<T> {
+  return needed.catch(() => {
+    throw new CheckEnded(skipped(skippedText));
+  });
 }
 
 /** Runs `work` for the first caller and gives its outcome to all, so that checks can share one request. */
@@ -88,34 +79,58 @@ export function once<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-type ChecksRun = { groups: readonly CheckGroup[]; signal: AbortSignal; timeoutMs?: number };
+type Run<Targets> = {
+  table: Table<Targets>;
+  targets: Partial<Targets>;
+  /** Runs only these checks. */
+  only?: { group: string; name: string } | undefined;
+  /** For each check. */
+  timeoutMs?: number;
+  signal: AbortSignal;
+};
 
 /** Runs all checks at once and returns their findings in order. Never rejects. An aborted `signal` ends the checks. */
-export function runChecks({ groups, signal, timeoutMs = 30_000 }: ChecksRun): Promise<Found[]> {
-  const all = groups.flatMap(({ group, checks }) => checks.map((check) => ({ group, check })));
+export async function runChecks<Targets>(run: Run<Targets>): Promise<Found[]> {
+  const { table, targets, only, timeoutMs = 30_000, signal } = run;
+  const checks = table.flatMap(({ group, checks: rows }) =>
+    rows.flatMap((row) => checksOf(row, targets).map((check) => ({ group, ...check }))),
+  );
+  const wanted = checks.filter(
+    ({ group, name }) => only === undefined || (group === only.group && name === only.name),
+  );
   return Promise.all(
-    all.map(async ({ group, check }) => {
-      return { group, name: check.name, ...(await runCheck({ timeoutMs, ...check }, signal)) };
+    wanted.map(async ({ group, name, begin, advice }) => {
+      const { status, what, remedy } = await finish({ begin, timeoutMs, signal });
+      const hasProblem = status === "warning" || status === "failed";
+      return { group, name, status, what, remedy: hasProblem ? (remedy ?? advice) : null };
     }),
   );
 }
 
-async function runCheck(
-  { run, timeoutMs }: Check & { timeoutMs: number },
-  signal: AbortSignal,
-): Promise<Finding> {
+function checksOf<Targets, Where extends keyof Targets>(
+  row: Row<Targets, Where>,
+  targets: Partial<Targets>,
+) {
+  const target = targets[row.where];
+  if (target === undefined) return [];
+  const { name: names, advice } = row;
+  return (typeof names === "string" ? [names] : names(target)).map((name) => ({
+    name,
+    begin: async () => row.run(target, name),
+    advice: typeof advice === "string" ? advice : advice(target),
+  }));
+}
+
+type Begun = { begin: () => Promise<Finding>; timeoutMs: number; signal: AbortSignal };
+
+async function finish({ begin, timeoutMs, signal }: Begun): Promise<Finding> {
   const timer = AbortSignal.timeout(timeoutMs);
-  const limit = AbortSignal.any([signal, timer]);
   try {
     // Without this, a check that ignores its signal would hold up the report.
-    return await abortable({ promise: run(limit), signal: limit });
+    return await abortable({ promise: begin(), signal: AbortSignal.any([signal, timer]) });
   } catch (thrown) {
     if (signal.aborted) return failed("It was interrupted.", "Run the command again.");
-    if (timer.aborted) {
-      const remedy =
-        "Run the command again. If it happens again, look at the network and at the system that is checked.";
-      return failed(`It did not finish within ${timeoutMs / 1000} s.`, remedy);
-    }
+    if (timer.aborted) return failed(`It did not finish within ${timeoutMs / 1000} s.`);
     return explain(thrown);
   }
 }
@@ -124,20 +139,11 @@ async function runCheck(
 function explain(thrown: unknown): Finding {
   if (thrown instanceof CheckEnded) return thrown.finding;
   if (thrown instanceof ConfigError) {
-    return failed(
-      thrown.message.replaceAll(/\n\s*- /g, " "),
-      `${sekisho} config check lists every problem.`,
-    );
+    const problems = thrown.message.replaceAll(/\n\s*- /g, " ");
+    return failed(problems, `${sekisho} config check lists every problem.`);
   }
-  if (thrown instanceof AwsFailure) {
-    return failedAs(
-      thrown.message,
-      "Try again. If it fails again, look up the error's name in the AWS documentation.",
-    );
-  }
-  if (thrown instanceof EngineFileError) return failedAs(thrown.message, "Look at the file.");
-  return failed(
-    `The check itself failed (${errorKind(thrown)}).`,
-    "This is a defect. Please report it.",
-  );
+  if (thrown instanceof AwsFailure || thrown instanceof EngineFileError)
+    return failedAs(thrown.message);
+  const what = `The check itself failed (${errorKind(thrown)}).`;
+  return failed(what, "This is a defect. Please report it.");
 }

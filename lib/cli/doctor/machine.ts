@@ -1,241 +1,213 @@
-/** The table of checks of this machine. */
-
-import { existsSync } from "node:fs";
+/** The checks of the machine: configuration, Node, proxy, secrets, ports, disk and the zones' files. None disturbs a running zone. */
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
-import type { Environment } from "../../../lambdas/shared/config/environment.ts";
-import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { formatSecretName, hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
-import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { isAnySet, neededSecrets } from "../../local/slack-installation.ts";
-import { listStoredRules } from "../allow/rule-zone.ts";
-import { listNonSlackSecrets } from "../config-needs.ts";
-import { checkFromHere } from "../destinations/check.ts";
-import { openLocalZone } from "../zone/local-zone.ts";
-import { blocksCheck } from "./blocks-check.ts";
+import { authorizerOf } from "../../../lambdas/shared/config/destination-address.ts";
+import { configDirectory, configPath } from "../../../lambdas/shared/config/load.ts";
+import { readProxies } from "../../../lambdas/shared/config/proxy-environment.ts";
+import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
+import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
 import {
-  type Check,
-  CheckEnded,
-  type CheckGroup,
-  type Finding,
-  failed,
-  failedAs,
-  ok,
-  once,
-  skipped,
-} from "./check.ts";
-import { clockCheck, destinationClocks } from "./clock.ts";
-import { queueCheck, storeCheck } from "./engine-file.ts";
-import { measureSkew } from "./http.ts";
-import { diskCheck, findPortUse, portCheck, type Zone } from "./machine-checks.ts";
-import {
-  allowlistCheck,
-  appTokenCheck,
-  askIdentity,
-  type Entry,
-  entryChecks,
-  requireSecret,
-  tokenChecks,
-} from "./slack.ts";
+  createSqliteQueue,
+  createSqliteTaskStore,
+} from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
+import { neededSecrets } from "../../local/slack-installation.ts";
+import { callerIdentity } from "../aws/account.ts";
+import { listNonSlackSecrets, requireAgentFile } from "../config-needs.ts";
+import { noRouteText } from "../destinations/route-key.ts";
+import { parseStored } from "../tasks/stored-task.ts";
+import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+import { requireSecret } from "./slack.ts";
+import type { Machine, Targets, Zone } from "./targets.ts";
 
-export type CloseSteps = (() => Promise<void>)[];
-
-type LocalRequest = {
-  config: Config;
-  environment: Environment;
-  location: ConfigLocation;
-  /** Gets the work to do after all checks. */
-  closes: CloseSteps;
-  signal: AbortSignal;
-};
-
-export function createLocalGroups({
-  config,
-  environment,
-  location,
-  closes,
-  signal,
-}: LocalRequest): CheckGroup[] {
-  const { port, executionPort } = environment;
-  const { slack } = config;
-  const openPort = (zone: Zone, number: number, variable: string) => {
-    return { zone, port: number, variable, use: once(() => findPortUse(zone, number, signal)) };
-  };
-  const verification = openPort("Verification", port, "SEKISHO_PORT");
-  const execution = openPort("Execution", executionPort, "SEKISHO_EXECUTION_PORT");
-  const isRunning = async () =>
-    (await verification.use()) === "zone" || (await execution.use()) === "zone";
-  const dataFolder = join(location.directory, ".sekisho");
-  const folder = existsSync(dataFolder) ? dataFolder : location.directory;
-  const verificationFile = join(dataFolder, "verification.db");
-  const executionFile = join(dataFolder, "execution.db");
-  const identity = once(() => askIdentity(config, readSecret, signal));
-  const { entry, signingSecret } = entryChecks({
-    reference: slack.signingSecret,
-    readSecret,
-    open: once(async () =>
-      openEntry({ config, port, isRunning: (await verification.use()) === "zone", closes }),
-    ),
-  });
-  // A machine without any of Slack's secrets runs the fake Slack, which has secrets of its own.
-  const hasSlack = isAnySet(slack);
-  return [
-    {
-      group: "This machine",
-      checks: [
-        secretsCheck([...(hasSlack ? neededSecrets(slack) : []), ...listNonSlackSecrets(config)]),
-        clockCheck({
-          // Slack is not called without a token.
-          trusted: [
-            {
-              who: "Slack",
-              skewMs: () => identity().then(() => measureSkew({ url: slack.apiUrl, signal })),
-            },
-          ],
-          others: destinationClocks(config, signal),
-        }),
-        ...[verification, execution].filter(({ port }) => port !== 0).map(portCheck),
-      ],
-    },
-    {
-      group: "Store and queue",
-      checks: [
-        diskCheck({ folder }),
-        storeCheck({ file: verificationFile, folder }),
-        queueCheck({ file: verificationFile, folder }),
-        ...(existsSync(executionFile) ? [storeCheck({ file: executionFile, folder })] : []),
-      ],
-    },
-    {
-      group: "Slack",
-      checks: hasSlack
-        ? [
-            ...tokenChecks({
-              config,
-              identity,
-              manifestCommand: `${sekisho} manifest${hasSecret(slack.appToken) ? " --socket" : ""}`,
-            }),
-            blocksCheck({ config, identity, readSecret }),
-            appTokenCheck(config, readSecret),
-            entry,
-            signingSecret,
-            allowlistCheck({
-              config,
-              // The file exists from the first start on.
-              added: async () =>
-                existsSync(verificationFile)
-                  ? listStoredRules(openLocalZone({ file: verificationFile, config: () => config }))
-                  : [],
-              stageOption: "",
-            }),
-          ]
-        : [{ name: "tokens", run: async () => skipped(fakeSlackText(slack)) }, entry],
-    },
-    {
-      group: "Destinations",
-      checks: Object.entries(config.destinations).map(([name, destination]) => ({
-        name,
-        // A check makes two calls, and opens and closes the transport.
-        timeoutMs: 2 * config.limits.callTimeoutMs + 10_000,
-        async run(signal) {
-          if (isOwnExecution(destination) && !(await isRunning())) {
-            return skipped(
-              `The Execution zone is not running on this machine. Start both zones with ${sekisho} start.`,
-            );
-          }
-          return toFinding(await checkFromHere({ config, location, name, destination, signal }));
-        },
-      })),
-    },
-  ];
+export function checkNode(version = process.versions.node): Finding {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major < 22 || (major === 22 && minor < 19))
+    return failed(`${version} is too old: 22.19 is needed.`);
+  return major % 2 === 1 ? warning(`${version} has no long-term support.`) : ok(version);
 }
 
-export function toFinding(
-  { name, health, summary, firstMs }: DestinationCheck,
-  stageOption = "",
-): Finding {
-  if (health === "healthy")
-    return ok(firstMs === undefined ? summary : `${summary} (${firstMs} ms)`);
-  return failedAs(
-    summary,
-    `Check it and its address, then run ${sekisho} destinations check ${name}${stageOption}.`,
-  );
+/** Names the proxies without user and password. Whether they work shows in the checks of what is reached through them. */
+export function checkProxy(): Finding {
+  const proxies = readProxies();
+  if (proxies === undefined) return ok("None is used.");
+  const { https, http, noProxy } = proxies;
+  const named = Object.entries({ https, http }).flatMap(([scheme, proxy]) => {
+    if (proxy === undefined) return [];
+    const user = proxy.authorization === undefined ? "" : ", with a user";
+    return [`${scheme} through ${proxy.url.origin}${user} (${proxy.variable})`];
+  });
+  return ok(`${named.join("; ")}; directly to ${["this machine", ...noProxy].join(", ")}.`);
+}
+
+export function checkConfiguration({ location, readConfig }: Targets["here"]): Finding {
+  const { routes, destinations, execution } = readConfig();
+  try {
+    requireAgentFile(execution.agent, configDirectory(location));
+  } catch (thrown) {
+    const remedy =
+      "Correct the path, which is relative to the configuration's folder, or put the file there.";
+    return failed(thrown instanceof Error ? thrown.message : "Its agent is missing.", remedy);
+  }
+  if (routes.length === 0)
+    return warning(noRouteText, 'Add one, such as "routes": [{ "destination": "local" }].');
+  const path = configPath(location);
+  const source = existsSync(path) ? path : "no file, so every default is in effect";
+  const names = Object.keys(destinations).join(", ") || "none";
+  const used = [...new Set(routes.flatMap(({ destination }) => destination))].join(", ");
+  return ok(`${source}; destinations: ${names}; routes to ${used}.`);
 }
 
 /** Names the secrets, and never shows their values. */
-function secretsCheck(references: Parameters<typeof requireSecret>[0][]): Check {
-  return {
-    name: "secrets",
-    async run() {
-      const named = new Map(
-        references.map((reference) => [formatSecretName(reference), reference]),
-      );
-      if (named.size === 0) return ok("The configuration needs none here.");
-      const looked = await Promise.allSettled(
-        [...named.values()].map((each) => requireSecret(each, readSecret)),
-      );
-      const missing = looked.flatMap((each) =>
-        each.status === "rejected" ? [each.reason.message] : [],
-      );
-      if (missing.length === 0) return ok(`All are there: ${[...named.keys()].join(", ")}.`);
-      const remedy =
-        "Set each variable where sekisho is started; for Secrets Manager, AWS_PROFILE and AWS_REGION.";
-      return failed(missing.join(" "), remedy);
-    },
-  };
+export async function checkSecrets({ config, hasSlack, readSecret }: Machine): Promise<Finding> {
+  const references = [
+    ...(hasSlack ? neededSecrets(config.slack) : []),
+    ...listNonSlackSecrets(config),
+  ];
+  const named = new Map(references.map((reference) => [formatSecretName(reference), reference]));
+  if (named.size === 0) return ok("The configuration needs none here.");
+  const reads = await Promise.allSettled(
+    [...named.values()].map((reference) => requireSecret(reference, readSecret)),
+  );
+  const missing = reads.flatMap((read) =>
+    read.status === "rejected" ? [read.reason.message] : [],
+  );
+  return missing.length === 0
+    ? ok(`All are there: ${[...named.keys()].join(", ")}.`)
+    : failed(missing.join(" "));
 }
 
-type EntryRequest = Pick<LocalRequest, "config" | "closes"> & { port: number; isRunning: boolean };
+/** Says whose AWS credentials the calls of destinations from this machine use. */
+export async function checkAwsCaller({ config, signal }: Machine): Promise<Finding> {
+  const authorizers = Object.values(config.destinations).map(authorizerOf);
+  const usesAws = ["sigv4", "web-identity", "google", "azure"];
+  if (!authorizers.some((type) => usesAws.includes(type))) return skipped("None are needed here.");
+  const { arn } = await callerIdentity({ region: "us-east-1", signal });
+  return ok(`${arn}. A stage's worker may have other permissions.`);
+}
 
-/** The entry of the zone that runs here, or one that is started for the checks. */
-async function openEntry({
-  config: { slack },
-  port,
-  isRunning,
-  closes,
-}: EntryRequest): Promise<Entry> {
-  const isSecretKnown = hasSecret(slack.signingSecret);
-  if (isRunning) {
-    return {
-      url: `http://127.0.0.1:${port}/slack/events`,
-      name: "The zone that runs here",
-      start: `Start it again: ${sekisho} start.`,
-      setSecret:
-        "Start it again with the app's own signing secret. Without one it runs with the fake Slack's.",
-      readLog: "Look at its log.",
-      mayLackSecret: !isSecretKnown,
-    };
+const portVariables = { Verification: "SEKISHO_PORT", Execution: "SEKISHO_EXECUTION_PORT" };
+
+export async function checkPort(
+  zone: Zone,
+  { environment, portUse }: Pick<Machine, "environment" | "portUse">,
+): Promise<Finding> {
+  const port = zone === "Verification" ? environment.port : environment.executionPort;
+  if (port === 0) return skipped("Any free port is used.");
+  const variable = portVariables[zone];
+  switch (await portUse[zone]()) {
+    case "free":
+      return ok(`${port} is free: no ${zone} zone is running here.`);
+    case "zone":
+      return ok(`The ${zone} zone is running at ${port}.`);
+    case "other": {
+      const what = `A program other than the ${zone} zone is listening at ${port}.`;
+      return failed(what, `Stop it, or set another port: ${variable}.`);
+    }
+    case "forbidden":
+      return failed(`This user may not listen at ${port}.`, `Set a port above 1023: ${variable}.`);
   }
-  if (!isSecretKnown) {
-    const where = hasSecret(slack.appToken) ? ": over Socket Mode none is used." : " here.";
-    throw new CheckEnded(skipped(`${formatSecretName(slack.signingSecret)} is not set${where}`));
+}
+
+const mebibyte = 1024 * 1024;
+/** A transaction that finds no space loses its message. */
+const minFreeBytes = 64 * mebibyte;
+const plentyFreeBytes = 1024 * mebibyte;
+
+export async function checkDisk(
+  { folder }: Pick<Machine, "folder">,
+  readFreeBytes = async () => statfs(folder).then(({ bavail, bsize }) => bavail * bsize),
+): Promise<Finding> {
+  const file = join(folder, `.doctor-${randomUUID()}`);
+  try {
+    await writeFile(file, "", { mode: 0o600, flag: "wx" });
+  } catch (thrown) {
+    const remedy = `Give write access to the user who runs sekisho (ls -ld ${folder}), or run it in another folder.`;
+    return failed(`${folder} cannot be written (${Object(thrown).code}).`, remedy);
+  } finally {
+    await rm(file, { force: true });
   }
-  const server = await startVerificationServer({
-    ingress: createIngress({
-      signingSecret: createCachedSecret({ readSecret: () => readSecret(slack.signingSecret) }),
-      queue: { send: () => Promise.reject(new Error("The requests of a check make no task.")) },
-      log: silentLog,
-    }),
-    port: 0,
+  const freeBytes = await readFreeBytes();
+  const what = `${folder} can be written; ${Math.floor(freeBytes / mebibyte)} MiB are free.`;
+  if (freeBytes < minFreeBytes) return failed(what);
+  return freeBytes < plentyFreeBytes ? warning(what) : ok(what);
+}
+
+/** Reading every page of a larger file takes too long. */
+const maxCheckedBytes = 256 * mebibyte;
+
+export function checkStore(machine: Machine, name: string): Promise<Finding> {
+  return withDatabase(machine, name, async ({ database, file, isNew }) => {
+    if (!isNew && statSync(file).size <= maxCheckedBytes && isDamaged(database))
+      return failed(`${file} is damaged.`);
+    const store = createSqliteTaskStore({ database, parse: parseStored });
+    if ((await store.get({ id: randomUUID() })) !== undefined) {
+      const what = "It answers with a record that nobody stored.";
+      return failed(what, `Check that ${file} is a file of Sekisho.`);
+    }
+    return ok(isNew ? `There is no ${file} yet; it can be created.` : `${file} can be read.`);
   });
-  closes.push(server.close);
-  return {
-    url: `${server.url}/slack/events`,
-    name: "The entry, started for this check,",
-    start: "Check that programs on this machine may listen on 127.0.0.1.",
-    setSecret: "Set it to the app's own.",
-    readLog: "This is a defect. Please report it.",
-    mayLackSecret: false,
-  };
 }
 
-function fakeSlackText({ signingSecret, botToken, appToken }: Config["slack"]): string {
-  const names = [signingSecret, botToken, appToken].map(formatSecretName);
-  return `None of ${names.join(", ")} is set: ${sekisho} start uses the fake Slack.`;
+/** Sends, receives and finishes a message. The queue's name is random, so that no zone receives it. */
+export function checkQueue(machine: Machine, name: string): Promise<Finding> {
+  return withDatabase(machine, name, async ({ database }) => {
+    const queue = createSqliteQueue({ database, name: `doctor-${randomUUID()}` });
+    await queue.send({ body: "{}" });
+    const { signal } = machine;
+    const limits = { max: 1, visibilityTimeoutMs: 30_000, waitMs: 1000 };
+    const [message] = await queue.receive({ ...limits, signal });
+    return message !== undefined && (await queue.finish({ receipt: message.receipt }))
+      ? ok("A message was sent, received and finished.")
+      : failed("A message was sent and did not arrive.");
+  });
+}
+
+/** A running zone holds its lock for about a millisecond. */
+const busyTimeoutMs = 1000;
+
+type OpenFile = { database: Database; file: string; isNew: boolean };
+
+/** If the file does not exist yet, one is created in a temporary folder beside it. */
+async function withDatabase<T>(
+  { folder, dataFolder }: Machine,
+  name: string,
+  work: (open: OpenFile) => Promise<T>,
+): Promise<T> {
+  const file = join(dataFolder, name);
+  const isNew = !existsSync(file);
+  const ownFolder = isNew ? openFolder(folder) : undefined;
+  try {
+    const path = ownFolder === undefined ? file : join(ownFolder, "new.db");
+    const database = openDatabase({ file: path, busyTimeoutMs });
+    try {
+      return await work({ database, file, isNew });
+    } catch (error) {
+      throw toFileError({ error, file }) ?? error;
+    } finally {
+      await database.close();
+    }
+  } finally {
+    if (ownFolder !== undefined) rmSync(ownFolder, { recursive: true, force: true });
+  }
+}
+
+function openFolder(folder: string): string {
+  try {
+    return mkdtempSync(join(folder, ".doctor-"));
+  } catch (cause) {
+    const message = `${folder} cannot be written. Give write access to the user who runs sekisho.`;
+    throw new EngineFileError(message, { cause });
+  }
+}
+
+function isDamaged(database: Database): boolean {
+  try {
+    return database.prepare("PRAGMA quick_check(1)").get()?.quick_check !== "ok";
+  } catch {
+    // sqlite reports some damage by throwing.
+    return true;
+  }
 }

@@ -22,12 +22,8 @@ export function formatDoctorText({
   return [`sekisho doctor: ${subject}`, ...blocks, summary(found)].join("\n\n");
 }
 
-/** `remedy` is null where there is nothing to do. */
 export function formatDoctorJson(found: readonly Found[]): string {
-  const checks = found.map(({ group, name, status, what, ...rest }) => {
-    return { group, name, status, what, remedy: "remedy" in rest ? rest.remedy : null };
-  });
-  return JSON.stringify({ ok: isHealthy(found), checks }, null, 2);
+  return JSON.stringify({ ok: isHealthy(found), checks: found }, null, 2);
 }
 
 export function isHealthy(found: readonly Found[]): boolean {
@@ -36,7 +32,7 @@ export function isHealthy(found: readonly Found[]): boolean {
 
 function linesOf({ one, width }: { one: Found; width: number }): string[] {
   const line = `  ${marks[one.status]} ${one.name.padEnd(width)}  ${one.what}`;
-  return "remedy" in one ? [line, `${" ".repeat(width + 6)}→ ${one.remedy}`] : [line];
+  return one.remedy === null ? [line] : [line, `${" ".repeat(width + 6)}→ ${one.remedy}`];
 }
 
 function summary(found: readonly Found[]): string {

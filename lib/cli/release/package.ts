@@ -4,8 +4,6 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync
 import { dirname, join, resolve } from "node:path";
 import { prebuild } from "../../cdk/bundle/bundle.ts";
 import { packageName } from "../../package/name.ts";
-import { UsageError } from "../command.ts";
-import { runScript } from "./run-script.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -43,7 +41,7 @@ const optionalPeers = {
 /** Writes the package into `folder`, which must be empty or missing. */
 export function writePackage(folder: string): void {
   if (existsSync(folder) && readdirSync(folder).length > 0)
-    throw new UsageError(`${folder} is not empty.`);
+    throw new Error(`${folder} is not empty.`);
   mkdirSync(folder, { recursive: true });
   compile(folder);
   for (const path of copied) {
@@ -111,18 +109,13 @@ function manifest() {
   };
 }
 
-const help = `npm run package -- FOLDER
-
-Writes the package ${packageName} into FOLDER, which must be empty or missing. Pack it with npm pack FOLDER.`;
-
-function main(args: string[]): number {
-  const [folder, ...more] = args;
-  if (folder === undefined || more.length > 0) throw new UsageError("Give one FOLDER.");
-  writePackage(resolve(folder));
-  process.stdout.write(
-    `${folder} holds ${packageName}. Nothing is published. Pack it with npm pack ${folder}\n`,
-  );
-  return 0;
+if (import.meta.main) {
+  const [folder, ...more] = process.argv.slice(2);
+  if (folder === undefined || folder.startsWith("-") || more.length > 0) {
+    process.stderr.write("npm run package -- FOLDER   (empty or missing; then npm pack FOLDER)\n");
+    process.exitCode = 2;
+  } else {
+    writePackage(resolve(folder));
+    process.stdout.write(`${folder} holds ${packageName}. Pack it with npm pack ${folder}\n`);
+  }
 }
-
-if (import.meta.main) runScript({ command: "npm run package --", help, main });

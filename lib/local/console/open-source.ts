@@ -5,13 +5,12 @@ import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
 import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
-import { checkFromHere } from "../../cli/destinations/check.ts";
-import { checkInStage } from "../../cli/destinations/check-in-stage.ts";
 import { describeOwnExecution } from "../../cli/destinations/describe.ts";
 import {
   type EffectiveConfig,
   readEffectiveConfig,
 } from "../../cli/destinations/effective-config.ts";
+import { checkFromHere, checkInStage, toUnknown } from "../../cli/doctor/destinations.ts";
 import { slackConnectionOf } from "../../cli/names/connect.ts";
 import { createSlackNames, type SlackNames } from "../../cli/names/slack-names.ts";
 import { readExecutionRecord } from "../../cli/tasks/execution-record.ts";
@@ -159,23 +158,16 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
     read: () => readEffectiveConfig({ location, stage, signal }),
     async check({ effective, name }) {
       const { named, config } = effective;
-      const destination = config.destinations[name];
-      const unknown = (text: string) => ({
-        name,
-        address: "unknown",
-        health: "unhealthy" as const,
-        summary: text,
-      });
-      if (destination === undefined) return unknown("It is no longer in the configuration.");
       if (named === undefined)
-        return checkFromHere({ config, location, name, destination, executionPort: port, signal });
+        return checkFromHere({ config, location, name, executionPort: port, signal });
       try {
         return (
           (await checkByWorker(name, { ...effective, named })) ??
-          unknown("The worker did not report on it.")
+          toUnknown(name, "The worker did not report on it.")
         );
       } catch (thrown) {
-        return unknown(thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.");
+        const why = thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.";
+        return toUnknown(name, why);
       }
     },
     own: describeOwnExecution({ isStage: stage !== undefined, port }),

@@ -30,9 +30,13 @@ type PostedMessage = Pick<
   "channel" | "ts" | "threadTs" | "user" | "text" | "files" | "attachments" | "forwards"
 >;
 
+/** A channel that a person has open, or with `ts` a message in it or its thread. */
+export type OpenInSlack = { channel: string; ts?: string };
+
 type PostedEvent = {
   event: "app_mention" | "message";
   message: PostedMessage;
+  open?: readonly OpenInSlack[] | undefined;
   eventId?: string;
   filesUrl?: string;
 };
@@ -44,6 +48,7 @@ type PostedEvent = {
 export function createEventPayload({
   event,
   message: { channel, ts, threadTs, user, text, files = [], attachments, forwards },
+  open,
   eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
   filesUrl = "http://127.0.0.1/",
 }: PostedEvent) {
@@ -73,8 +78,19 @@ export function createEventPayload({
       channel,
       event_ts: ts,
       ...(isMessage && { channel_type: channel.startsWith("D") ? "im" : "channel" }),
+      ...(open && channel.startsWith("D") && { app_context: toAppContext(open) }),
     },
   };
+}
+
+/** https://docs.slack.dev/reference/events/app_context_changed. Nothing open is an empty object. */
+function toAppContext(open: readonly OpenInSlack[]) {
+  const entities = open.map(({ channel, ts }) =>
+    ts === undefined
+      ? { type: "slack#/types/channel_id", value: channel, team_id: findTeamOfChannel(channel).id }
+      : { type: "slack#/types/message_context", value: { channel_id: channel, message_ts: ts } },
+  );
+  return entities.length === 0 ? {} : { entities };
 }
 
 type OpenedTab = { channel: string; ts: string; user: string; tab: "home" | "messages" };

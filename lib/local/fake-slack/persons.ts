@@ -17,6 +17,7 @@ import {
   createShortcutForm,
   createStoppedPayload,
   createSubmissionForm,
+  type OpenInSlack,
 } from "./payloads.ts";
 import type { FakeSlackState } from "./state.ts";
 import { type FilledIn, readErrorsReply, toViewState } from "./views.ts";
@@ -58,6 +59,10 @@ type Post = {
   attachments?: FakeSlackMessage["attachments"];
   /** Messages that the person forwards, by reference. `text` is the comment and may be empty. */
   forwards?: readonly { channel: string; ts: string }[];
+  /** Slack sends the mention without its files first, and then the message with them. */
+  filesLater?: true;
+  /** What the person has open. Slack says so of direct messages. */
+  open?: readonly OpenInSlack[];
 };
 
 type ChangedPost = { eventsUrl: string; channel: string; ts: string };
@@ -120,6 +125,8 @@ export function createPersons({
       fileIds = [],
       attachments,
       forwards = [],
+      filesLater,
+      open,
     } = given;
     if (
       threadTs !== undefined &&
@@ -142,11 +149,15 @@ export function createPersons({
       ...(attachments !== undefined && { attachments }),
       ...(originals.length > 0 && { forwards: originals }),
     });
+    const send = (event: "app_mention" | "message", files = message.files) => {
+      const told = { event, message: { ...message, files }, open, filesUrl: state.url };
+      return deliver(eventsUrl, createEventPayload(told));
+    };
     const event = mention === undefined ? "message" : "app_mention";
     return {
       message,
       requestId: requestIdOf({ appId: workspace.app, channel: channel.id, ts: message.ts }),
-      delivered: deliver(eventsUrl, createEventPayload({ event, message, filesUrl: state.url })),
+      delivered: filesLater ? send(event, []).then(() => send("message")) : send(event),
     };
   }
 

@@ -2,6 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { type Agent, runAgent } from "../../../lambdas/execution/agents/agent.ts";
+import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { conformanceCases } from "../../../lib/cli/conformance/cases/all.ts";
 import type { CaseReport } from "../../../lib/cli/conformance/conformance.ts";
@@ -66,9 +68,15 @@ async function runLie(lie: Lie): Promise<readonly CaseReport[]> {
 
 describe("an honest endpoint", () => {
   it.each(["https", "agentcore"] as const)(
-    "is caught by no case in strict, as %s",
+    "is caught by no case in strict, as %s, and its agent runs about eighty times",
     async (profile) => {
-      const host = createHonestHost();
+      const echo = createEchoAgent();
+      let runs = 0;
+      const agent: Agent = async function* counted(task, context) {
+        runs += 1;
+        yield* runAgent(echo, task, context);
+      };
+      const host = createHonestHost({ agent });
       const report = await conform(serveHost(host), {
         profile,
         // On a busy machine, a task that must be canceled is not over by then.
@@ -77,6 +85,8 @@ describe("an honest endpoint", () => {
       expect(report.cases.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
       expect(report.kept).toBe(true);
       expect(report.cases.length).toBeGreaterThan(110);
+      // The documents and the help of the command say so, because a model may charge for each run.
+      expect(Math.round(runs / 10)).toBe(8);
     },
   );
 });

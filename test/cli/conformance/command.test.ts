@@ -257,7 +257,7 @@ it("sekisho conformance refuses an A2A agent, whose contract is another, and say
     JSON.stringify({ destinations: { agent: { transport: "a2a" } }, routes: [] }),
   );
   expect(await conformance(["--destination", "agent", "--config", config])).toMatchObject(
-    failing(2, "npx --no-install sekisho destinations check agent"),
+    failing(2, "npx --no-install sekisho doctor --destination agent"),
   );
 });
 

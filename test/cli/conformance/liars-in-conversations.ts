@@ -201,6 +201,40 @@ lie("stores the bytes of a file as characters", "execute/files", where(gets, bre
 lie("tells no files by the request's id", "execute/files", where((x) => gets(x) && x.sent.params.request_id, changing("success", (given) => delete given.artifacts)));
 lie("repeats an answer without its files", "execute/files", where((x) => readsFiles(x) && x.count(x.sent.id) > 1, changing("success", (given) => delete given.artifacts)));
 
+// What no default run noticed before.
+lie("does not stop what it has accepted when its time is over", "accepted/timeout-ms", where((x) => executes(x) && x.sent.params?.timeout_ms === 50, (x) => x.insteadOf({ ...x.sent, params: { ...x.sent.params, timeout_ms: undefined } })));
+lie("takes no null in an attachment", "execute/unset-members", where((x) => executes(x) && x.sent.params?.attachments?.some((file: Json) => file.sha256 === null), (x) => error(x, -32602)));
+lie("takes no empty text in the history", "execute/unset-members", where((x) => executes(x) && x.sent.params?.history?.[0]?.ts === "", (x) => error(x, -32602)));
+lie("cuts the answer so far at 1,000 bytes", "accepted/partial-text", where(gets, changing("accepted", (given) => {
+  const { partial_text: text } = given.progress ?? {};
+  if (text) given.progress.partial_text = Buffer.from(text).subarray(0, 1000).toString();
+})));
+// The case that cancels early gives no reason. A lie that looked at the clock would depend on the machine's speed.
+lie("loses an early cancel, and says that it was done", "cancel/at-once", where((x) => cancels(x) && x.sent.params.request_id && !x.sent.params.reason, (x) => result(x, { status: "canceled", task_id: x.sent.params.request_id })));
+lie("answers a task that was canceled at once when its agent is done", "second-look/canceled", where(gets, (x) => x.changed((answer) => {
+  if (answer.error?.data?.reason !== "canceled" || x.count(x.sent.params.request_id ?? "") < 2 || x.sent.params.task_id) return;
+  delete answer.error;
+  answer.result = { status: "success", response_text: "done after all" };
+})));
+lie("compares the first 32 characters of a task id", "cancel/similar-ids", async (x) => {
+  if (executes(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id.slice(0, 32), given.task_id));
+  const taskId = x.memory.get(String(x.sent.params?.task_id).slice(0, 32));
+  return taskId === undefined ? x.honest() : x.insteadOf({ ...x.sent, params: { ...x.sent.params, task_id: taskId } });
+});
+lie("cancels the task whose id begins like that", "cancel/similar-ids", async (x) => {
+  if (executes(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id, 1));
+  const asked = String(x.sent.params?.task_id);
+  const taskId = [...x.memory.keys()].find((one) => one.startsWith(asked));
+  return cancels(x) && taskId !== undefined ? x.insteadOf({ ...x.sent, params: { ...x.sent.params, task_id: taskId } }) : x.honest();
+});
+lie("keeps files under their ids for all callers", "isolation/files-of-another-caller", where(readsFiles, (x) => {
+  const attachments = x.sent.params.attachments?.map((file: Json) => {
+    if (!x.memory.has(file.id)) x.memory.set(file.id, file);
+    return x.memory.get(file.id);
+  });
+  return x.insteadOf({ ...x.sent, params: { ...x.sent.params, attachments } });
+}));
+
 // Ids, marks and secrets in other places.
 lie("names somebody's request in its errors", "raw/same-task", (x) => {
   if (plain(x)) x.memory.set("id", x.sent.id);

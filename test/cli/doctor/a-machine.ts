@@ -6,20 +6,14 @@ import { join } from "node:path";
 import { jest } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
+import type { Finding, Found } from "../../../lib/cli/doctor/check.ts";
 import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
 import { json, result } from "../../doubles/answers.ts";
 import { type Received, startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import type { Run } from "../../e2e/processes.ts";
 import { commandHere } from "../aws/command-here.ts";
 
-export type ToldCheck = {
-  group: string;
-  name: string;
-  status: string;
-  what: string;
-  remedy: string | null;
-};
-export type Doctored = Run & { ok: boolean; checks: ToldCheck[] };
+export type Doctored = Run & { ok: boolean; checks: Found[] };
 
 /** Canaries. None of them may be printed. */
 export const secrets = {
@@ -56,6 +50,14 @@ export async function startSlack() {
     calls: [] as string[],
     grant: (...names: string[]) => void scopes.splice(0, scopes.length, ...names),
     allScopes,
+    /** Slack is healthy again. */
+    reset() {
+      validate = undefined;
+      slack.aheadMs = 0;
+      slack.isPage = false;
+      slack.calls.length = 0;
+      slack.grant(...allScopes);
+    },
     async close() {
       await front.close();
       await fakeSlack.close();
@@ -142,11 +144,13 @@ export function openMachine() {
 }
 
 /** Formats the check of that name as `status: what → remedy`. */
-export function told({ checks }: Doctored, name: string, group?: string): string {
-  const found = checks.filter(
-    (check) => check.name === name && (group === undefined || check.group === group),
-  );
+export function shown({ checks }: Doctored, name: string): string {
+  const found = checks.filter((check) => check.name === name);
   return found
-    .map(({ status, what, remedy }) => `${status}: ${what}${remedy === null ? "" : ` → ${remedy}`}`)
+    .map(({ remedy, ...rest }) => formatFinding({ ...rest, remedy: remedy ?? undefined }))
     .join("\n");
+}
+
+export function formatFinding({ status, what, remedy }: Finding): string {
+  return `${status}: ${what}${remedy === undefined ? "" : ` → ${remedy}`}`;
 }

@@ -1,156 +1,118 @@
-/** Runs checks at once: one that fails, throws or never ends does not affect the others. And formats their findings. */
+/** The runner of the table of checks, and the report of their findings. */
 import { describe, expect, it } from "@jest/globals";
 import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
 import {
-  type Check,
+  type Finding,
   failed,
   failedAs,
   need,
   ok,
-  once,
-  row,
   runChecks,
   skipped,
   warning,
 } from "../../../lib/cli/doctor/check.ts";
 import { formatDoctorJson, formatDoctorText } from "../../../lib/cli/doctor/report.ts";
 
-const never = new AbortController().signal;
-const check = (name: string, run: Check["run"]): Check => ({ name, run });
-const throwing = (thrown: unknown) => check("throws", () => Promise.reject(thrown));
-const run = (checks: Check[], given: { signal?: AbortSignal; timeoutMs?: number } = {}) =>
-  runChecks({ groups: [{ group: "One", checks }], signal: never, ...given });
+type Place = { names: string[] };
+const never = () => new Promise<Finding>(() => {});
 
-describe("runChecks", () => {
-  it("keeps the order, and no check stops another", async () => {
-    const slow = check("slow", async () => {
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      return ok("at last");
-    });
-    const found = await run([
-      slow,
-      throwing(new Error("no")),
-      check("quick", async () => ok("at once")),
-    ]);
-    expect(found.map(({ name, status }) => [name, status])).toEqual([
-      ["slow", "ok"],
-      ["throws", "failed"],
-      ["quick", "ok"],
-    ]);
+/** Runs one check for each function, at a place that is there. */
+function run(
+  checks: Record<string, (place: Place, name: string) => Finding | Promise<Finding>>,
+  more: { timeoutMs?: number; signal?: AbortSignal; only?: { group: string; name: string } } = {},
+) {
+  const rows = Object.entries(checks).map(([name, run]) => {
+    return { name, where: "here" as const, run, advice: ({ names }: Place) => `See ${names}.` };
   });
+  const table = [
+    {
+      group: "One",
+      checks: [
+        ...rows,
+        {
+          name: ({ names }: Place) => names,
+          where: "here" as const,
+          run: (_place: Place, name: string) => ok(`It is ${name}.`),
+          advice: "",
+        },
+        { name: "elsewhere", where: "there" as const, run: never, advice: "" },
+      ],
+    },
+  ];
+  return runChecks<{ here: Place; there: Place }>({
+    table,
+    targets: { here: { names: ["a", "b"] } },
+    signal: new AbortController().signal,
+    ...more,
+  });
+}
 
-  it("shows only error messages that were written for a person", async () => {
-    const [unknown] = await run([throwing(new TypeError("Bearer xoxb-canary is no header"))]);
-    expect(JSON.stringify(unknown)).not.toContain("canary");
-    expect(unknown).toMatchObject({
-      what: expect.stringContaining("TypeError"),
-      remedy: expect.any(String),
-    });
-    const [aws] = await run([
-      throwing(new AwsFailure("Could not look: it is refused (X). Use another role.")),
-    ]);
-    expect(aws).toMatchObject({
-      what: "Could not look: it is refused (X).",
-      remedy: "Use another role.",
-    });
-  });
-
-  it("gives each check its own time limit", async () => {
-    const hanging = check("hangs", () => new Promise(() => {}));
-    const found = await run([hanging, check("well", async () => ok("yes"))], { timeoutMs: 20 });
-    expect(found).toMatchObject([
-      { status: "failed", what: "It did not finish within 0.02 s.", remedy: expect.any(String) },
-      { status: "ok" },
-    ]);
-  });
-
-  it("ends the running checks when it is interrupted", async () => {
-    const stop = new AbortController();
-    const running = run([check("hangs", () => new Promise(() => {}))], { signal: stop.signal });
-    stop.abort();
-    expect(await running).toMatchObject([{ status: "failed", what: "It was interrupted." }]);
-  });
+it("runs the rows of the given places in the table's order, one check per name", async () => {
+  const found = await run({ slow: async () => ok("at last"), throws: () => Promise.reject() });
+  expect(found.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    "slow ok",
+    "throws failed",
+    "a ok",
+    "b ok",
+  ]);
+  expect(await run({ hangs: never }, { only: { group: "One", name: "b" } })).toMatchObject([
+    { name: "b", what: "It is b." },
+  ]);
 });
 
-describe("a row", () => {
-  const missing = () => Promise.reject(new AwsFailure("It is down. Start it."));
-  const inner = (needs: () => Promise<string>) =>
-    row({ name: "inner", needs, check: (given) => ok(given) });
-
-  it("gets what it needs, and is skipped where a need fails that another check reports", async () => {
-    const found = await run([
-      inner(need(async () => "there", "Not there.")),
-      inner(need(missing, "Not there.")),
-      inner(missing),
-    ]);
-    expect(found).toMatchObject([
-      { status: "ok", what: "there" },
-      { status: "skipped", what: "Not there." },
-      { status: "failed", what: "It is down.", remedy: "Start it." },
-    ]);
+it("gives a problem the remedy of its finding, and else the advice of its row", async () => {
+  const found = await run({
+    own: () => failed("bad", "mend it"),
+    none: () => warning("hm"),
+    text: () => Promise.reject(new AwsFailure("It is down. Start it.")),
+    fine: () => ok("good"),
   });
+  expect(found.slice(0, 4).map(({ remedy }) => remedy)).toEqual([
+    "mend it",
+    "See a,b.",
+    "Start it.",
+    null,
+  ]);
 });
 
-describe("once", () => {
-  it("runs the work once for all callers, even where it fails", async () => {
-    let asked = 0;
-    const ask = once(async () => {
-      asked += 1;
-      throw new Error("no");
-    });
-    await expect(ask()).rejects.toThrow("no");
-    await expect(ask()).rejects.toThrow("no");
-    expect(asked).toBe(1);
-  });
+it("skips a check whose need another check reports", async () => {
+  const [found] = await run({ needy: () => need(Promise.reject(new Error()), "Not there.") });
+  expect(found).toMatchObject({ status: "skipped", what: "Not there." });
 });
 
-describe("failedAs", () => {
-  it.each([
-    ["It is down. Start it.", "It is down.", "Start it."],
-    [
-      "There is no a.b.ts in /x. Run npx --no-install sekisho doctor.",
-      "There is no a.b.ts in /x.",
-      "Run npx --no-install sekisho doctor.",
-    ],
-    [
-      "It is broken; npx --no-install sekisho mends it.",
-      "It is broken.",
-      "npx --no-install sekisho mends it.",
-    ],
-    [
-      "Is it up? npx --no-install sekisho start starts it.",
-      "Is it up?",
-      "npx --no-install sekisho start starts it.",
-    ],
-    ["It is down: is it started?", "It is down: is it started?", "Look."],
-  ])("splits %j into the problem and the remedy", (words, what, remedy) => {
-    expect(failedAs(words, "Look.")).toEqual({ status: "failed", what, remedy });
-  });
+it("shows only error messages that were written for a person", async () => {
+  const [found] = await run({ throws: () => Promise.reject(new TypeError("Bearer canary")) });
+  expect(found?.what).toBe("The check itself failed (TypeError).");
+  expect(JSON.stringify(found)).not.toContain("canary");
+});
+
+it("ends a check that hangs by its time limit or by an interruption", async () => {
+  const [late] = await run({ hangs: never }, { timeoutMs: 20 });
+  expect(late).toMatchObject({ status: "failed", what: "It did not finish within 0.02 s." });
+  const [stopped] = await run({ hangs: never }, { signal: AbortSignal.abort() });
+  expect(stopped).toMatchObject({ status: "failed", what: "It was interrupted." });
+});
+
+it.each([
+  ["It is down. Start it.", "It is down.", "Start it."],
+  ["There is no a.b.ts in /x. Run npx a b.", "There is no a.b.ts in /x.", "Run npx a b."],
+  ["It is broken; npx a mends it.", "It is broken.", "npx a mends it."],
+  ["Is it up? npx a starts it.", "Is it up?", "npx a starts it."],
+  ["It is down: is it started?", "It is down: is it started?", undefined],
+])("splits %j into the problem and the remedy", (text, what, remedy) => {
+  expect(failedAs(text)).toEqual({ status: "failed", what, remedy });
 });
 
 describe("the report", () => {
-  const found = async () =>
-    await runChecks({
-      groups: [
-        {
-          group: "One",
-          checks: [check("a", async () => ok("fine")), check("longer", async () => skipped("no"))],
-        },
-        {
-          group: "Two",
-          checks: [
-            check("b", async () => failed("bad", "mend it")),
-            check("c", async () => warning("hm", "look")),
-          ],
-        },
-      ],
-      signal: never,
-    });
+  const found = [
+    { group: "One", name: "a", ...ok("fine"), remedy: null },
+    { group: "One", name: "longer", ...skipped("no"), remedy: null },
+    { group: "Two", name: "b", ...failed("bad"), remedy: "mend it" },
+    { group: "Two", name: "c", ...warning("hm"), remedy: "look" },
+  ];
 
-  it("groups the lines, puts the remedy below a problem, and ends with a summary", async () => {
-    expect(formatDoctorText({ found: await found(), subject: "here" })).toBe(
-      `
-sekisho doctor: here
+  it("groups the lines, puts the remedy below a problem, and ends with a summary", () => {
+    expect(formatDoctorText({ found, subject: "here" })).toBe(`sekisho doctor: here
 
 One
   ✓ a       fine
@@ -162,18 +124,12 @@ Two
   ! c       hm
             → look
 
-Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`.slice(1),
-    );
+Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`);
   });
 
-  it("is one object for scripts, in which a warning is not a failure", async () => {
-    const all = await found();
-    expect(JSON.parse(formatDoctorJson(all))).toMatchObject({
-      ok: false,
-      checks: [{ group: "One", name: "a", remedy: null }, {}, { remedy: "mend it" }, {}],
-    });
-    expect(
-      JSON.parse(formatDoctorJson(all.filter(({ status }) => status !== "failed"))),
-    ).toMatchObject({ ok: true });
+  it("is one object for scripts, in which a warning is no failure", () => {
+    expect(JSON.parse(formatDoctorJson(found))).toEqual({ ok: false, checks: found });
+    const rest = found.filter(({ status }) => status !== "failed");
+    expect(JSON.parse(formatDoctorJson(rest)).ok).toBe(true);
   });
 });

@@ -1,7 +1,6 @@
-/** `sekisho doctor --stage`: a healthy stage on AWS, and the remedy for each failure. */
+/** `sekisho doctor --stage`: a healthy stage on AWS, and the remedy for each problem. */
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-
 import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
 import {
@@ -14,7 +13,7 @@ import { pushedSettings, pushSettings } from "../../doubles/aws/pushed-settings.
 import type { WebServer } from "../../doubles/web-server.ts";
 import { deploy, executionAccount, twoAccounts, verificationAccount } from "../aws/a-stage.ts";
 import { startSqs } from "../aws/queues.ts";
-import { type Doctored, openMachine, secrets, startPeer, startSlack, told } from "./a-machine.ts";
+import { type Doctored, openMachine, secrets, shown, startPeer, startSlack } from "./a-machine.ts";
 
 const { SLACK_SIGNING_SECRET, SLACK_BOT_TOKEN, PEER_TOKEN } = secrets;
 const stackName = "Sekisho-prod-Verification";
@@ -34,12 +33,12 @@ let file: typeof twoAccounts & { slack: object };
 
 beforeAll(async () => {
   [slack, sqs] = await Promise.all([startSlack(), startSqs()]);
-  const signing = createCachedSecret({ readSecret: async () => SLACK_SIGNING_SECRET });
-  const ingress = createIngress({
-    signingSecret: signing,
-    queue: { send: () => Promise.reject(new Error("none")) },
+  const signingSecret = createCachedSecret({ readSecret: async () => SLACK_SIGNING_SECRET });
+  const queue = { send: () => Promise.reject(new Error("none")) };
+  entry = await startVerificationServer({
+    ingress: createIngress({ signingSecret, queue }),
+    port: 0,
   });
-  entry = await startVerificationServer({ ingress, port: 0 });
   peer = await startPeer(peerCalls);
 });
 afterAll(async () => {
@@ -61,275 +60,279 @@ beforeEach(async () => {
     destinations: { ...twoAccounts.destinations, far },
   };
   machine.write(file);
-  const address = {
+  const executionAddress = JSON.stringify({
     transport: "https",
     url: `${peer.url}/`,
     region: "eu-west-1",
     functionArn: "arn:aws:lambda:eu-west-1:222222222222:function:url",
-  };
-  const executionAddress = JSON.stringify(address);
+  });
   const readSettings = () => pushedSettings({ client: aws.table });
   worker = deployWorker({ aws, json: file, stageName: "prod", executionAddress, readSettings });
   deploy({ aws, json: file, queues, executionAddress, workerFunction: worker.arn });
-  aws.stacks.set(stackName, {
-    ...aws.stacks.get(stackName),
-    EventsUrl: `${entry.url}/slack/events`,
-  });
+  setOutputs({ EventsUrl: `${entry.url}/slack/events` });
   for (const [name, value] of Object.entries({
     SLACK_SIGNING_SECRET,
     SLACK_BOT_TOKEN,
     FAR_TOKEN: PEER_TOKEN,
-  })) {
-    aws.secrets.all.set(`sekisho/prod/${name}`, { value });
-  }
+  }))
+    aws.secrets.all.set(secretId(name), { value });
 });
 afterEach(async () => {
   for (const secret of Object.values(secrets)) expect(machine.printed()).not.toContain(secret);
   await aws.close();
 });
 
-const doctor = (): Promise<Doctored> => machine.doctor(aws.env, "--stage", "prod");
-const notOk = ({ checks }: Doctored) =>
-  checks.filter(({ status }) => status !== "ok").map(({ name }) => name);
+const secretId = (name: string) => `sekisho/prod/${name}`;
+const setOutputs = (outputs: Record<string, string>) =>
+  aws.stacks.set(stackName, { ...aws.stacks.get(stackName), ...outputs });
+const refuse = (action: string, status = 400, name = "AccessDeniedException") =>
+  aws.refusals.set(action, { status, name });
+const failWorker = (name: string) =>
+  aws.functions.set(worker.arn, async () => {
+    throw Object.assign(new Error("a text with a secret"), { name });
+  });
+const doctor = (...args: string[]): Promise<Doctored> =>
+  machine.doctor(aws.env, "--stage", "prod", ...args);
+const failedNames = ({ checks }: Doctored) =>
+  checks.filter(({ status }) => status === "failed").map(({ name }) => name);
 
 describe("sekisho doctor --stage", () => {
-  it("passes a healthy stage, and writes nothing", async () => {
+  it("passes a healthy stage, writes nothing, and calls destinations by the worker alone", async () => {
     const found = await doctor();
-    expect(notOk(found)).toEqual(["secret MODEL_KEY", "who may ask"]);
-    expect(told(found, "who may ask")).toMatch(/^warning: Nobody.* --stage prod/);
-    expect(told(found, "secret MODEL_KEY")).toMatch(
-      new RegExp(`^skipped: .*belongs to the Execution account.*${executionAccount}`),
-    );
     expect(found).toMatchObject({ code: 0, ok: true, stderr: "" });
-    expect(told(found, "credentials")).toContain(`${verificationAccount}:user/operator`);
-    expect(told(found, "signing secret")).toMatch(
-      /^ok: The deployed entry accepts a request that is signed/,
-    );
-    expect(told(found, "bot token")).toMatch(/^ok: @sekisho/);
-    expect(told(found, "worker")).toMatch(/^ok: .*could read its table/);
-    expect(told(found, "local")).toMatch(/^ok: A peer/);
+    const others = found.checks.filter(({ status }) => status !== "ok");
+    expect(others.map(({ name }) => name)).toEqual(["who may ask"]);
+    for (const [name, pattern] of Object.entries({
+      "who may ask": /^warning: Nobody.* --stage prod/,
+      secrets: new RegExp(`^ok: .*FAR_TOKEN.* of ${verificationAccount}: .*MODEL_KEY of the Exec`),
+      credentials: new RegExp(`${verificationAccount}:user/operator`),
+      "signing secret": /^ok: The deployed entry accepts a request that is signed/,
+      "bot token": /^ok: @sekisho/,
+      worker: /^ok: It answers; it could read its table/,
+      local: /^ok: A peer/,
+    }))
+      expect(shown(found, name)).toMatch(pattern);
     const actions = [...new Set(aws.calls.map(({ action }) => action.split(":")[1]))];
     expect(actions.filter((action) => !/^(Get|Describe|Invoke)/.test(action ?? ""))).toEqual([]);
+    expect(peerCalls.length).toBeGreaterThan(0);
+    // The operator's credentials may not call a destination.
+    const { AWS_ACCESS_KEY_ID = "" } = aws.env;
+    for (const authorization of peerCalls) expect(authorization).not.toContain(AWS_ACCESS_KEY_ID);
+    const { stdout } = await machine.run(["--stage", "prod"], aws.env);
+    expect(stdout).toMatch(/^sekisho doctor: stage prod\n/);
   });
 
-  it("prints the stage's name above the findings", async () => {
-    const ended = await machine.run(["--stage", "prod"], aws.env);
-    expect(ended.stdout).toMatch(/^sekisho doctor: stage prod\n/);
-    expect(ended.stdout).toContain(" ✓ store ");
+  it("checks one destination with --destination", async () => {
+    const changed = { ...file.destinations.far, idempotent: true, authorizer: { type: "none" } };
+    machine.write({ ...file, destinations: { ...file.destinations, far: changed } });
+    const { checks } = await doctor("--destination", "far");
+    expect(checks).toMatchObject([
+      { name: "far", status: "ok", what: expect.stringMatching(/^A peer.*other settings for it/) },
+    ]);
+    const added = { ...file.destinations.far };
+    machine.write({ ...file, destinations: { ...file.destinations, added } });
+    expect(await doctor("--destination", "added")).toMatchObject({ code: 1, ok: false });
+    const unknown = await machine.run(["--stage", "prod", "--destination", "none"], aws.env);
+    expect(unknown).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("Known: local, far"),
+    });
   });
 
   it("names the account whose credentials are needed, and skips the checks that need them", async () => {
     aws.account = executionAccount;
     const found = await doctor();
-    expect(told(found, "credentials")).toMatch(
+    expect(shown(found, "credentials")).toMatch(
       /^failed: .*these credentials are of 2{12}.* → Set AWS_PROFILE/,
     );
-    for (const name of ["stack", "queue", "store", "live settings", "entry"]) {
-      expect(told(found, name)).toMatch(/^skipped/);
-    }
-    expect(
-      found.checks.filter(({ status }) => status === "failed").map(({ name }) => name),
-    ).toEqual(["credentials", "secret MODEL_KEY"]);
+    for (const name of ["stack", "queue", "live settings", "entry", "destinations"])
+      expect(shown(found, name)).toMatch(/^skipped/);
+    expect(failedNames(found)).toEqual(["credentials", "secrets"]);
   });
 
   it("explains missing credentials", async () => {
     const { AWS_ENDPOINT_URL = "" } = aws.env;
     const without = { AWS_ENDPOINT_URL, AWS_EC2_METADATA_DISABLED: "true", HOME: machine.folder };
     const found = await machine.doctor(without, "--stage", "prod");
-    expect(told(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROFILE/);
-    expect(told(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
-    expect(told(found, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
-    expect(found.checks.filter(({ status }) => status === "failed")).toHaveLength(1);
+    expect(shown(found, "credentials")).toMatch(/^failed: .*no AWS credentials\. → Set AWS_PROF/);
+    expect(shown(found, "signing secret")).toMatch(/^skipped: .*no AWS credentials/);
+    expect(shown(found, "bot token")).toMatch(/^skipped: The deployed worker does not answer/);
+    expect(failedNames(found)).toEqual(["credentials"]);
   });
 
   it("names what must be deployed", async () => {
-    const other = { ...file.destinations.far, idempotent: true };
-    machine.write({ ...file, destinations: { ...file.destinations, new: other } });
+    const destinations = { ...file.destinations, new: file.destinations.far };
+    machine.write({ ...file, destinations });
     const found = await doctor();
-    expect(told(found, "stack")).toMatch(
+    expect(shown(found, "stack")).toMatch(
       /^warning: .*: new\. → Run npx cdk deploy --all -c stage=prod/,
     );
-    expect(told(found, "new")).toBe("skipped: It is not deployed.");
+    expect(shown(found, "new")).toBe("skipped: It is not deployed.");
     aws.stacks.clear();
-    expect(told(await doctor(), "stack")).toMatch(
-      /^failed: There is no stack .* → Run npx cdk deploy/,
-    );
+    expect(shown(await doctor(), "stack")).toMatch(/^failed: There is no stack .* → Run npx cdk/);
   });
 
-  it("explains live settings that cannot be read", async () => {
+  it("explains live settings that cannot be read, or are for another peer", async () => {
     await pushSettings({ client: aws.table, settings: "no json" });
     const found = await doctor();
-    expect(told(found, "live settings")).toMatch(/^failed: .* → .*config push/);
-    expect(told(found, "stack")).toBe("ok: It is deployed.");
-    expect(told(found, "queue")).toMatch(/^ok/);
+    expect(shown(found, "live settings")).toMatch(/^failed: .* → .*config push/);
+    expect(shown(found, "stack")).toBe("ok: It is deployed.");
+    expect(shown(found, "queue")).toMatch(/^ok/);
+    const far = { fingerprint: "another", url: "https://other.example/" };
+    await pushSettings({ client: aws.table, settings: JSON.stringify({ destinations: { far } }) });
+    const other = await doctor();
+    expect(shown(other, "live settings")).toMatch(/^warning: .* far .* → .*push --stage prod/);
+    expect(shown(other, "far")).toMatch(/^ok: A peer/);
   });
 
-  it("explains live settings that were pushed for another peer or credential", async () => {
-    const value = JSON.stringify({
-      destinations: { far: { fingerprint: "another", url: "https://other.example/" } },
-    });
-    await pushSettings({ client: aws.table, settings: value });
-    const found = await doctor();
-    expect(told(found, "live settings")).toMatch(
-      /^warning: .* far .*deployed address.* → .*config push --stage prod/,
-    );
-    expect(told(found, "far")).toMatch(/^ok: A peer/);
+  it("calls a destination at the address that was pushed", async () => {
+    const { far = "" } = JSON.parse(aws.stacks.get(stackName)?.DeployedDestinations ?? "{}");
+    const pushed = { fingerprint: far, url: `${peer.url}/pushed` };
+    const settings = JSON.stringify({ destinations: { far: pushed } });
+    await pushSettings({ client: aws.table, settings });
+    expect(shown(await doctor(), "far")).toContain(pushed.url);
   });
 
   it("counts waiting messages, and explains dead letters", async () => {
     await sqs.send({ queueUrl: queues.main, body: "one" });
     await sqs.send({ queueUrl: queues.archive, body: "two" });
-    expect(told(await doctor(), "dead letters")).toMatch(
-      /^warning: 1 message failed too often and is kept\./,
-    );
-    await sqs.send({ queueUrl: queues.archive, body: "three" });
     const found = await doctor();
-    expect(told(found, "queue")).toMatch(/^ok: Messages: 1 waiting, /);
-    expect(told(found, "dead letters")).toMatch(
-      /^warning: 2 messages failed too often.* → npx --no-install sekisho dead-letters list --stage prod/,
+    expect(shown(found, "queue")).toMatch(/^ok: Messages: 1 waiting, /);
+    expect(shown(found, "dead letters")).toMatch(
+      /^warning: 1 message is kept.* → npx --no-install sekisho dead-letters list --stage prod/,
     );
     expect(found.code).toBe(0);
   });
 
-  it("explains missing permissions, and runs the other checks", async () => {
-    for (const action of [
-      "sqs:GetQueueAttributes",
-      "dynamodb:GetItem",
-      "secretsmanager:DescribeSecret",
-    ]) {
-      aws.refusals.set(action, { status: 400, name: "AccessDeniedException" });
-    }
-    const found = await doctor();
-    for (const name of ["queue", "dead letters", "store", "secret FAR_TOKEN"]) {
-      expect(told(found, name)).toMatch(/^failed: Could not .* → Set AWS_PROFILE to a role/);
-    }
-    expect(told(found, "stack")).toMatch(/^ok/);
-  });
+  const cases: Record<string, { change: () => unknown; found: Record<string, RegExp> }> = {
+    "missing permissions": {
+      change: () => {
+        for (const action of ["sqs:GetQueueAttributes", "secretsmanager:DescribeSecret"])
+          refuse(action);
+      },
+      found: {
+        queue: /^failed: Could not .* → Set AWS_PROFILE to a role/,
+        "dead letters": /^failed: Could not .* → Set AWS_PROFILE to a role/,
+        secrets: /^failed: Could not .* → Set AWS_PROFILE to a role/,
+        stack: /^ok/,
+      },
+    },
+    "each missing secret": {
+      change: () => {
+        aws.secrets.all.delete(secretId("FAR_TOKEN"));
+        aws.secrets.all.set(secretId("SLACK_BOT_TOKEN"), {});
+        aws.secrets.all.set(secretId("SLACK_SIGNING_SECRET"), { value: "x", deleted: true });
+      },
+      found: {
+        secrets:
+          /^failed: .*SIGNING_SECRET .* deletion.*BOT_TOKEN .* no value.*FAR_TOKEN .*missing.* → .*put --stage prod/,
+        far: /^failed: Its secret sekisho\/prod\/FAR_TOKEN cannot be read/,
+      },
+    },
+    "secrets that may not be read, as the worker may": {
+      change: () => refuse("secretsmanager:GetSecretValue"),
+      found: {
+        entry: /^ok/,
+        "signing secret": /^skipped: .*cannot be read with these credentials/,
+        "bot token": /^ok/,
+      },
+    },
+    "an entry with another signing secret": {
+      change: () =>
+        aws.secrets.all.set(secretId("SLACK_SIGNING_SECRET"), { value: "0".repeat(32) }),
+      found: {
+        "signing secret":
+          /^failed: .* → .*put --only SLACK_SIGNING_SECRET --overwrite --stage prod/,
+      },
+    },
+    "a table that the worker's role cannot reach": {
+      change: () => {
+        worker.canReach.store = false;
+      },
+      found: { worker: /^failed: .*table \(AccessDeniedException\)\. → npx cdk deploy/ },
+    },
+    "a queue that it cannot reach": {
+      change: () => {
+        worker.canReach.queue = false;
+      },
+      found: { worker: /^failed: .*queue/ },
+    },
+    "live settings that it cannot read": {
+      change: () => {
+        worker.canReach.liveSettings = false;
+      },
+      found: { worker: /^failed: .*cannot read the live settings/ },
+    },
+    "a bot token that it cannot read": {
+      change: () => aws.secrets.all.delete(secretId("SLACK_BOT_TOKEN")),
+      found: {
+        "bot token":
+          /^failed: The deployed worker cannot read sekisho\/prod\/SLACK_BOT_TOKEN \(Resource/,
+      },
+    },
+    "an alias that may not be invoked": {
+      change: () => refuse("lambda:Invoke", 403),
+      found: {
+        worker: /^failed: .*lack lambda:InvokeFunction on arn:aws:lambda:.*worker/,
+        local: /^skipped/,
+        "bot token": /^skipped/,
+      },
+    },
+    "a worker without concurrency": {
+      change: () => refuse("lambda:Invoke", 429, "TooManyRequestsException"),
+      found: { worker: /^failed: .*concurrency.* → Try again in a minute/ },
+    },
+    "a worker that is gone": {
+      change: () => refuse("lambda:Invoke", 404, "ResourceNotFoundException"),
+      found: { worker: /^failed: .*there is no function .* → Run npx cdk deploy/ },
+    },
+    "a worker of another version": {
+      change: () => failWorker("ZodError"),
+      found: { worker: /^failed: .*another version\. → Run npx cdk deploy/ },
+    },
+    "a worker that answers as another version": {
+      change: () => aws.functions.set(worker.arn, async () => ({ batchItemFailures: [] })),
+      found: { worker: /^failed: .*another version/ },
+    },
+    "a worker that takes too long": {
+      change: () => failWorker("Sandbox.Timedout"),
+      found: { worker: /^failed: .*within its time limit/ },
+    },
+    "a stack without a published worker": {
+      change: () => setOutputs({ WorkerFunction: "" }),
+      found: { worker: /^failed: .*no output WorkerFunction\. → Run npx cdk deploy/ },
+    },
+  };
 
-  it("explains each missing secret", async () => {
-    aws.secrets.all.delete("sekisho/prod/FAR_TOKEN");
-    aws.secrets.all.set("sekisho/prod/SLACK_BOT_TOKEN", {});
-    aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "x", deleted: true });
-    const found = await doctor();
-    expect(told(found, "secret FAR_TOKEN")).toMatch(
-      /^failed: .* is missing\. → npx --no-install sekisho secrets put --stage prod/,
-    );
-    expect(told(found, "secret SLACK_BOT_TOKEN")).toMatch(
-      /^failed: .*holds no value\. → npx --no-install sekisho secrets put/,
-    );
-    expect(told(found, "secret SLACK_SIGNING_SECRET")).toMatch(
-      /^failed: .* deletion\. → aws secretsmanager restore-secret/,
-    );
-  });
-
-  it("reports secrets that may not be read, and still checks that the entry refuses unsigned requests", async () => {
-    aws.refusals.set("secretsmanager:GetSecretValue", {
-      status: 400,
-      name: "AccessDeniedException",
-    });
-    const found = await doctor();
-    expect(told(found, "entry")).toMatch(/^ok/);
-    expect(told(found, "signing secret")).toMatch(
-      /^skipped: .*cannot be read with these credentials/,
-    );
-    // The worker reads the bot token with its own role.
-    expect(told(found, "bot token")).toMatch(/^ok/);
-  });
-
-  it("explains an entry with another signing secret", async () => {
-    aws.secrets.all.set("sekisho/prod/SLACK_SIGNING_SECRET", { value: "0".repeat(32) });
-    expect(told(await doctor(), "signing secret")).toMatch(
-      /^failed: .* → npx --no-install sekisho secrets put --only SLACK_SIGNING_SECRET --overwrite --stage prod/,
-    );
-  });
-
-  it("calls the destinations only by the worker, because the operator's credentials may not", async () => {
-    const { AWS_ACCESS_KEY_ID = "" } = aws.env;
-    const found = await doctor();
-    expect(told(found, "local")).toMatch(/^ok: A peer/);
-    expect(told(found, "worker")).toMatch(/^ok: It answers/);
-    expect(peerCalls.length).toBeGreaterThan(0);
-    for (const authorization of peerCalls) expect(authorization).not.toContain(AWS_ACCESS_KEY_ID);
-  });
-
-  it("explains what the worker's role cannot reach", async () => {
-    worker.canReach.store = false;
-    expect(told(await doctor(), "worker")).toMatch(
-      /^failed: .*table \(AccessDeniedException\)\. → npx cdk deploy/,
-    );
-    worker.canReach.store = true;
-    worker.canReach.queue = false;
-    expect(told(await doctor(), "worker")).toMatch(/^failed: .*queue/);
-    worker.canReach.queue = true;
-    worker.canReach.liveSettings = false;
-    expect(told(await doctor(), "worker")).toMatch(/^failed: .*cannot read the live settings/);
-    worker.canReach.liveSettings = true;
-    aws.secrets.all.delete("sekisho/prod/SLACK_BOT_TOKEN");
-    expect(told(await doctor(), "bot token")).toMatch(
-      /^failed: The deployed worker cannot read sekisho\/prod\/SLACK_BOT_TOKEN \(ResourceNotFoundException\)/,
-    );
-  });
-
-  it.each([
-    [
-      { status: 403, name: "AccessDeniedException" },
-      /lack lambda:InvokeFunction on arn:aws:lambda:.*worker/,
-    ],
-    [{ status: 429, name: "TooManyRequestsException" }, /concurrency.* → Try again in a minute/],
-    [
-      { status: 404, name: "ResourceNotFoundException" },
-      /there is no function .* → Run npx cdk deploy/,
-    ],
-  ])("explains why the worker cannot be asked: %j", async (refusal, words) => {
-    aws.refusals.set("lambda:Invoke", refusal);
-    const found = await doctor();
-    expect(told(found, "worker")).toMatch(/^failed: Could not ask the deployed worker/);
-    expect(told(found, "worker")).toMatch(words);
-    for (const name of ["local", "far", "bot token"]) expect(told(found, name)).toMatch(/^skipped/);
+  it.each(Object.entries(cases))("explains %s", async (_title, { change, found }) => {
+    change();
+    const doctored = await doctor();
+    for (const [name, pattern] of Object.entries(found))
+      expect(shown(doctored, name)).toMatch(pattern);
+    expect(doctored.stdout).not.toContain("a text with a secret");
   });
 
   it("asks the worker one thing at a time, and fails each destination that it could not check", async () => {
     const answer = aws.functions.get(worker.arn);
     let underWay = 0;
-    let most = 0;
+    let maxUnderWay = 0;
     aws.functions.set(worker.arn, async (event) => {
       underWay += 1;
-      most = Math.max(most, underWay);
+      maxUnderWay = Math.max(maxUnderWay, underWay);
       try {
         await setTimeout(200);
-        if (JSON.stringify(event).includes("check_destinations")) {
+        if (JSON.stringify(event).includes("check_destinations"))
           throw Object.assign(new Error("Task timed out"), { name: "Sandbox.Timedout" });
-        }
         return await answer?.(event);
       } finally {
         underWay -= 1;
       }
     });
     const found = await doctor();
-    expect(most).toBe(1);
-    expect(told(found, "worker")).toMatch(/^ok/);
+    expect(maxUnderWay).toBe(1);
+    expect(shown(found, "worker")).toMatch(/^ok/);
     for (const name of ["local", "far"])
-      expect(told(found, name)).toMatch(/^failed: .*within its time limit/);
+      expect(shown(found, name)).toMatch(/^failed: .*within its time limit/);
     expect(found).toMatchObject({ code: 1, ok: false });
-  });
-
-  it("asks for a deploy where the worker is of another version, or is not published", async () => {
-    aws.functions.set(worker.arn, async () => {
-      throw Object.assign(new Error("a text with a secret"), { name: "ZodError" });
-    });
-    const failing = await doctor();
-    expect(told(failing, "worker")).toMatch(/^failed: .*another version\. → Run npx cdk deploy/);
-    expect(failing.stdout).not.toContain("a text with a secret");
-    aws.functions.set(worker.arn, async () => ({ batchItemFailures: [] }));
-    expect(told(await doctor(), "worker")).toMatch(/^failed: .*another version/);
-    aws.functions.set(worker.arn, async () => {
-      throw Object.assign(new Error("Task timed out"), { name: "Sandbox.Timedout" });
-    });
-    expect(told(await doctor(), "worker")).toMatch(/^failed: .*within its time limit/);
-    const { WorkerFunction: _, ...older } = { WorkerFunction: "", ...aws.stacks.get(stackName) };
-    aws.stacks.set(stackName, older);
-    expect(told(await doctor(), "worker")).toMatch(
-      /^failed: .*no output WorkerFunction\. → Run npx cdk deploy/,
-    );
   });
 });

@@ -185,6 +185,16 @@ describe("the echo agent on stream", () => {
     expect(slept).toEqual(Array.from({ length: 10 }, () => 1200));
   });
 
+  it("repeats a long text, in pieces that end between characters", async () => {
+    const text = `stream ${"🏯".repeat(1001)}`;
+    const { updates } = await updatesOf(text);
+    const pieces = updates.flatMap((update) =>
+      update.type === "progress" ? [update.partial ?? ""] : [],
+    );
+    expect(answerIn(updates)).toContain(text);
+    expect(pieces.map((piece) => piece.isWellFormed())).toEqual(pieces.map(() => true));
+  });
+
   it("takes the time of slow, reports as well on progress, and writes a long answer where it is to", async () => {
     const { updates, slept } = await updatesOf("stream progress very long slow 1s");
     expect(slept).toEqual(Array.from({ length: 10 }, () => 100));

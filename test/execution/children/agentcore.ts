@@ -2,6 +2,7 @@
 
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { startAgentCore } from "../../../lambdas/execution/handlers/start-agentcore.ts";
+import { parseExecutionSections } from "../../../lambdas/shared/config/execution-schema.ts";
 
 const execution = {
   syncBudgetMs: 0,
@@ -10,4 +11,4 @@ const execution = {
 };
 const { AGENT_FILE: file } = process.env;
 const { agent = createEchoAgent() } = file === undefined ? {} : await import(file);
-await startAgentCore({ config: { execution }, createAgent: () => agent });
+await startAgentCore({ config: parseExecutionSections({ execution }), createAgent: () => agent });

@@ -1,4 +1,5 @@
 /** The Function URL's handler: nobody is served whom AWS does not name, and the agent card of a function. */
+
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
@@ -10,6 +11,7 @@ import {
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
 import { createPlatformAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { toExchange, toRolePrincipal } from "../../../lambdas/execution/http/function-url-event.ts";
+import { parseExecutionSections } from "../../../lambdas/shared/config/execution-schema.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
@@ -303,7 +305,12 @@ function start(a2a?: object) {
     routes: [{ destination: "there" }],
     execution: { ...(a2a && { a2a }), authenticator: { type: "bearer", tokens: [token] } },
   };
-  return { said, ...lambdaClient({ handle: createFunctionUrlHandler({ config }) }) };
+  return {
+    said,
+    ...lambdaClient({
+      handle: createFunctionUrlHandler({ config: parseExecutionSections(config) }),
+    }),
+  };
 }
 
 function verify(card: AgentCard): Promise<void> {

@@ -1,4 +1,5 @@
 /** Both functions of the Execution zone on Lambda, over an emulated table and emulated queues: tasks, A2A and traces. */
+
 import { randomUUID } from "node:crypto";
 import { DeleteMessageCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
@@ -7,6 +8,7 @@ import type { CreateAgent } from "../../../lambdas/execution/agents/create-agent
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
 import { createFunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import { createExecutionWorkerHandler } from "../../../lambdas/execution/handlers/worker-handler.ts";
+import { parseExecutionSections } from "../../../lambdas/shared/config/execution-schema.ts";
 import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
@@ -59,7 +61,7 @@ async function openLambdaZone({
     ...(hasClientsQueue && { SEKISHO_CLIENTS_QUEUE_URL: clientsQueueUrl }),
     SEKISHO_COMPLETIONS_URL: completionsUrl,
   });
-  const config = { execution, telemetry };
+  const config = parseExecutionSections({ execution, telemetry });
   const handle = createFunctionUrlHandler({ config });
   const work = createExecutionWorkerHandler({ config, createAgent });
 
@@ -229,9 +231,13 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 });
 
 describe("a function does not start", () => {
-  const startUrl = (config: unknown = {}) => createFunctionUrlHandler({ config });
+  const startUrl = (json: unknown = {}) =>
+    createFunctionUrlHandler({ config: parseExecutionSections(json) });
   const startWorker = () =>
-    createExecutionWorkerHandler({ config: {}, createAgent: () => answering("done") });
+    createExecutionWorkerHandler({
+      config: parseExecutionSections({}),
+      createAgent: () => answering("done"),
+    });
 
   it("without its variables, and says which is missing", () => {
     process.env = {};

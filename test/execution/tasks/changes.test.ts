@@ -16,6 +16,7 @@ import {
   requeueChange,
   startChange,
   type TaskChange,
+  voteChange,
 } from "../../../lambdas/execution/tasks/changes.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
@@ -267,6 +268,61 @@ it("keeps the last ten states that an A2A task left, so that its record does not
   ]);
 });
 
+describe("a change at its limit", () => {
+  const unstarted = record({ name: "submitted" });
+  const working = record({ name: "working", lease: { owner, untilMs: 5000 } });
+  const completed = (votes: NonNullable<ExecutionTask["votes"]>) => ({
+    ...record({ name: "completed" }),
+    votes,
+  });
+  const vote = { voterId: "kim", vote: "up", atMs: 1000 } as const;
+
+  it.each<[string, TaskChange, ExecutionTask, boolean]>([
+    [
+      "sends no copy within the gap",
+      requeueChange({ nowMs: 1000, everyMs: 1000 }),
+      unstarted,
+      false,
+    ],
+    ["sends a copy after the gap", requeueChange({ nowMs: 1001, everyMs: 1000 }), unstarted, true],
+    [
+      "keeps a task whose owner may come back",
+      lossChange({ nowMs: 5999, lostAfterMs: 1000, expiresAtMs }),
+      working,
+      false,
+    ],
+    [
+      "gives a task up from that time on",
+      lossChange({ nowMs: 6000, lostAfterMs: 1000, expiresAtMs }),
+      working,
+      true,
+    ],
+    [
+      "ignores a vote of the same time",
+      voteChange({ ...vote, vote: "down" }),
+      completed([vote]),
+      false,
+    ],
+    [
+      "takes a vote of a later time",
+      voteChange({ ...vote, vote: "down", atMs: 1001 }),
+      completed([vote]),
+      true,
+    ],
+  ])("%s", (_title, change, task, changes) => {
+    expect(change(task) !== undefined).toBe(changes);
+  });
+
+  it("keeps the votes of a hundred people", () => {
+    const votes = Array.from({ length: 100 }, (_, at) => ({ ...vote, voterId: `person ${at}` }));
+    const next = voteChange(vote)(completed(votes));
+    expect(next?.votes?.map(({ voterId }) => voterId)).toEqual([
+      ...votes.slice(1).map(({ voterId }) => voterId),
+      "kim",
+    ]);
+  });
+});
+
 const begin = startChange({ owner, untilMs: Number.MAX_SAFE_INTEGER });
 
 const said = (id: string) =>
@@ -358,6 +414,27 @@ describe("a follower of a task", () => {
     expect(statesOf([records[0], records.at(-1)].filter((record) => record !== undefined))).toEqual(
       [...["submitted", "working", "input_required Shall I?"]],
     );
+  });
+});
+
+describe("the records between two reads in one millisecond", () => {
+  const atMs = nowMs;
+  const withPast = (state: ExecutionTask["state"], past: readonly ExecutionTask["state"][]) => {
+    const task = recordOf({ state, changedAtMs: atMs });
+    const passed = past.map((name) => ({ state: name, atMs }));
+    return { ...task, ...(task.a2a && { a2a: { ...task.a2a, passed } }) };
+  };
+
+  it("include the state that followed the oldest", () => {
+    const next = withPast("completed", ["submitted", "working"]);
+    const between = listRecordsBetween({ previous: withPast("submitted", []), next });
+    expect(between.map(({ state }) => state)).toEqual(["working", "completed"]);
+  });
+
+  it("include none that came before the earlier read", () => {
+    const next = withPast("working", ["submitted"]);
+    const between = listRecordsBetween({ previous: withPast("working", ["submitted"]), next });
+    expect(between.map(({ state }) => state)).toEqual(["working"]);
   });
 });
 

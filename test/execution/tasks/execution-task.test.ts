@@ -2,8 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
+import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import {
+  addMessages,
   type ExecutionTask,
   parseExecutionTask,
 } from "../../../lambdas/execution/tasks/execution-task.ts";
@@ -200,6 +202,27 @@ describe("a message of A2A", () => {
   );
 });
 
+describe("the messages of a record", () => {
+  const message = (bytes: number): Message => {
+    const empty: Message = { messageId: "new", role: "ROLE_USER", parts: [{ text: "" }] };
+    const text = "x".repeat(bytes - Buffer.byteLength(JSON.stringify(empty)));
+    return { ...empty, parts: [{ text }] };
+  };
+  const maxBytes = 32 * 1024;
+
+  it.each([
+    ["stay whole where the newest fills the room", maxBytes, (text: string) => text !== ""],
+    ["lose the content of a newest that is larger", maxBytes + 1, (text: string) => text === ""],
+  ])("%s", (_title, bytes, isExpected) => {
+    const task = recordOf({});
+    const old = { ...task, ...(task.a2a && { a2a: { ...task.a2a, messages: [message(500)] } }) };
+    const { a2a } = addMessages({ task: old, messages: [message(bytes)] });
+    const texts = a2a?.messages.map(({ parts }) => joinTextParts(parts)) ?? [];
+    expect(isExpected(texts.at(-1) ?? "none")).toBe(true);
+    expect(a2a?.messages).toHaveLength(bytes === maxBytes ? 1 : 2);
+  });
+});
+
 it("sixty writers at once all make their change, and none is told that the store is away", async () => {
   const store = memoryStore();
   const task = recordOf({ expiresAtMs: Date.now() + 60_000, queuedAtMs: 0 });
@@ -241,6 +264,23 @@ describe("the store away", () => {
     const store = { ...memoryStore(), create: () => new Promise<never>(() => {}) };
     const { call } = createTestHost({ store, storeTimeoutMs: 10 });
     expect((await call("execute_task", hello)).error?.data.reason).toBe("unavailable");
+  });
+
+  it("at the end is tried again after a pause, until the task counts as lost", async () => {
+    const store = memoryStore();
+    let attempts = 0;
+    const replace: typeof store.replace = async (request) => {
+      if (request.item.state !== "completed") return store.replace(request);
+      attempts += 1;
+      throw new Error("busy");
+    };
+    const { call, lines } = createTestHost({
+      store: { ...store, replace },
+      ...{ syncBudgetMs: 0, leaseMs: 40, lostAfterMs: 40, random: () => 0.99 },
+    });
+    await call("execute_task", hello);
+    await eventually(() => lines.join("").includes("outcome_not_stored"));
+    expect(attempts).toBeLessThan(10);
   });
 
   it("for a moment at the end loses no outcome", async () => {

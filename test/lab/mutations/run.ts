@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { drawMutations, type Mutation } from "./operators.ts";
-import { failuresOf, findFailure } from "./stages.ts";
+import { compiles, failuresOf, findFailure } from "./stages.ts";
 import { copyTree, diffOf, filesOf } from "./tree.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -28,20 +28,29 @@ const mutations = drawMutations({ sources, seed, first, count });
 const tree = copyTree(root);
 const survivors: string[] = [];
 let tried = 0;
+const foundBy = new Map<string, number>();
 const finders = new Set<string>();
 const interrupt = new AbortController();
 process.once("SIGINT", () => interrupt.abort());
+const unchanged = { folder: tree.folder, signal: interrupt.signal };
+
+// What does not compile anyway says nothing about a mutation.
+if (!(await compiles(unchanged)) && !interrupt.signal.aborted) {
+  tree.remove();
+  throw new Error("The sources do not compile. Run npm run types.");
+}
 
 for (const [index, mutation] of mutations.entries()) {
   if (interrupt.signal.aborted) break;
   await tryOne(first + index, mutation);
 }
 const isWhole = !interrupt.signal.aborted;
-const broken = isWhole
-  ? await failuresOf({ folder: tree.folder, signal: interrupt.signal }, [...finders])
-  : undefined;
+const broken = isWhole ? await failuresOf(unchanged, [...finders]) : undefined;
 tree.remove();
-process.stdout.write(`\n${survivors.length} survivors of ${tried} mutations with seed ${seed}\n\n`);
+const counts = [...foundBy].map(([stage, found]) => `${stage} ${found}`).join(", ");
+process.stdout.write(
+  `\n${survivors.length} survivors of ${tried} mutations with seed ${seed}; found: ${counts || "none"}\n\n`,
+);
 process.stdout.write(survivors.map((survivor) => `${survivor}\n\n`).join(""));
 if (broken !== undefined)
   process.stdout.write(
@@ -52,16 +61,17 @@ process.exitCode = survivors.length > 0 || broken !== undefined ? 1 : 0;
 async function tryOne(number: number, mutation: Mutation): Promise<void> {
   tree.apply(mutation);
   const failure = await findFailure({
-    folder: tree.folder,
+    ...unchanged,
     file: mutation.file,
     isWide: wide,
-    signal: interrupt.signal,
   });
   tree.restore(mutation);
   if (interrupt.signal.aborted) return;
   tried += 1;
   const diff = diffOf(root, mutation);
   if (failure === undefined) survivors.push(`${number} ${diff}`);
+  const stage = failure?.split(":", 1)[0];
+  if (stage !== undefined) foundBy.set(stage, (foundBy.get(stage) ?? 0) + 1);
   for (const test of failure?.match(/test\/\S+\.test\.ts/g) ?? []) finders.add(test);
   process.stdout.write(
     `${number} ${diff.split("\n", 1)[0]} ${failure === undefined ? "SURVIVES" : `found by ${failure}`}\n`,

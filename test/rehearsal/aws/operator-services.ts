@@ -157,7 +157,7 @@ function fieldsOf(line: string): Record<string, unknown> {
 
 const madeAt = "2026-11-01T00:00:00Z";
 /** The types that operators' commands look for. */
-const listedTypes = ["AWS::CloudWatch::Alarm", "AWS::Logs::LogGroup", "AWS::Lambda::Function"];
+const listedTypes = ["AWS::CloudWatch::Alarm", "AWS::Logs::LogGroup"];
 
 /** Serves DescribeStacks and ListStackResources. `moved` replaces addresses of the templates by those of the rehearsal. */
 export function stacksBackend({
@@ -223,17 +223,15 @@ function answer(action: string, result: string): Response {
 }
 
 /**
- * Serves Invoke (https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html) and the settings of a new account. A function that
- * times out or throws gives a status of 200 with an error header.
+ * Serves Invoke (https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html). A function that times out or throws gives a status
+ * of 200 with an error header.
  */
 export function lambdaBackend({
   functions,
 }: {
   functions: () => ReadonlyMap<string, RunningFunction>;
 }): Backend {
-  return async ({ call: { action, resources, input } }) => {
-    if (action === "lambda:GetAccountSettings")
-      return Response.json({ AccountLimit: { ConcurrentExecutions: 10 } });
+  return async ({ call: { resources, input } }) => {
     const [invokedArn = ""] = resources;
     // IAM has decided on the whole ARN before: an alias is another resource than its function.
     const all = functions();

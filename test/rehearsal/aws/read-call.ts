@@ -72,9 +72,6 @@ export function readCall({
   if (path === "/") return readQueryCall({ received, place });
   const [, model] = /^\/model\/([^/]+)\/converse-stream$/.exec(path) ?? [];
   if (model !== undefined) return converse({ modelId: decodeURIComponent(model), place, body });
-  if (/^\/2016-08-19\/account-settings\/?$/.test(path) && request.method === "GET") {
-    return { service: "lambda", action: "lambda:GetAccountSettings", resources: ["*"], input: {} };
-  }
   const [, fn] = /^\/2015-03-31\/functions\/([^/]+)\/invocations$/.exec(path) ?? [];
   if (fn !== undefined && request.method === "POST") {
     const event: unknown = JSON.parse(Buffer.from(body).toString("utf8"));

@@ -6,8 +6,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
 import { configJsonSchema } from "../../../lambdas/shared/config/json-schema.ts";
 import { loadConfig, parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { toLogSettings } from "../../../lambdas/shared/config/log-settings.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
-import { toLogSettings } from "../../../lambdas/shared/config/telemetry-schema.ts";
 import { problemsOf } from "./problems-of.ts";
 
 const project = join(__dirname, "../../..");

@@ -168,6 +168,27 @@ describe("failures", () => {
     expect(lines.join("")).not.toContain("secret");
   });
 
+  it.each([
+    ["warn", visibilityTimeoutMs, ["queue_receipt_void"]],
+    ["are expected", visibilityTimeoutMs + 1, []],
+  ])("to finish %s where a handler may take %i ms", async (_title, handleTimeoutMs, messages) => {
+    const lines: string[] = [];
+    await send(["finished by somebody else"]);
+    const consumer: QueueConsumer = {
+      receive: (request) => queue.receive(request),
+      finish: async () => {
+        started.push("finished");
+        return false;
+      },
+    };
+    const log = createLog({ service: "sekisho", write: (line) => lines.push(line) });
+    const running = run({ consumer, handle: async () => {}, handleTimeoutMs, log });
+    await until(() => started.length === 1);
+    stop.abort();
+    await running;
+    expect(lines.map((line) => JSON.parse(line).message)).toEqual(messages);
+  });
+
   it("of the queue itself are waited out with growing delays, anew after each success", async () => {
     const delays: number[] = [];
     const lines: string[] = [];
@@ -215,6 +236,55 @@ describe("failures", () => {
     expect(receives).toBeLessThan(5);
     stop.abort();
     await running;
+  });
+});
+
+describe("the limits", () => {
+  it("of a receive are those of SQS", async () => {
+    const requests: object[] = [];
+    const consumer: QueueConsumer = {
+      async receive({ max, waitMs }) {
+        requests.push({ max, waitMs });
+        stop.abort();
+        return [];
+      },
+      finish: async () => true,
+    };
+    await run({ consumer, handle: async () => {}, concurrency: 11 });
+    expect(requests).toEqual([{ max: 10, waitMs: 20_000 }]);
+  });
+
+  it("of the end are ten seconds for handlers, and two more for what they save", async () => {
+    const times: number[] = [];
+    await send(["hangs"]);
+    const handle = async ({ body }: ReceivedMessage) => {
+      started.push(body);
+      await new Promise(() => {});
+    };
+    const sleep = async ({ ms }: { ms: number }) => {
+      times.push(ms);
+    };
+    const running = run({ handle, sleep });
+    await until(() => started.length === 1);
+    stop.abort();
+    await running;
+    expect(times).toEqual([10_000, 2000]);
+  });
+
+  it("of the delay after failed receives is ten seconds more than the first", async () => {
+    const delays: number[] = [];
+    const consumer: QueueConsumer = {
+      async receive() {
+        throw new Error("the store is out of reach");
+      },
+      finish: async () => true,
+    };
+    const sleep = async ({ ms }: { ms: number }) => {
+      delays.push(ms);
+      if (delays.length === 9) stop.abort();
+    };
+    await run({ consumer, handle: async () => {}, sleep, random: () => 1 });
+    expect(delays.slice(6, 9)).toEqual([6500, 10_100, 10_100]);
   });
 });
 

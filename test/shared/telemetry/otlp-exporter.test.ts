@@ -1,12 +1,13 @@
 /** Sending spans to a collector over a real socket: what it takes, what it refuses, and one that is not there. */
 import { setImmediate } from "node:timers/promises";
-import { describe, expect, it } from "@jest/globals";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import {
   type TelemetryConfig,
   telemetrySchema,
 } from "../../../lambdas/shared/config/telemetry-schema.ts";
 import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
+import { createOtlpExporter } from "../../../lambdas/shared/telemetry/otlp-exporter.ts";
 import {
   createXrayTarget,
   type OtlpTarget,
@@ -149,6 +150,16 @@ describe("a collector", () => {
     await second.flush();
     expect(away.collector.received).toHaveLength(1);
     expect(second.lines).toMatchObject([{ message: "spans_not_sent", status: 429 }]);
+    let calls = 0;
+    const soon = await collect(async () =>
+      calls++ === 0
+        ? Response.json({}, { status: 503, headers: { "retry-after": "1" } })
+        : Response.json({}),
+    );
+    const third = trace({ exporter: soon.exporter });
+    await third.span();
+    await third.flush();
+    expect(soon.collector.received).toHaveLength(2);
   });
 
   it("that says it took less than it got is a line of the log", async () => {
@@ -219,6 +230,58 @@ describe("a task goes on, and the log says it at most once a minute, where a col
     await flush();
     expect(collector.received).toEqual([]);
     expect(lines).toMatchObject([{ message: "spans_not_sent", cause_kind: "Error" }]);
+  });
+});
+
+describe("an exporter", () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  /** Sends a span at each of these times to a collector that answers with the status. */
+  async function sendAt(timesMs: readonly number[], status: number) {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ service: "execution", write: (line) => lines.push(JSON.parse(line)) });
+    let posts = 0;
+    const post = async () => {
+      posts += 1;
+      return { status, rejected: 0 };
+    };
+    const exporter = createOtlpExporter({ post, timeoutMs: hangMs, log });
+    const codes: number[] = [];
+    const now = jest.spyOn(Date, "now");
+    for (const timeMs of timesMs) {
+      now.mockReturnValue(timeMs);
+      await new Promise<void>((resolve) => {
+        exporter.export([], ({ code }) => {
+          codes.push(code);
+          resolve();
+        });
+      });
+    }
+    return { codes, posts, lines };
+  }
+
+  it.each([
+    [199, 1, 2],
+    [200, 0, 2],
+    [299, 0, 2],
+    [300, 1, 2],
+    [428, 1, 2],
+    [429, 1, 1],
+    [499, 1, 2],
+    [500, 1, 1],
+  ])("takes status %i for %i (0 is success), and posts %i times", async (status, code, posts) => {
+    const sent = await sendAt([1_000_000, 1_000_001], status);
+    expect(sent).toMatchObject({ codes: [code, expect.any(Number)], posts });
+  });
+
+  it("pauses for ten seconds after a failure, and warns once a minute", async () => {
+    const first = 1_000_000;
+    const times = [first, first + 9_999, first + 10_000, first + 59_999, first + 60_000];
+    const { posts, lines } = await sendAt(times, 503);
+    expect(posts).toBe(3);
+    expect(lines).toHaveLength(2);
   });
 });
 

@@ -87,6 +87,12 @@ describe("the share of traces that are kept", () => {
   });
 });
 
+it("forwarded messages are read unless the deploy says otherwise", () => {
+  const forwardsOf = (SEKISHO_FORWARDS: string) =>
+    readIngressEnvironment({ ...ingress, SEKISHO_FORWARDS }).forwards;
+  expect([forwardsOf(""), forwardsOf("false")]).toEqual([true, false]);
+});
+
 describe("the installations", () => {
   it("are somewhere only where there is an installation flow", () => {
     expect(readWorkerEnvironment(worker).installationsPrefix).toBeUndefined();

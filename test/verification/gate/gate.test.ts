@@ -26,7 +26,10 @@ let nowMs = 1_760_000_000_000;
 let groups: Record<string, string[] | SlackError>;
 let calls: { group?: string; user?: string; team: string; enterprise: string | undefined }[];
 let locale: () => Promise<{ locale: string | undefined }>;
-let profiles: Record<string, { workspaces: string[]; organization?: string } | SlackError>;
+let profiles: Record<
+  string,
+  { workspaces: string[]; organization?: string; isBot?: boolean } | SlackError
+>;
 const { log, lines } = collectLog();
 
 beforeEach(() => {
@@ -444,6 +447,57 @@ describe("a message of another bot", () => {
       gate.isStranger({ task, actor: { user, userTeam: "T1" }, signal }),
     );
     expect(await Promise.all(strangers)).toEqual([false, true, true]);
+  });
+});
+
+describe("a message that another app posted with a person's token", () => {
+  const posted = { ...message, user: "U1", botIds: ["B2", "A2"] };
+  const person = { workspaces: ["T1"], isBot: false };
+  const may = async (allowlist: AllowlistRule[], changes: Partial<UserMessage> = {}) => {
+    const { gate } = setUp({ allowlist });
+    const request = { message: { ...posted, ...changes }, requestId, signal };
+    const { allowed } = await gate.permit(request);
+    expect(await gate.isIgnored(request)).toBe(!allowed);
+    return allowed;
+  };
+
+  it("counts as the person's, and a rule that names the bot lets it in without a look at the person", async () => {
+    profiles = { U1: person };
+    expect(await may([{ user: "U1" }])).toBe(true);
+    expect(await may([{ channel: posted.channel }])).toBe(true);
+    expect(await may([{ user: "U2" }])).toBe(false);
+    groups = { S1: ["U1"] };
+    expect(await may([{ group: "S1" }])).toBe(true);
+    calls = [];
+    expect(await may([{ bot: "A2" }])).toBe(true);
+    expect(calls).toEqual([]);
+  });
+
+  it.each([
+    ["the user is a bot's", { workspaces: ["T1"], isBot: true }],
+    ["Slack does not say whose the user is", { workspaces: ["T1"] }],
+    ["a scope is missing", new SlackError("refused", { slackError: "missing_scope" })],
+  ])("counts as the bot's only where %s", async (_case, profile) => {
+    profiles = { U1: profile };
+    expect(await may([{ user: "U1" }, { channel: posted.channel }])).toBe(false);
+  });
+
+  it("counts as the bot's only where it has no person, and Slack is not asked", async () => {
+    expect(await may([{ channel: posted.channel }], { user: "B2" })).toBe(false);
+    expect(calls).toEqual([]);
+  });
+
+  it("needs a rule for people of other organizations in a shared channel", async () => {
+    profiles = { U1: { workspaces: ["T9"], isBot: false } };
+    const guest = { external: "people" as const, userTeam: "T9" };
+    expect(await may([{ channel: posted.channel }], guest)).toBe(false);
+    expect(await may([{ channel: posted.channel, external: "people" }], guest)).toBe(true);
+  });
+
+  it("is tried again while Slack is unavailable", async () => {
+    profiles = { U1: new SlackError("unavailable") };
+    const { gate } = setUp({ allowlist: [{ user: "U1" }] });
+    await expect(gate.permit({ message: posted, requestId, signal })).rejects.toThrow();
   });
 });
 

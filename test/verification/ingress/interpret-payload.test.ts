@@ -313,6 +313,43 @@ describe("what another bot writes", () => {
     });
   });
 
+  it("has the person with whose token an app posted it, and the app's ids, also in an edit", () => {
+    // Slack marks every post of its Web API so. Messages of its clients have a `client_msg_id` instead.
+    const posted = {
+      client_msg_id: undefined,
+      bot_id: "B0TOKEN001",
+      app_id: "A2",
+      bot_profile: {
+        ...{ id: "B0TOKEN001", deleted: false, name: "Dictation", updated: 1762740000 },
+        ...{ app_id: "A2", icons: {}, team_id: "T0TEAM0001" },
+      },
+    };
+    const writer = { user: "U0USER0001", botIds: ["B0TOKEN001", "A2"] };
+    expect(askedOf(withEvent("app-mention", posted))).toMatchObject(writer);
+    expect(askedOf(withEvent("message-with-mention", posted))).toMatchObject(writer);
+    expect(filter(withEvent("message-im", posted))).toEqual({ drop: "from_bot" });
+    const { event, ...envelope } = fixture("message-changed");
+    const versions = {
+      message: { ...Object(event.message), ...posted },
+      previous_message: { ...Object(event.previous_message), ...posted, text: "", blocks: null },
+    };
+    const edited = { ...envelope, event: { ...event, ...versions } };
+    expect(filter(edited)).toMatchObject({ kind: "edited", userMessage: writer });
+    // A token of a person of this app makes a post of this app.
+    const own = { ...posted, app_id: "A0APP00001" };
+    expect(filter(withEvent("app-mention", own))).toEqual({ drop: "from_bot" });
+    const ownEdit = { ...versions, message: { ...versions.message, app_id: "A0APP00001" } };
+    expect(filter({ ...envelope, event: { ...event, ...ownEdit } })).toEqual({ drop: "from_bot" });
+  });
+
+  it("is never the person's who set up an integration", () => {
+    const posted = { user: "U0USER0001", subtype: "bot_message", bot_id: "B7" };
+    expect(askedOf(withEvent("app-mention", posted))).toMatchObject({ user: "B7" });
+    expect(filter(withEvent("app-mention", { ...posted, bot_id: undefined }))).toEqual({
+      drop: "no_user",
+    });
+  });
+
   it("is never a reply that mentions nobody", () => {
     const reply = withEvent("thread-reply", { type: "message", text: "done", bot_id: "B2" });
     expect(filter(reply)).toEqual({ drop: "from_bot" });

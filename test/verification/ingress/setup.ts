@@ -26,11 +26,13 @@ export function setUp({
   readSecret = async () => secret,
   send,
   maxBodyBytes,
+  forwards,
   now = () => nowMs,
 }: {
   readSecret?: () => Promise<string>;
   send?: TaskQueue["send"];
   maxBodyBytes?: number;
+  forwards?: boolean;
   now?: () => number;
 } = {}): Setup {
   const asks: AskMessage[] = [];
@@ -48,6 +50,7 @@ export function setUp({
     isDue: createMinuteLimiter({ now }),
     log,
     ...(maxBodyBytes === undefined ? {} : { maxBodyBytes }),
+    ...(forwards === undefined ? {} : { forwards }),
   });
   return { ingress, asks, sent, lines };
 }

@@ -1,6 +1,5 @@
 /** The names and channels that an agent gets beside the text, looked up at a fake Slack. */
 import { describe, expect, it } from "@jest/globals";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createFindTaskContext } from "../../../lambdas/verification/lookups/task-context.ts";
 import type { PostedMessage } from "../../../lambdas/verification/slack/api/slack.ts";
 import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
@@ -30,7 +29,7 @@ function lookups({
   apiUrl = slack.fakeSlack.apiUrl,
   maxWaitMs = 60_000,
 }: {
-  settings?: Config["slack"]["context"];
+  settings?: Parameters<typeof createFindTaskContext>[0]["settings"];
   slack?: ReturnType<typeof client>;
   apiUrl?: string;
   maxWaitMs?: number;

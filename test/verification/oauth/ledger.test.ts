@@ -90,6 +90,17 @@ describe("the ledger of one process", () => {
     });
   });
 
+  it.each([
+    ["forgets the older half when it is full, and refuses every state as old as those", 2, false],
+    ["forgets none before it is full", 3, true],
+  ])("%s", async (_title, maxStates, isTaken) => {
+    nowMs = startMs;
+    const ledger = createMemoryLedger({ maxStates, now });
+    expect(await ledger.useState({ id: "old", issuedAtMs: startMs })).toBe(true);
+    expect(await ledger.useState({ id: "newer", issuedAtMs: startMs + 1 })).toBe(true);
+    expect(await ledger.useState({ id: "as old", issuedAtMs: startMs })).toBe(isTaken);
+  });
+
   it("refuses no state for states that have expired", async () => {
     nowMs = startMs;
     const ledger = createMemoryLedger({ maxStates: 4, now });

@@ -104,6 +104,25 @@ describe("the route of a task", () => {
     expect(gone.route).toMatchObject({ key: "rest", change: { reason: "gone", isAnew: true } });
   });
 
+  it("is the one that it chose before, also once the route leads elsewhere, and nothing is said of it", () => {
+    const [chosen] = decide([], taskOf(0, "first")).routes;
+    const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
+    expect(decide(routes, taskOf(0, "first"))).toEqual({
+      routes,
+      route: { key: "rest", destinations: ["z"] },
+    });
+    const gone = decide(routes, taskOf(0, "first"), policyOf({ known: ["rest"] }));
+    expect(gone.route).toEqual({ key: "rest", destinations: ["rest"] });
+  });
+
+  it("is that of a later message that was handled first, also once the route leads elsewhere", () => {
+    const [chosen] = decide([], taskOf(5, "and?")).routes;
+    const routes = [{ ...chosen, destinations: ["z"] }] as ThreadRoute[];
+    const late = decide(routes, taskOf(0, "first"));
+    expect(late).toEqual({ routes, route: { key: "rest", destinations: ["z"] } });
+    expect(decide(routes, taskOf(0, "a: first")).route).toMatchObject({ key: "a" });
+  });
+
   it("keeps the number of remembered routes within bounds, and the first one", () => {
     const texts = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? "a: x" : "b: x"));
     const routes = routesAfter("c: first", ...texts);

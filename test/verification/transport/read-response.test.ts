@@ -3,9 +3,13 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { isRetryable } from "../../../contracts/errors.ts";
+import { answerBytesMember } from "../../../lambdas/verification/task/events.ts";
 import {
   createResponseCollector,
   createShortener,
+  isRedirection,
+  readRefusedMembers,
+  readResponse,
   statusToReason,
 } from "../../../lambdas/verification/transport/read-response.ts";
 import { forAll } from "../../doubles/for-all.ts";
@@ -93,7 +97,39 @@ describe("the body of a response", () => {
   });
 });
 
+describe("a large answer", () => {
+  it.each([
+    [65_535, undefined],
+    [65_536, 65_536],
+  ])("of %i bytes has the size noted: %s", (receivedBytes, noted) => {
+    const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
+    const result = { status: "accepted", task_id: "t" };
+    const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    const call = { method: "get_task", params: {}, id, requestId: id, dialect: "zone" } as const;
+    const read = readResponse({ response: { body, status: 200, receivedBytes }, ...call });
+    expect(Object(read)[answerBytesMember]).toBe(noted);
+  });
+});
+
 describe("an HTTP status without a JSON-RPC body", () => {
+  it.each([
+    [299, false],
+    [300, true],
+    [399, true],
+    [400, false],
+  ])("%i is a redirection: %s", (status, expected) => {
+    expect(isRedirection(status)).toBe(expected);
+  });
+
+  it.each([
+    [399, {}],
+    [400, { issues: [{ path: "channel", message: "is missing" }] }],
+  ])("%i says which members were refused: %j", (status, expected) => {
+    const detail = [{ loc: ["channel"], msg: "is missing" }];
+    const body = Buffer.from(JSON.stringify({ detail }));
+    expect(readRefusedMembers({ status, body })).toEqual(expected);
+  });
+
   it.each([
     [401, "unauthenticated"],
     [403, "permission_denied"],

@@ -251,6 +251,7 @@ describe("the calls of a task", () => {
       notify: unused,
       files: { ...(unused as Files), transfers: createShare({ max: 1 }) },
       findTaskContext: unused,
+      contextSettings: unused,
       text: unused,
       threads: unused,
       usageHistory: unused,

@@ -275,6 +275,18 @@ describe("the sweep", () => {
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
 
+  it("shows the question that the record names as over, and leaves an earlier one its words", async () => {
+    const { slack, posts, add } = slackThread({}, 1);
+    add({ text: "Which one?", key: key(questionPart), hasButtons: true });
+    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
+    const recorded = { ...task, question: { ...question, ts: posts[2]?.ts } };
+    await cleanUpThread({ ...request, task: recorded, slack });
+    expect(posts.slice(1).map(({ text }) => text)).toEqual([
+      "Which one?",
+      "Shall I? It is too late.",
+    ]);
+  });
+
   it("removes a question that Slack does not let be edited: its buttons would stay", async () => {
     const { slack, posts, add } = slackThread({ update: "refused" }, 1);
     add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });

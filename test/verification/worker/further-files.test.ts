@@ -97,3 +97,34 @@ it("a task waits a while for a transfer for such files", async () => {
   await world.deliver(numberedAsk(1, { sharedFiles: [fileOf("F1")] })).run();
   expect(filesSent(world)).toEqual([["F1"]]);
 });
+
+it("only a message's own files are sent where the configuration says so, and no other is named", async () => {
+  const world = createWorld({
+    context: { files: false },
+    inSlack: [{ ts: threadTs, text: "Look", files: [fileOf("F1"), unreadable] }],
+    files: { transfers: { max: 1, tryTake: () => () => {} } },
+  });
+  const sharedFiles = [fileOf("F2")];
+  const message = { ...reply.message, files: [fileOf("F3")], sharedFiles };
+  await world.deliver({ ...reply, message }).run();
+  expect(filesSent(world)).toEqual([["F3"]]);
+  expect(world.sent[0]?.text).toBe("What is a sekisho?");
+  expect(world.sent[0]?.history).toMatchObject([{ text: "Look" }]);
+});
+
+it("posts of other apps are neither in the history nor are their files sent where the configuration says so", async () => {
+  const inSlack = [
+    { ts: threadTs, text: "The backup failed", from: "other_bot" as const, files: [fileOf("F1")] },
+    { ts: tsAt(-50), text: "Look", files: [fileOf("F2")] },
+  ];
+  const sentWith = async (otherApps: boolean) => {
+    const world = createWorld({ context: { otherApps }, inSlack });
+    await world.deliver(reply).run();
+    return [world.sent[0]?.history?.map(({ text }) => text), ...filesSent(world)];
+  };
+  expect(await sentWith(true)).toEqual([
+    ["The backup failed", "Look"],
+    ["F2", "F1"],
+  ]);
+  expect(await sentWith(false)).toEqual([["Look"], ["F2"]]);
+});

@@ -97,6 +97,7 @@ export function createWorld({
   streaming = false,
   tsByClock = false,
   assistant,
+  context = {},
   status = false,
   takesVotes = true,
   routing,
@@ -134,6 +135,7 @@ export function createWorld({
   /** The `ts` of posts follow the clock, as Slack has it. Otherwise all are of the first moments. */
   tsByClock?: boolean;
   assistant?: Partial<NonNullable<Config["slack"]["assistant"]>>;
+  context?: Partial<Config["slack"]["context"]>;
   /** Shows in the thread what the bot does. Default: false. */
   status?: boolean;
   /** False as for A2A. */
@@ -238,6 +240,7 @@ export function createWorld({
           ...defaults.slack,
           reactions: { received: "eyes", done: "check", failed: "cross" },
           status,
+          context: { ...defaults.slack.context, ...context },
           assistant: assistant && {
             description: "A bot",
             prompts: [],

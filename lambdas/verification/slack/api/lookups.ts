@@ -19,6 +19,7 @@ const personSchema = z.object({
   user: z.object({
     locale: optionalText,
     team_id: optionalText,
+    is_bot: flag,
     name: optionalText,
     real_name: optionalText,
     profile: z
@@ -76,6 +77,7 @@ export function createLookupCalls(call: SlackCall): LookupCalls {
       const {
         locale,
         team_id: team,
+        is_bot: isBot,
         enterprise_user: colleague,
         ...names
       } = parseAnswer(personSchema, answer).user;
@@ -85,7 +87,7 @@ export function createLookupCalls(call: SlackCall): LookupCalls {
       // Each of them may be empty.
       const name =
         names.profile?.display_name || names.profile?.real_name || names.real_name || names.name;
-      return { locale, workspaces, organization: colleague?.enterprise_id, name };
+      return { locale, workspaces, organization: colleague?.enterprise_id, isBot, name };
     },
     async groupMembers({ group, ...common }) {
       const args = { usergroup: group, ...teamArgs(common) };

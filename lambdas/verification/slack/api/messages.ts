@@ -4,9 +4,10 @@ import * as z from "zod";
 import { cutText, maxNameLength, maxTextLength } from "../../../../contracts/limits.ts";
 import { isFromApp, isWritten, readMessageText } from "../context/message.ts";
 import { cleanName } from "../context/names.ts";
+import { fieldsOf } from "../context/values.ts";
 import type { SlackCall } from "./call.ts";
 import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
-import { readSharedFiles } from "./shared-files.ts";
+import { readSharedFiles, removeForwards } from "./shared-files.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
 import { readUserFiles } from "./user-text.ts";
 
@@ -93,6 +94,17 @@ export function createMessageReads(
       );
       return found === undefined || found.subtype === "tombstone" ? undefined : toWritten(found);
     },
+  };
+}
+
+/** Wraps a call so that the messages that it returns have no forwarded messages. */
+export function removeForwardsOfAnswers(call: SlackCall): SlackCall {
+  return async (request) => {
+    const answer = await call(request);
+    const { messages } = fieldsOf(answer);
+    return Array.isArray(messages)
+      ? { ...fieldsOf(answer), messages: messages.map(removeForwards) }
+      : answer;
   };
 }
 

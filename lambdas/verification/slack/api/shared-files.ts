@@ -1,4 +1,4 @@
-/** The files of forwarded messages. They are in the attachments of a message, never among its own files. */
+/** The forwarded messages of a message, and their files. They are in its attachments, never among its own files. */
 import type { UserFile } from "../../task/messages.ts";
 import { isForward } from "../context/attachments.ts";
 import { type Fields, fieldsOf } from "../context/values.ts";
@@ -20,6 +20,14 @@ export function readSharedFiles(message: Attached): UserFile[] {
 /** Returns how many messages a person forwards with the message. */
 export function countForwards(message: Attached): number {
   return listForwards(message).length;
+}
+
+/** Returns the message without the messages that a person forwards with it. */
+export function removeForwards(message: unknown): Fields {
+  const { attachments, ...fields } = fieldsOf(message);
+  if (!Array.isArray(attachments)) return fieldsOf(message);
+  const forwards = new Set<unknown>(listForwards({ ...fields, attachments }));
+  return { ...fields, attachments: attachments.filter((each) => !forwards.has(each)) };
 }
 
 function listForwards({ attachments, subtype }: Attached): Fields[] {

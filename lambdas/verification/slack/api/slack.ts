@@ -123,13 +123,14 @@ export type SlackApi = {
   /** Replaces what `user` sees on the App Home (`views.publish`). */
   publishHome(request: Call & { user: string; blocks: readonly SlackBlock[] }): Promise<void>;
   /**
-   * Reads a person (`users.info`). `locale` is Slack's notation, such as `ja-JP`. `workspaces` are the ids of the workspaces to which the
+   * Reads a user (`users.info`). `isBot`: it is the user of an app. `locale` is Slack's notation, such as `ja-JP`. `workspaces` are the ids of the workspaces to which the
    * person belongs: one, or in an `organization` (Enterprise Grid) all that Slack names. `name` is the one that people see.
    */
   person(request: Call & { user: string }): Promise<{
     locale: string | undefined;
     workspaces: readonly string[];
     organization: string | undefined;
+    isBot?: boolean | undefined;
     name?: string | undefined;
   }>;
   /** Lists the users of a user group (`usergroups.users.list`). */

@@ -6,7 +6,7 @@ import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry
 import { createRepeatCall, createSlackCall } from "./call.ts";
 import { createFileCalls } from "./files.ts";
 import { createLookupCalls } from "./lookups.ts";
-import { createMessageReads } from "./messages.ts";
+import { createMessageReads, removeForwardsOfAnswers } from "./messages.ts";
 import { createAssistant, createPosts, createStreams, createViews } from "./posts.ts";
 import type { BotTokens, SlackApi } from "./slack.ts";
 
@@ -18,6 +18,8 @@ import type { BotTokens, SlackApi } from "./slack.ts";
 export function createSlackApi(options: {
   tokens: BotTokens;
   apiUrl?: string;
+  /** False: forwarded messages are not read (`slack.context.forwards`). */
+  forwards?: boolean;
   log: Log;
   telemetry?: Telemetry | undefined;
   sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -28,6 +30,7 @@ export function createSlackApi(options: {
   const {
     tokens,
     apiUrl = "https://slack.com/api/",
+    forwards = true,
     log,
     telemetry = noTelemetry,
     sleep,
@@ -39,7 +42,7 @@ export function createSlackApi(options: {
   const call = createSlackCall({ tokens, apiUrl, timeoutMs, repeating });
   return {
     ...createPosts(call),
-    ...createMessageReads(call),
+    ...createMessageReads(forwards ? call : removeForwardsOfAnswers(call)),
     ...createLookupCalls(call),
     ...createStreams(call),
     ...createFileCalls({ call, repeating, apiUrl, uploadTimeoutMs }),

@@ -386,7 +386,6 @@ function tableBelow(paragraph: Paragraph, line: Line): OpenTable | undefined {
   if (header.length !== align.length) return undefined;
   paragraph.texts.pop();
   paragraph.lines.pop();
-  paragraph.length -= last.length + 1;
   return {
     type: "table",
     isApart: paragraph.texts.length === 0 && paragraph.isApart,

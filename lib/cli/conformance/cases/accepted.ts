@@ -8,6 +8,7 @@ import {
   eachStep,
   expectError,
   expectResult,
+  expectUnseenTask,
   hasReason,
   isSet,
   readPeerError,
@@ -146,6 +147,27 @@ export const acceptedCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "accepted/timeout-ms",
+    level: "required",
+    section: "`execute_task`",
+    needs: ["accepted/by-task-id"],
+    expects: "a slow task with a timeout_ms of 50 ms that goes on in the background: no success",
+    advice:
+      "Stop the agent when timeout_ms is over. Nobody waits for it any more, and the cancel may be lost on its way.",
+    async check({ tasks, texts }) {
+      const { answer, last, endedAtMs, sentAtMs } = await tasks.timedOut();
+      if (readPeerError(last) !== undefined) return last.came;
+      if (Object(readPeerResult(answer)).status !== "accepted")
+        throw new NotApplicable("the endpoint does not answer this task by accepted");
+      const { status } = expectResult(last, "get_task");
+      if (status === "success" && endedAtMs - sentAtMs < 1000)
+        throw new NotApplicable(
+          `the task "${texts.slow}" is too short for this case (--slow-text)`,
+        );
+      throw new Deviation(last.came);
+    },
+  },
+  {
     name: "accepted/step-ids",
     level: "required",
     section: "`accepted`",
@@ -232,6 +254,29 @@ export function expectSameTask(answer: PeerAnswer, taskId: string): string {
   throw new Deviation(`${answer.came}; the task was accepted as ${taskId}`);
 }
 
+/** An id whose last character but one is another digit. The last one may mean nothing, as in base64. */
+function changeEnd(id: string): string {
+  return `${id.slice(0, -2)}${id.at(-2) === "0" ? "1" : "0"}${id.slice(-1)}`;
+}
+
+/** Shorter ids may be numbers, and the one beside it another task. */
+const minOpaqueLength = 16;
+
+/** Ids that begin like those of the task. */
+function listSimilarIds({ taskId, requestId }: AcceptedTask): (readonly [string, object])[] {
+  const byRequest = [
+    "another end of the request_id",
+    { request_id: changeEnd(requestId) },
+  ] as const;
+  if (taskId.length < minOpaqueLength) return [byRequest];
+  return [
+    byRequest,
+    ["another end of the task_id", { task_id: changeEnd(taskId) }],
+    ["the beginning of the task_id", { task_id: taskId.slice(0, -4) }],
+    ["one character more", { task_id: `${taskId}0` }],
+  ];
+}
+
 const graceMs = 5000;
 
 const stepsSchema = progressSchema.shape.steps.unwrap();
@@ -267,6 +312,51 @@ export const cancelCases: readonly ConformanceCase[] = [
     advice:
       "Find the task by the id of its execute_task too. Where accepted was lost, nobody knows the task_id.",
     check: async (run) => cancel(run, await run.tasks.toCancelByRequest(), "request_id"),
+  },
+  {
+    name: "cancel/at-once",
+    level: "required",
+    section: cancelSection,
+    needs: ["cancel/by-request-id"],
+    expects:
+      "cancel_task by request_id as soon as the task is known, before execute_task is answered: canceled, and then get_task says so",
+    advice:
+      "Take a cancel from the moment at which the task is stored. A person may press Cancel at once, and Slack shows that it is done.",
+    async check(run) {
+      const { canceled, answer, requestId, sessionId } = await run.tasks.canceledAtOnce();
+      if (hasReason(canceled, ["task_not_found", "invalid_state"]))
+        throw new NotApplicable(`the task could not be canceled at once: ${canceled.came}`);
+      expectResult(canceled, "cancel_task");
+      if (Object(readPeerResult(answer)).status === "success")
+        throw new Deviation(`${answer.came}; before ${canceled.came}`);
+      run.step("get_task by request_id");
+      const params = { request_id: requestId };
+      return expectError(await run.peer.call({ method: "get_task", params, sessionId }), [
+        "canceled",
+      ]);
+    },
+  },
+  {
+    name: "cancel/similar-ids",
+    level: "required",
+    section: get,
+    needs: ["accepted/by-task-id", "cancel/running"],
+    expects:
+      "get_task and cancel_task by ids that begin like those of a task: task_not_found, error -32061",
+    advice: "Compare the whole id, in a column that holds all of it, and by equality.",
+    async check(run) {
+      const calls = [
+        ["get_task", await run.tasks.accepted()] as const,
+        // The task is canceled anyway.
+        ["cancel_task", await run.tasks.toCancel()] as const,
+      ].flatMap(([method, task]) =>
+        listSimilarIds(task).map(
+          ([what, params]) =>
+            [`${method} by ${what}`, { method, params, sessionId: task.sessionId }] as const,
+        ),
+      );
+      return eachStep(run, calls, async (call) => expectUnseenTask(await run.peer.call(call)));
+    },
   },
   {
     name: "cancel/then-read",

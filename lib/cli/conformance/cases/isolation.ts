@@ -194,6 +194,42 @@ export const isolationCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: "isolation/files-of-another-caller",
+    level: "required",
+    section: "`execute_task`",
+    needs: ["execute/answers"],
+    expects:
+      "a file with the id of another caller's file, at another address: it is read there, by an agent that reads a file with a new id",
+    advice:
+      "Keep no file under its id alone. Whoever names the id of another caller's file would get its content.",
+    async check(run) {
+      const { files, step } = run;
+      if (files === undefined)
+        throw new NotApplicable("the endpoint cannot read files of this machine");
+      const another = await asAnother(run);
+      const read = async (by: CaseRun, id: string) => {
+        const key = newSlackId("F");
+        const attachments = [{ ...files.create(key), id }];
+        const sent = await startTask(by, { text: run.texts.file, attachments });
+        const { last } = await followTask(by, sent);
+        return { last, isRead: files.count(key) > 0 };
+      };
+      const id = newSlackId("F");
+      step("a file of the first caller");
+      const first = await read(run, id);
+      if (!first.isRead)
+        throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
+      step("a file of the second caller with the same id");
+      const second = await read(another, id);
+      if (second.isRead) return second.last.came;
+      step("a file of the second caller with another id");
+      const control = await read(another, newSlackId("F"));
+      if (control.isRead)
+        throw new Deviation(`${second.last.came}; only the file with a new id was read`);
+      throw new NotApplicable(`the agent reads no file of the second caller: ${control.last.came}`);
+    },
+  },
+  {
     name: "isolation/another-caller-repeats",
     level: "required",
     section: "`execute_task`",

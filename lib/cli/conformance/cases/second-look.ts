@@ -53,19 +53,31 @@ export const secondLookCases: readonly ConformanceCase[] = [
     section: "Task states",
     isSecondLook: true,
     needs: ["cancel/then-read"],
-    expects: "a canceled task, read later: still canceled, error -32076",
+    after: ["cancel/at-once"],
+    expects:
+      "a canceled task, and one that was canceled at once, read later: still canceled, error -32076",
     advice: "Drop what the agent answers after its task was canceled.",
     async check(run) {
       const { taskId, requestId, sessionId } = await run.tasks.toCancel();
       // By the end of a task with the same text, the agent of this one is done too.
       const other = await run.tasks.slowEnd().catch(() => undefined);
       await pause(run, other?.endedAtMs ?? run.now());
+      const atOnce = await run.tasks.canceledAtOnce();
+      const isCanceled = Object(readPeerResult(atOnce.canceled)).status === "canceled";
       const keys = [
-        ["by task_id", { task_id: taskId }] as const,
-        ["by request_id", { request_id: requestId }] as const,
+        ["by task_id", { params: { task_id: taskId }, sessionId }] as const,
+        ["by request_id", { params: { request_id: requestId }, sessionId }] as const,
+        ...(isCanceled
+          ? [
+              [
+                "of the task that was canceled at once",
+                { params: { request_id: atOnce.requestId }, sessionId: atOnce.sessionId },
+              ] as const,
+            ]
+          : []),
       ];
-      return eachStep<object>(run, keys, async (params) =>
-        expectError(await run.peer.call({ method: "get_task", params, sessionId }), ["canceled"]),
+      return eachStep<object>(run, keys, async (call) =>
+        expectError(await run.peer.call({ method: "get_task", ...call }), ["canceled"]),
       );
     },
   },

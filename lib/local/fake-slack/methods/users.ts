@@ -1,11 +1,20 @@
 /** `users.*` and `usergroups.*`. */
 import { hasAccessToTeam, isTrue } from "../reply.ts";
-import { channels, findFakePerson, findFakeTeam, groups, organization } from "../workspace.ts";
+import {
+  channels,
+  findFakePerson,
+  findFakeTeam,
+  groups,
+  organization,
+  otherBot,
+  workspace,
+} from "../workspace.ts";
 import type { Methods } from "./table.ts";
 
 export const userMethods: Methods<"users" | "usergroups"> = {
   "users.info": ({ args: { user, include_locale }, caller }) => {
     const person = findFakePerson(user);
+    if (user === otherBot.user) return { user: toBotUser(otherBot) };
     if (person === undefined) return { error: "user_not_found" };
     const { id, name, team, otherTeams = [], locale } = person;
     const enterprise = findFakeTeam(team)?.enterprise;
@@ -57,3 +66,16 @@ export const userMethods: Methods<"users" | "usergroups"> = {
     return group === undefined ? { error: "no_such_subteam" } : { users: group.users };
   },
 };
+
+/** The user of an app. Slack shows it like a person, with a flag. */
+function toBotUser({ user: id, name }: { user: string; name: string }) {
+  return {
+    id,
+    team_id: workspace.team,
+    name: name.toLowerCase(),
+    real_name: name,
+    profile: { real_name: name, display_name: "" },
+    is_bot: true,
+    deleted: false,
+  };
+}

@@ -445,3 +445,23 @@ describe("a single message", () => {
     expect(await read).toEqual({ text: "Alert\nDisk\n95 %\n\nLook & see", files: [] });
   });
 });
+
+describe("forwarded messages that are switched off", () => {
+  it("are missing in the messages of a thread and in a message that is read by itself", async () => {
+    const { fakeSlack, api, common } = client();
+    const { ts } = fakeSlack.ask({
+      eventsUrl: fakeSlack.apiUrl,
+      text: "Look",
+      attachments: [{ is_share: true, text: "The backup failed", author_name: "robin" }],
+    }).message;
+    const textsOf = async (slack: ReturnType<typeof api>) => {
+      const [post] = await slack.replies({ ...common, threadTs: ts, oldestTs: ts, appId });
+      const message = await slack.message({ ...common, ts, threadTs: undefined });
+      return [post?.markdown ?? post?.text, message?.text].map((each) =>
+        each?.includes("The backup failed"),
+      );
+    };
+    expect(await textsOf(api())).toEqual([true, true]);
+    expect(await textsOf(api({ forwards: false }))).toEqual([false, false]);
+  });
+});

@@ -79,6 +79,11 @@ describe("the work of reading Markdown", () => {
     forAll(unit).hold(expectLinear, 60);
   });
 
+  it("does not look at each character of plain words", () => {
+    const words = "word ".repeat(length / 5);
+    expect(steps(words)).toBeLessThan(5.1 * length);
+  });
+
   it("ends at its limit, and the whole text is there as it was written", () => {
     const text = "# A *heading*\n\n- one\n- two";
     const work = createWork(text.length);

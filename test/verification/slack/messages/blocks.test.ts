@@ -1,11 +1,63 @@
 import { describe, expect, it } from "@jest/globals";
-import { cut, shorten } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+import {
+  buttonElement,
+  context,
+  cut,
+  plan,
+  section,
+  shorten,
+  spanText,
+} from "../../../../lambdas/verification/slack/messages/blocks.ts";
 
 describe("a text in a block", () => {
   it("stays whole if it fits exactly, and is cut at a line or a word otherwise", () => {
     const fitting = `${"a".repeat(149)} ${"b".repeat(150)}`;
     expect(cut({ text: fitting, maxLength: 300 })).toBe(fitting);
     expect(cut({ text: `${fitting} c`, maxLength: 300 })).toMatch(/^a+( b+)?\n…$/);
+  });
+});
+
+/** The text of a block where Slack limits it. */
+const limited: Readonly<Record<string, (text: string) => unknown>> = {
+  section: (text) => Object(section(text).text).text,
+  context: (text) => Object(context(text).elements)[0].text,
+  "plan title": (text) => plan({ title: text, steps: [], locale: "en" }).title,
+  "step title": (title) => {
+    const steps = [{ id: "a", title, status: "pending" as const }];
+    return Object(plan({ title: "t", steps, locale: "en" }).tasks)[0].title;
+  },
+  "button label": (label) =>
+    Object(buttonElement({ requestId: "r", button: { type: "retry" }, label }).text).text,
+};
+
+it.each([
+  ["section", 2900],
+  ["context", 1900],
+  ["plan title", 150],
+  ["step title", 150],
+  ["button label", 75],
+])(
+  "a %s has at most %i characters, because Slack refuses the whole message otherwise",
+  (kind, most) => {
+    const show = (length: number) => String(limited[kind]?.("a".repeat(length)));
+    expect(show(most)).toBe("a".repeat(most));
+    expect(show(most + 1)).toMatch(/…$/);
+    expect(show(most + 1).length).toBeLessThanOrEqual(most);
+  },
+);
+
+describe("a duration", () => {
+  it.each([
+    [0, "1 second", "1秒"],
+    [60_000, "60 seconds", "60秒"],
+    [60_001, "2 minutes", "2分"],
+    [3_600_000, "60 minutes", "60分"],
+    [3_600_001, "2 hours", "2時間"],
+    [86_400_000, "24 hours", "24時間"],
+    [86_400_001, "2 days", "2日"],
+  ])("of %i ms is rounded up: %s", (spanMs, en, ja) => {
+    expect(spanText({ spanMs, locale: "en" })).toBe(en);
+    expect(spanText({ spanMs, locale: "ja" })).toBe(ja);
   });
 });
 

@@ -60,6 +60,16 @@ function buttonsOf(blocks: ReturnType<typeof home>): unknown[] {
 }
 
 describe("the App Home", () => {
+  it.each([
+    ["en", "Mention me in a channel, use `/sekisho`, or", "Mention me in a channel or"],
+    ["ja", "ダイレクトメッセージ、または `/sekisho` コマンドで", "、またはダイレクトメッセージで"],
+  ] as const)("names the command where there is one: %s", (locale, named, unnamed) => {
+    expect(textOf(home({}, locale))).toContain(named);
+    const without = textOf(home({ command: undefined }, locale));
+    expect(without).toContain(unnamed);
+    expect(without).not.toContain("undefined");
+  });
+
   it("says what the bot can do, who may ask, what is under way, and what is left", () => {
     const text = textOf(home());
     for (const part of [

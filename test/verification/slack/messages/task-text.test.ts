@@ -239,6 +239,15 @@ describe("the placeholder", () => {
     expect(show(asking).blocks?.[0]).toEqual({ type: "markdown", text: "Written so far." });
     expect(show(asking).text).toBe(show({ state: "asking" }).text);
     expect(show({ ...asking, state: "waiting" }).text).toBe(show({ state: "waiting" }).text);
+    const { progress: written } = asking;
+    const sameTime = {
+      ...asking,
+      state: "waiting" as const,
+      progress: { ...written, shownAtMs: 2 },
+    };
+    expect(show(sameTime).text).toBe(show({ state: "waiting" }).text);
+    const later = { ...sameTime, progress: { ...written, shownAtMs: 3 } };
+    expect(show(later).text).not.toBe(show({ state: "waiting" }).text);
   });
 
   it("cuts the agent's words, and lets them notify nobody", () => {
@@ -388,6 +397,22 @@ describe("the end of what is being written", () => {
     expect(newestText({ text: "One.\n\nTwo.", maxLength })).toBe("One.\n\nTwo.");
   });
 
+  const [old, line, last] = ["x".repeat(500), "b".repeat(100), "c".repeat(95)];
+  it.each([
+    ["is all of it at the limit", "a".repeat(200), "a".repeat(200)],
+    ["keeps a block that just fits", `${old}\n\n${"b".repeat(197)}`, `…\n\n${"b".repeat(197)}`],
+    ["keeps a line that just fits", `${old}\n${line}\n${last}`, `…\n\n${line}\n${last}`],
+    ["leaves out a line that does not", `${old}\n${line}b\n${last}`, `…\n\n${last}`],
+    ["leaves out a rest of 100", `${old}\n\n${"b".repeat(94)}`, `…\n\n${"b".repeat(94)}`],
+    [
+      "shows a rest of 101",
+      `${old}\n\n${"b".repeat(93)}`,
+      `…\n\n${"x".repeat(101)}\n\n${"b".repeat(93)}`,
+    ],
+  ])("%s", (_title, text, expected) => {
+    expect(newestText({ text, maxLength })).toBe(expected);
+  });
+
   it("closes code that is still being written", () => {
     expect(newestText({ text: "Look:\n```ts\nconst a", maxLength })).toBe(
       "Look:\n```ts\nconst a\n```",
@@ -440,6 +465,7 @@ describe("the part of a long text that is read", () => {
 
   it("is all of it where it is short", () => {
     expect(part("One.\n\nTwo.")).toBe("One.\n\nTwo.");
+    expect(part(words(200))).toBe(words(200));
   });
 
   it("does not grow with the text", () => {
@@ -452,6 +478,7 @@ describe("the part of a long text that is read", () => {
   it("shows nothing of a comment that began before it", () => {
     expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
     expect(part(`${words(500)}<!-- ${"secret ".repeat(50)}`)).toBe("…\n\n");
+    expect(part(`<!-- ${"secret ".repeat(50)}--> seen`)).toBe("…\n\n seen");
     expect(part(`<!-- a --> ${words(500)}`)).toBe(`…\n\n${words(200)}`);
   });
 

@@ -1,0 +1,98 @@
+/** Checks destinations: from this machine with the secrets of its environment, or by the deployed worker of a stage. */
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
+import { isOwnExecution, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
+import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
+import { listUndeployedChanges } from "../../../lambdas/shared/config/live-settings.ts";
+import { type ConfigLocation, configDirectory } from "../../../lambdas/shared/config/load.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createLog } from "../../../lambdas/shared/log.ts";
+import {
+  checkDestination,
+  type DestinationCheck,
+} from "../../../lambdas/verification/checks/check-destination.ts";
+import { destinationsAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
+import { openDestination } from "../../local/open-destination.ts";
+import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
+import { fingerprintsIn } from "../aws/push-live-settings.ts";
+import { startOwnExecution } from "../destinations/describe.ts";
+import { type Finding, failed, failedAs, ok } from "./check.ts";
+
+type CheckRequest = {
+  config: Config;
+  /** Paths of the configuration are relative to its folder. */
+  location: ConfigLocation;
+  name: string;
+  /** The port of a destination without an address. */
+  executionPort?: number | undefined;
+  signal: AbortSignal;
+};
+
+/** Never rejects: the reason that a destination cannot be called is part of the result. */
+export async function checkFromHere(request: CheckRequest): Promise<DestinationCheck> {
+  const { config, location, name, signal } = request;
+  const { executionPort, logLevel } = readEnvironment();
+  const port = request.executionPort ?? executionPort;
+  const destination = config.destinations[name];
+  if (destination === undefined) return toUnknown(name, "It is not in the configuration.");
+  const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
+  const isOwn = isOwnExecution(destination);
+  const checked = await checkDestination({
+    name,
+    destination,
+    address: toAddress(destination) ?? (isOwn ? `http://127.0.0.1:${port}/` : undefined),
+    timeoutMs: config.limits.callTimeoutMs,
+    readSecret,
+    open: () =>
+      openDestination({
+        config,
+        name,
+        directory: configDirectory(location),
+        executionPort: port,
+        log,
+      }),
+    signal,
+  });
+  const isDown = isOwn && checked.health === "unreachable";
+  return isDown ? { ...checked, summary: `${checked.summary} ${startOwnExecution}` } : checked;
+}
+
+type StageCheck = DeployedWorker & { names?: readonly string[]; signal: AbortSignal };
+
+/** Without `names`, checks all deployed destinations. Rejects with an AwsFailure if the worker cannot be invoked. */
+export async function checkInStage({ names, ...worker }: StageCheck): Promise<DestinationCheck[]> {
+  const request = { operator: "check_destinations" as const, ...(names && { names: [...names] }) };
+  const answerSchema = destinationsAnswerSchema;
+  return (await askWorker({ ...worker, request, answerSchema })).checked;
+}
+
+export function toUnknown(name: string, summary: string): DestinationCheck {
+  return { name, address: "unknown", health: "unhealthy", summary };
+}
+
+/**
+ * Compares the destinations of the file with the deployed ones. `missing` are not deployed. `changed` are deployed with other
+ * settings, which need a deploy. Throws an AwsFailure if the stack's list of deployed destinations cannot be read.
+ */
+export function stageDestinations({ config, stageName, outputs }: Omit<DeployedWorker, "stage">) {
+  const deployed = fingerprintsIn(outputs.deployedDestinations);
+  const isDeployed = (name: string) => Object.hasOwn(deployed, name);
+  const staged = createStageConfig({ config, stageName });
+  const undeployed = listUndeployedChanges({ config: staged, deployed });
+  return {
+    deployed: Object.keys(deployed),
+    missing: undeployed.filter((name) => !isDeployed(name)),
+    changed: undeployed.filter(isDeployed),
+  };
+}
+
+export function toFinding(checked: DestinationCheck, stageOption = ""): Finding {
+  const { name, address, health, summary, firstMs, secondMs } = checked;
+  const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
+  const withAddress = (text: string) => `${text.replace(/\.$/, "")} (${address}${times}).`;
+  if (health === "healthy") return ok(withAddress(summary));
+  const { what, remedy } = failedAs(summary);
+  const again = `Check it and its address, then run ${sekisho} doctor --destination ${name}${stageOption}.`;
+  return failed(withAddress(what), remedy ?? again);
+}

@@ -1,0 +1,167 @@
+/** This machine as the checks see it, with the entry that runs here or is started for them. */
+import { once as onceEmitted } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
+import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
+import type { Environment } from "../../../lambdas/shared/config/environment.ts";
+import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { formatSecretName, hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { silentLog } from "../../../lambdas/shared/log.ts";
+import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
+import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import { isAnySet } from "../../local/slack-installation.ts";
+import { listStoredRules } from "../allow/rule-zone.ts";
+import { openLocalZone } from "../zone/local-zone.ts";
+import { CheckEnded, once, skipped } from "./check.ts";
+import { checkFromHere, toFinding } from "./destinations.ts";
+import { destinationClocks, measureSkew } from "./entry.ts";
+import { askIdentity } from "./slack.ts";
+import type { Entry, Machine, PortUse, Zone } from "./targets.ts";
+
+type MachineOptions = {
+  config: Config;
+  environment: Environment;
+  location: ConfigLocation;
+  signal: AbortSignal;
+};
+
+/** `close` ends the entry that was started for the checks. */
+export function openMachine(options: MachineOptions): { machine: Machine; close(): Promise<void> } {
+  const { config, environment, location, signal } = options;
+  const { slack } = config;
+  const dataFolder = join(location.directory, ".sekisho");
+  const verificationFile = join(dataFolder, "verification.db");
+  const portUse: Machine["portUse"] = {
+    Verification: once(() => findPortUse("Verification", environment.port, signal)),
+    Execution: once(() => findPortUse("Execution", environment.executionPort, signal)),
+  };
+  const isRunning = async (zone: Zone) => (await portUse[zone]()) === "zone";
+  const bot = once(() => askIdentity({ config, readSecret, signal }));
+  const closes: (() => Promise<void>)[] = [];
+  const entry = once(async () => {
+    if (await isRunning("Verification")) return describeRunningEntry(slack, environment.port);
+    const { started, close } = await startEntry(slack);
+    closes.push(close);
+    return started;
+  });
+  const machine: Machine = {
+    config,
+    environment,
+    folder: existsSync(dataFolder) ? dataFolder : location.directory,
+    dataFolder,
+    portUse,
+    stageOption: "",
+    manifestCommand: `${sekisho} manifest${hasSecret(slack.appToken) ? " --socket" : ""}`,
+    hasSlack: isAnySet(slack),
+    readSecret,
+    bot,
+    entry,
+    // The file exists from the first start on.
+    storedRules: async () =>
+      existsSync(verificationFile)
+        ? listStoredRules(openLocalZone({ file: verificationFile, config: () => config }))
+        : [],
+    clocks: [
+      // Slack is not called without a token.
+      {
+        who: "Slack",
+        isTrusted: true,
+        skewMs: () => bot().then(() => measureSkew({ url: slack.apiUrl, signal })),
+      },
+      ...destinationClocks(config, signal),
+    ],
+    destinations: Object.keys(config.destinations),
+    async checkDestination(name) {
+      const destination = config.destinations[name];
+      const isHere = destination !== undefined && isOwnExecution(destination);
+      if (isHere && !(await isRunning("Verification")) && !(await isRunning("Execution"))) {
+        const start = `Start both zones with ${sekisho} start.`;
+        return skipped(`The Execution zone is not running on this machine. ${start}`);
+      }
+      return toFinding(await checkFromHere({ config, location, name, signal }));
+    },
+    signal,
+  };
+  return {
+    machine,
+    async close() {
+      await Promise.all(closes.map((close) => close()));
+    },
+  };
+}
+
+function describeRunningEntry({ signingSecret }: Config["slack"], port: number): Entry {
+  return {
+    url: `http://127.0.0.1:${port}/slack/events`,
+    name: "The zone that runs here",
+    start: `Start it again: ${sekisho} start.`,
+    setSecret:
+      "Start it again with the app's own signing secret. Without one it runs with the fake Slack's.",
+    readLog: "Look at its log.",
+    mayLackSecret: !hasSecret(signingSecret),
+  };
+}
+
+async function startEntry({ signingSecret, appToken }: Config["slack"]) {
+  if (!hasSecret(signingSecret)) {
+    const where = hasSecret(appToken) ? ": over Socket Mode none is used." : " here.";
+    throw new CheckEnded(skipped(`${formatSecretName(signingSecret)} is not set${where}`));
+  }
+  const server = await startVerificationServer({
+    ingress: createIngress({
+      signingSecret: createCachedSecret({ readSecret: () => readSecret(signingSecret) }),
+      queue: { send: () => Promise.reject(new Error("The requests of a check make no task.")) },
+      log: silentLog,
+    }),
+    port: 0,
+  });
+  const started: Entry = {
+    url: `${server.url}/slack/events`,
+    name: "The entry, started for this check,",
+    start: "Check that programs on this machine may listen on 127.0.0.1.",
+    setSecret: "Set it to the app's own.",
+    readLog: "This is a defect. Please report it.",
+    mayLackSecret: false,
+  };
+  return { started, close: server.close };
+}
+
+/** The answer of each zone to a request that changes nothing. */
+const signs: Record<Zone, { path: string; isZone: (response: Response) => Promise<boolean> }> = {
+  Verification: {
+    path: "/slack/events",
+    isZone: async ({ status, headers }) => status === 405 && headers.get("allow") === "POST",
+  },
+  Execution: {
+    path: "/healthz",
+    isZone: async (response) =>
+      response.status === 200 && (await response.text()) === '{"status":"ok"}',
+  },
+};
+
+async function findPortUse(zone: Zone, port: number, signal: AbortSignal): Promise<PortUse> {
+  const server = createServer();
+  try {
+    server.listen({ host: "127.0.0.1", port });
+    await onceEmitted(server, "listening");
+    server.close();
+    await onceEmitted(server, "close");
+    return "free";
+  } catch (thrown) {
+    if (Object(thrown).code !== "EADDRINUSE") return "forbidden";
+  }
+  const { path, isZone } = signs[zone];
+  try {
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(2000)]);
+    const url = `http://127.0.0.1:${port}${path}`;
+    return (await isZone(await fetch(url, { redirect: "manual", signal: limit })))
+      ? "zone"
+      : "other";
+  } catch {
+    return "other";
+  }
+}

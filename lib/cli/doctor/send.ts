@@ -1,0 +1,252 @@
+/** `doctor --send`: sends tasks through a stage, and waits for what CloudWatch has of them. */
+import { setTimeout as wait } from "node:timers/promises";
+import { sekisho } from "../../../lambdas/shared/command-line.ts";
+import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
+import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
+import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
+import { formatMetricsNamespace } from "../../cdk/names.ts";
+import { sendCancel } from "../tasks/cancel-task.ts";
+import type { TaskZone } from "../tasks/stored-task.ts";
+import { openTaskZone } from "../tasks/task-zone.ts";
+import { openStageZone } from "../zone/stage-zone.ts";
+import {
+  findLines,
+  openStackReader,
+  readZone,
+  type StackReader,
+  sumMetrics,
+} from "./cloudwatch.ts";
+import { isSettled } from "./sent.ts";
+import { requireSecret } from "./slack.ts";
+import {
+  type BegunTask,
+  openSlackThread,
+  runStory,
+  type StoryDependencies,
+  type StoryName,
+  type StoryResult,
+  type StorySettings,
+  storyGroups,
+  storyTexts,
+} from "./stories.ts";
+import type { DeployedStage, Sent } from "./targets.ts";
+
+export type SendSettings = StorySettings & {
+  /** The time that CloudWatch gets to show everything. */
+  settleMs: number;
+  /** The longest wait for the record of a task to cancel. The worker writes it seconds after the entry took the task. */
+  recordPatienceMs: number;
+};
+
+export const defaultSettings: SendSettings = {
+  wakes: 20,
+  wakeTaskMs: 13 * 60_000,
+  longTaskMs: 20 * 60_000,
+  patienceMs: 120_000,
+  pollMs: 1000,
+  settleMs: 6 * 60_000,
+  recordPatienceMs: 10_000,
+};
+
+export type SendRequest = {
+  target: DeployedStage;
+  /** The configuration file, which names the variables of secrets. */
+  config: Config;
+  channel: string;
+  user: string;
+  settings: SendSettings;
+  /** A profile of the AWS command line with credentials of the Execution account, where that is another one. */
+  executionProfile: string | undefined;
+  note: (text: string) => void;
+};
+
+/** Says why the tasks cannot be sent to the stage. Undefined where they can. */
+export async function findObstacle(request: SendRequest): Promise<string | undefined> {
+  const { target, config, channel, settings } = request;
+  const { stageName, stage, deploy } = target;
+  const isExternal = stage.execution.kind === "external";
+  if (isExternal || config.execution.agent !== "echo") {
+    const why = isExternal ? "deploys no Execution zone of its own" : "runs another agent";
+    return `Stage ${stageName} ${why}, but --send needs the agent "echo". Set "execution": { "agent": "echo" }, run ${deploy}, send, then deploy your own agent.`;
+  }
+  const { routes } = (await target.effective()).config;
+  const team = await readTeam(target);
+  for (const text of storyTexts(settings)) {
+    const [name = ""] = findRoute({ routes, message: { team, channel, text } });
+    const destination = config.destinations[name];
+    // The stage's own destination has no address in the file.
+    if (destination !== undefined && isOwnExecution(destination)) continue;
+    const where =
+      name === "" ? "nowhere" : `to ${name}, which is not the stage's own Execution zone`;
+    return `The route of ${channel} in workspace ${team} leads ${where}: ${sekisho} destinations set NAME --channel ${channel} changes it.`;
+  }
+  return undefined;
+}
+
+async function readTeam({ bot }: DeployedStage): Promise<string> {
+  const answer = await bot();
+  return answer.state === "accepted" ? answer.teamId : "";
+}
+
+/** Rejects where it is interrupted, and cancels the tasks that it began. */
+export async function sendTasks(request: SendRequest): Promise<Sent> {
+  const { target, config, channel, user, note } = request;
+  const { stageName, readSecret, signal } = target;
+  const { slack } = target.config;
+  const [signingSecret, token] = await Promise.all([
+    requireSecret(slack.signingSecret, readSecret),
+    requireSecret(slack.botToken, readSecret),
+  ]);
+  const { eventsUrl } = await target.outputs();
+  const team = await readTeam(target);
+  // The zone must outlive the command's signal, because the tasks are canceled after Ctrl-C.
+  const never = new AbortController().signal;
+  const zone = await openTaskZone({
+    zone: await openStageZone({ config, stage: stageName, signal: never }),
+    signal: never,
+  });
+  const fromMs = Date.now() - 60_000;
+  const settings = { ...request.settings, longTaskMs: limitLongTask(request) };
+  try {
+    const thread = openSlackThread({ apiUrl: slack.apiUrl, token, team, channel, signal });
+    const stories = await runStories({
+      ...{ zone, slack: thread, eventsUrl, signingSecret, channel, user, settings, note, signal },
+    });
+    note(`Waiting for CloudWatch, ${Math.ceil(settings.settleMs / 60_000)} minutes at most.`);
+    return await collectFacts({ ...request, settings, stories, fromMs });
+  } finally {
+    await zone.close();
+  }
+}
+
+/** A Lambda function keeps no session that could idle out. */
+const maxLambdaLongTaskMs = 2 * 60_000;
+
+/** Returns how long the long task takes: as the settings say, but not so long that the stage would end it. */
+export function limitLongTask(request: {
+  target: Pick<DeployedStage, "stage">;
+  config: Pick<Config, "destinations">;
+  settings: Pick<SendSettings, "longTaskMs">;
+}): number {
+  const { target, config, settings } = request;
+  const deadlines = Object.values(config.destinations)
+    .filter(isOwnExecution)
+    .map(({ deadlineMs }) => deadlineMs / 2);
+  const isLambda = target.stage.execution.kind === "lambda";
+  const maxMs = isLambda ? maxLambdaLongTaskMs : Number.POSITIVE_INFINITY;
+  return Math.min(settings.longTaskMs, maxMs, ...deadlines);
+}
+
+type StoriesRun = Omit<StoryDependencies, "onBegun" | "settings" | "zone"> & {
+  zone: Pick<TaskZone, "store" | "queue">;
+  settings: SendSettings;
+};
+
+/** Rejects where it is interrupted, and cancels the tasks that it began. */
+export async function runStories(run: StoriesRun): Promise<Map<StoryName, StoryResult>> {
+  const begun: BegunTask[] = [];
+  const stop = new AbortController();
+  const signal = AbortSignal.any([run.signal, stop.signal]);
+  const onBegun = (task: BegunTask) => void begun.push(task);
+  const results = new Map<StoryName, StoryResult>();
+  for (const group of storyGroups) {
+    const running = group.map(async (name) => {
+      const result = await runStory(name, { ...run, signal, onBegun });
+      results.set(name, result);
+      run.note(`${name}: ${result.ok ? "" : "failed: "}${result.what}`);
+      return result.ok;
+    });
+    const oks = await Promise.all(running).catch(async (thrown) => {
+      stop.abort();
+      await Promise.allSettled(running);
+      await cancelBegun(run, begun);
+      throw thrown;
+    });
+    // An unfinished task would keep its agent from the next group.
+    if (oks.includes(false)) await cancelBegun(run, begun);
+  }
+  return results;
+}
+
+/** Leaves out an ambiguous task that has no record after `recordPatienceMs`, because the entry did not take it. */
+async function cancelBegun({ zone, settings, note }: StoriesRun, begun: readonly BegunTask[]) {
+  const endMs = performance.now() + settings.recordPatienceMs;
+  await Promise.all(
+    begun.map(async ({ requestId: id, isAmbiguous }) => {
+      try {
+        let task = (await zone.store.get({ id }))?.task;
+        while (task === undefined && performance.now() < endMs) {
+          await wait(settings.pollMs);
+          task = (await zone.store.get({ id }))?.task;
+        }
+        if (task?.state === "done" || (task === undefined && isAmbiguous)) return;
+        if (task === undefined) throw new Error("It has not begun.");
+        await sendCancel({ zone, task });
+        note(`Canceled ${id}.`);
+      } catch {
+        note(`Could not cancel ${id}: ${sekisho} tasks cancel ${id}`);
+      }
+    }),
+  );
+}
+
+type FactsRequest = SendRequest & { stories: Sent["stories"]; fromMs: number };
+
+/** Reads until CloudWatch has everything, but not longer than `settleMs`. Log lines arrive after seconds, metrics after minutes. */
+async function collectFacts(request: FactsRequest): Promise<Sent> {
+  const { target, settings, stories } = request;
+  const { stageName, signal } = target;
+  const { readers, unseen } = openReaders(request);
+  const [verification] = readers;
+  const own = request.config.telemetry.metrics ? listOwnMetrics(stageName) : [];
+  const endMs = performance.now() + settings.settleMs;
+  try {
+    for (;;) {
+      const zones = await Promise.all(readers.map(readZone));
+      const lineCounts = new Map<string, number>();
+      for (const { requestId } of stories.values()) {
+        const groups = zones[0]?.logGroups ?? [];
+        const lines = groups.map((group) => findLines(verification, group, `"${requestId}"`));
+        lineCounts.set(requestId, (await Promise.all(lines)).flat().length);
+      }
+      const ownMetrics = await sumMetrics(verification, own);
+      const sent = { target, stories, zones, unseen, ownMetrics, lineCounts };
+      if (isSettled(sent) || performance.now() >= endMs) return sent;
+      await wait(Math.min(settings.pollMs * 10, 20_000), undefined, { signal });
+    }
+  } finally {
+    for (const reader of readers) reader.close();
+  }
+}
+
+type Readers = { readers: [StackReader, ...StackReader[]]; unseen: string | undefined };
+
+function openReaders({ target, fromMs, executionProfile }: FactsRequest): Readers {
+  const { stageName, stage, signal } = target;
+  const { account, region } = stage.verification;
+  const verification = openStackReader({
+    ...{ stageName, fromMs, signal, region },
+    zone: "Verification",
+  });
+  const found = findExecutionTarget(stage);
+  const isOther = found !== undefined && found.account !== account;
+  if (found === undefined || (isOther && executionProfile === undefined)) {
+    const unseen = `The alarms and log lines of the Execution zone were not looked at: ${found === undefined ? "the stage deploys none" : `it is in account ${found.account}, and --execution-profile names credentials for it`}.`;
+    return { readers: [verification], unseen };
+  }
+  const execution = openStackReader({
+    ...{ stageName, fromMs, signal, region: found.region },
+    zone: "Execution",
+    profile: isOther ? executionProfile : undefined,
+  });
+  return { readers: [verification, execution], unseen: undefined };
+}
+
+/** The functions count these themselves, whatever else the stage does at the same time. */
+function listOwnMetrics(stageName: string) {
+  const namespace = formatMetricsNamespace({ stageName });
+  const dimensions = { zone: "verification" };
+  const names = ["sekisho_tasks_total", "sekisho_answers_delivered_total"];
+  return names.map((name) => ({ namespace, name, dimensions }));
+}

@@ -1,0 +1,339 @@
+/** `sekisho doctor --send`: what it refuses, what it reports, and the tasks that it cancels when it is interrupted. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
+import { chooseStage } from "../../../lib/cli/aws/stage.ts";
+import { runChecks } from "../../../lib/cli/doctor/check.ts";
+import type { ZoneFacts } from "../../../lib/cli/doctor/cloudwatch.ts";
+import {
+  defaultSettings,
+  findObstacle,
+  limitLongTask,
+  runStories,
+} from "../../../lib/cli/doctor/send.ts";
+import { openSlackThread, type SlackThread, storyGroups } from "../../../lib/cli/doctor/stories.ts";
+import { checks } from "../../../lib/cli/doctor/table.ts";
+import type { DeployedStage, Sent } from "../../../lib/cli/doctor/targets.ts";
+import { parseStored, type TaskZone } from "../../../lib/cli/tasks/stored-task.ts";
+import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
+import { sampleTask } from "../../verification/task/sample.ts";
+import { twoAccounts } from "../aws/a-stage.ts";
+import { commandHere, failing } from "../aws/command-here.ts";
+
+let entry: WebServer;
+let delivered: string[] = [];
+let status = 200;
+/** Called when a delivery has arrived, before it is answered. */
+let hold: (request: Request) => Promise<void>;
+
+beforeAll(async () => {
+  entry = await startWebServer({
+    async handle({ request, body }) {
+      delivered.push(JSON.parse(Buffer.from(body).toString()).event.text);
+      await hold(request);
+      return new Response(null, { status });
+    },
+  });
+});
+beforeEach(() => {
+  delivered = [];
+  status = 200;
+  hold = async () => {};
+});
+afterAll(() => entry.close());
+
+const bot = { appId: "A1", botUser: "UBOT", team: "T1" };
+let posts = 0;
+const slack: SlackThread = {
+  post: async () => ({ ts: `1800000000.${String(++posts).padStart(6, "0")}`, bot }),
+  hasFile: async () => false,
+};
+
+/** A task with a record never ends. A task is in `followed` once its record was looked for. */
+function send({
+  slack: thread = slack,
+  hasRecord = () => true,
+  ...settings
+}: {
+  slack?: SlackThread;
+  hasRecord?: () => boolean;
+  recordPatienceMs?: number;
+  patienceMs?: number;
+} = {}) {
+  const stop = new AbortController();
+  const followed = new Set<string>();
+  const sent: { type: string; requestId: string }[] = [];
+  const notes: string[] = [];
+  const store = {
+    async get({ id }: { id: string }) {
+      followed.add(id);
+      return hasRecord() ? parseStored(sampleTask({ id, state: "waiting" })) : undefined;
+    },
+  };
+  const queue = { send: async ({ body }: { body: string }) => void sent.push(JSON.parse(body)) };
+  const ended = runStories({
+    zone: { store, queue } as unknown as TaskZone,
+    slack: thread,
+    eventsUrl: entry.url,
+    signingSecret: "a-secret",
+    channel: "C012AB3CD",
+    user: "U012AB3CD",
+    settings: { ...defaultSettings, pollMs: 10, ...settings },
+    note: (text) => void notes.push(text),
+    signal: stop.signal,
+  });
+  async function interrupt(isDue: () => boolean): Promise<void> {
+    await until(isDue);
+    stop.abort();
+    await expect(ended).rejects.toThrow();
+  }
+  const canceled = () =>
+    sent.map(({ type, requestId }) => (type === "cancel" ? requestId : type)).sort();
+  const cancelNotes = () => notes.filter((text) => /cancel [A-Z0-9]|Canceled/.test(text)).sort();
+  return { ended, sent, notes, followed, interrupt, canceled, cancelNotes, signal: stop.signal };
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+const holdUntilAborted = ({ signal }: Request) =>
+  new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+
+describe("an interrupted --send", () => {
+  it("cancels each task that it began", async () => {
+    const { interrupt, followed, canceled } = send();
+    await interrupt(() => followed.size === 3);
+    expect(canceled()).toEqual([...followed].sort());
+    const texts = ["<@UBOT> ask me", "<@UBOT> file", "<@UBOT> slow 780s"];
+    expect(delivered.sort()).toEqual(texts);
+  });
+
+  it("waits for the record of a task that the entry has just taken", async () => {
+    let readsAfterStop = 0;
+    const run = send({ hasRecord: () => run.signal.aborted && ++readsAfterStop > 20 });
+    await run.interrupt(() => run.followed.size === 3);
+    expect(run.canceled()).toEqual([...run.followed].sort());
+    expect(run.notes.filter((text) => text.startsWith("Could not"))).toEqual([]);
+  });
+
+  it("cancels a task that the entry took without an answer, where it gets a record", async () => {
+    hold = holdUntilAborted;
+    let reads = 0;
+    const { interrupt, followed, canceled } = send({ hasRecord: () => ++reads > 20 });
+    await interrupt(() => delivered.length === 3);
+    expect(canceled()).toEqual([...followed].sort());
+    expect(followed.size).toBe(3);
+  });
+
+  it("says nothing of a task that got neither an answer nor a record", async () => {
+    hold = holdUntilAborted;
+    const run = send({ hasRecord: () => false, recordPatienceMs: 50 });
+    await run.interrupt(() => delivered.length === 3);
+    expect(run.sent).toEqual([]);
+    expect(run.cancelNotes()).toEqual([]);
+  });
+
+  it("says which task it could not cancel, where the entry took it and no record appears", async () => {
+    const run = send({ hasRecord: () => false, recordPatienceMs: 50 });
+    await run.interrupt(() => run.followed.size === 3);
+    const hints = [...run.followed].map(
+      (id) => `Could not cancel ${id}: npx --no-install sekisho tasks cancel ${id}`,
+    );
+    expect(run.notes.filter((text) => /cancel/i.test(text)).sort()).toEqual(hints.sort());
+  });
+});
+
+describe("--send", () => {
+  it("cancels the tasks that it began where Slack refuses another", async () => {
+    const refusing: SlackThread = {
+      ...slack,
+      async post({ text }) {
+        const posted = await slack.post({ text });
+        if (!text.includes("file")) return posted;
+        await until(() => run.followed.size === 2);
+        throw new AwsFailure("Slack refuses chat.postMessage");
+      },
+    };
+    const run = send({ slack: refusing });
+    await expect(run.ended).rejects.toThrow("Slack refuses chat.postMessage");
+    expect(run.canceled()).toEqual([...run.followed].sort());
+  });
+
+  it("cancels the tasks of a group that failed before the next group begins", async () => {
+    let canceledBefore = 0;
+    const refusing: SlackThread = {
+      ...slack,
+      async post({ text }) {
+        if (!/wakes|takes minutes/.test(text)) return slack.post({ text });
+        canceledBefore ||= run.sent.length;
+        throw new AwsFailure("Slack refuses chat.postMessage");
+      },
+    };
+    const run = send({ slack: refusing, patienceMs: 50 });
+    await expect(run.ended).rejects.toThrow();
+    expect(canceledBefore).toBe(3);
+  });
+
+  it("reports tasks that the entry refuses, and cancels none", async () => {
+    status = 403;
+    const { ended, sent, followed } = send();
+    const results = [...(await ended).values()].map(({ what }) => what);
+    expect(results).toEqual(Array(5).fill("The entry answers HTTP 403."));
+    expect([followed.size, sent.length]).toEqual([0, 0]);
+  });
+
+  it.each([
+    ["20 minutes on AgentCore", {}, "agentcore", 20],
+    ["two minutes on Lambda, which has no sessions", {}, "lambda", 2],
+    ["half of a short deadline", { deadlineMs: 10 * 60_000 }, "agentcore", 5],
+  ])("lets the long task take %s", (_title, fields, kind, minutes) => {
+    const prod = { ...twoAccounts.stages.prod, execution: { kind } };
+    const destinations = { local: { transport: "https", ...fields } };
+    const json = { destinations, routes: [{ destination: "local" }], stages: { prod } };
+    const config = parseConfig({ json });
+    const target = chooseStage(config, "prod");
+    const longTaskMs = limitLongTask({ settings: defaultSettings, target, config });
+    expect(longTaskMs).toBe(minutes * 60_000);
+  });
+
+  const ids = ["--channel", "C012AB3CD", "--user", "U012AB3CD"];
+
+  it.each([
+    ["a stage", ids, "--send needs --stage"],
+    ["a channel's id", ["--stage", "prod", "--channel", "#general", "--user", "U1A"], "--channel"],
+    ["a person's id", ["--stage", "prod", "--channel", "C012AB3CD"], "--user U012AB3CD"],
+  ])("needs %s", async (_title, args, text) => {
+    expect(await commandHere(["doctor", "--send", ...args], {})).toMatchObject(failing(2, text));
+  });
+
+  const toLocal = { destination: "local" };
+  const toFar = { destination: "far" };
+
+  it.each<[string, object, string | undefined]>([
+    ["an agent of its own", { execution: twoAccounts.execution }, 'needs the agent "echo"'],
+    [
+      "no Execution zone",
+      {
+        stages: { prod: { ...twoAccounts.stages.prod, execution: { kind: "external" } } },
+        destinations: { far: twoAccounts.destinations.far },
+        routes: [toFar],
+      },
+      "no Execution zone of its own",
+    ],
+    ["a route elsewhere", { routes: [{ team: "T1", ...toFar }, toLocal] }, "to far, which is not"],
+    ["no route that fits", { routes: [{ team: "T2", ...toLocal }] }, "leads nowhere"],
+    [
+      "a route elsewhere for another workspace",
+      { routes: [{ team: "T2", ...toFar }, toLocal] },
+      undefined,
+    ],
+    ["a route elsewhere for a word", { routes: [{ word: "far", ...toFar }, toLocal] }, undefined],
+  ])("decides about a stage with %s", async (_title, changes, text) => {
+    const config = parseConfig({ json: { ...twoAccounts, execution: {}, ...changes } });
+    const target = {
+      ...chooseStage(config, "prod"),
+      effective: async () => ({ config }),
+      bot: async () => ({ state: "accepted", teamId: "T1" }),
+    } as unknown as DeployedStage;
+    const request = { target, config, channel: "C9", user: "U9", settings: defaultSettings };
+    const found = await findObstacle({ ...request, executionProfile: undefined, note() {} });
+    if (text === undefined) expect(found).toBeUndefined();
+    else expect(found).toContain(text);
+  });
+
+  it.each([
+    ["not_in_channel", "Invite it."],
+    ["is_archived", "another channel"],
+    ["team_access_not_granted", "says what team_access_not_granted means"],
+  ])("says what to do where Slack answers %s", async (error, remedy) => {
+    const api = await startWebServer({ handle: async () => Response.json({ ok: false, error }) });
+    const { signal } = new AbortController();
+    const options = { apiUrl: `${api.url}/`, token: "t", team: "T1", channel: "C1", signal };
+    const posted = openSlackThread(options).post({ text: "hello" });
+    await expect(posted).rejects.toThrow(remedy);
+    await api.close();
+  });
+});
+
+const agentCore = { namespace: "AWS/Bedrock-AgentCore", name: "SystemErrors", dimensions: {} };
+
+function zone(changes: Partial<ZoneFacts> = {}): ZoneFacts {
+  return {
+    zone: "Verification",
+    alarms: [{ name: "WorkerErrors", state: "OK" }],
+    agentCore: [{ ...agentCore, sum: undefined }],
+    errors: new Map(),
+    logGroups: ["worker-logs"],
+    ...changes,
+  };
+}
+
+async function found(changes: Partial<Sent>) {
+  const results = storyGroups
+    .flat()
+    .map((name) => [name, { ok: true, what: "Well.", requestId: name, polls: 21 }] as const);
+  const sent: Sent = {
+    target: { outputs: async () => ({ deadLettersUrl: "" }) } as unknown as DeployedStage,
+    stories: new Map(results),
+    zones: [zone(), zone({ zone: "Execution", agentCore: [{ ...agentCore, sum: 0 }] })],
+    unseen: undefined,
+    ownMetrics: [{ namespace: "Sekisho/dev", name: "tasks", dimensions: {}, sum: 5 }],
+    lineCounts: new Map([["wakes", 7]]),
+    ...changes,
+  };
+  const { signal } = new AbortController();
+  const all = await runChecks({ table: checks, targets: { sent }, signal });
+  // There is no queue of dead letters here.
+  return all
+    .filter(({ status, name }) => status !== "ok" && !name.startsWith("dead"))
+    .map(({ status, name, what }) => `${status}: ${name}: ${what}`);
+}
+
+const unseen = "The Execution zone is elsewhere.";
+
+describe("the checks after --send", () => {
+  it.each<[string, Partial<Sent>, RegExp[]]>([
+    ["pass a healthy stage", {}, []],
+    [
+      "fail for a task that failed",
+      { stories: new Map([["file", { ok: false, what: "No file.", requestId: "r", polls: 1 }]]) },
+      [/^skipped: question/, /^failed: file: No file\. Its id is r\.$/, /^s/, /^s/, /^s/],
+    ],
+    [
+      "fail for an alarm in ALARM",
+      { zones: [zone({ alarms: [{ name: "X", state: "ALARM" }], agentCore: [] })] },
+      [/^failed: alarms: X is ALARM/],
+    ],
+    [
+      "fail for an alarm that is gone",
+      { zones: [zone({ alarms: [{ name: "X", state: "missing" }], agentCore: [] })] },
+      [/X is missing/],
+    ],
+    ["fail without alarms", { zones: [zone({ alarms: [], agentCore: [] })] }, [/no alarms/]],
+    [
+      "fail for metrics that no zone has",
+      { zones: [zone()] },
+      [/^failed: .*AgentCore SystemErrors/],
+    ],
+    ["leave open what another account has", { zones: [zone()], unseen }, [/^skipped: .*elsewhere/]],
+    [
+      "fail for too few counted tasks",
+      { ownMetrics: [{ namespace: "S", name: "tasks", dimensions: {}, sum: 4 }] },
+      [/tasks is 4, and each should be at least 5/],
+    ],
+    ["fail for a task without a log line", { lineCounts: new Map([["r1", 0]]) }, [/names r1/]],
+    [
+      "fail for a log line of an error",
+      { zones: [zone({ agentCore: [], errors: new Map([["call_failed in g", 2]]) })] },
+      [/call_failed in g \(2\)/],
+    ],
+    [
+      "claim nothing of logs that are not there",
+      { zones: [zone({ agentCore: [], logGroups: [] })] },
+      [/^skipped/],
+    ],
+  ])("%s", async (_title, changes, patterns) => {
+    expect(await found(changes)).toEqual(patterns.map((one) => expect.stringMatching(one)));
+  });
+});

@@ -1,0 +1,64 @@
+/** What the fake Slack tells an app of posts of people: twice for files, and with what the person has open. */
+import { expect, it } from "@jest/globals";
+import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
+import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
+import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { closeAfterTest, serve } from "../../doubles/serving.ts";
+
+const signingSecret = "a-signing-secret";
+const bytes = new Uint8Array([1, 2, 3]);
+
+/** A fake Slack whose events reach an ingress. */
+async function open() {
+  const queued: ReturnType<typeof queueMessageSchema.parse>[] = [];
+  const ingress = createIngress({
+    signingSecret: createCachedSecret({ readSecret: async () => signingSecret }),
+    queue: {
+      send: async ({ body }) => void queued.push(queueMessageSchema.parse(JSON.parse(body))),
+    },
+  });
+  const { url, received } = await serve(async ({ request, body }) => {
+    const { status } = await ingress({ headers: [...request.headers], body });
+    return new Response("", { status });
+  });
+  const fakeSlack = closeAfterTest(await startFakeSlack({ signingSecret, botToken: "xoxb-test" }));
+  const events = () => received.map(({ body }) => JSON.parse(Buffer.from(body).toString()).event);
+  const messages = () => queued.flatMap((each) => ("message" in each ? [each.message] : []));
+  return { fakeSlack, eventsUrl: url, events, messages };
+}
+
+it("tells of a mention without its files, and then of the message with them", async () => {
+  const { fakeSlack, eventsUrl, events, messages } = await open();
+  const files = [{ name: "a.txt", mimetype: "text/plain", bytes }];
+  const asked = fakeSlack.ask({ eventsUrl, text: "Look", files, filesLater: true });
+  await asked.delivered;
+  expect(events()).toMatchObject([
+    { type: "app_mention", ts: asked.message.ts },
+    { type: "message", subtype: "file_share", ts: asked.message.ts, files: [{ name: "a.txt" }] },
+  ]);
+  expect(events()[0]).not.toHaveProperty("files");
+  expect(messages()).toMatchObject([
+    { text: "Look" },
+    { text: "Look", files: [{ name: "a.txt" }] },
+  ]);
+});
+
+it("tells what a person has open in a direct message, and nothing of it in a channel", async () => {
+  const { fakeSlack, eventsUrl, events, messages } = await open();
+  const channel = workspace.directMessages.id;
+  const openItems = [{ channel: "C2", ts: "1762750000.000100" }, { channel: "C1" }];
+  const post = { eventsUrl, text: "What is this?", open: openItems };
+  for (const request of [{ ...post, channel }, { ...post, channel, open: [] }, post])
+    await fakeSlack.ask(request).delivered;
+  expect(messages().map((message) => message.open)).toEqual([
+    [
+      { type: "message", id: "1762750000.000100", channel: "C2" },
+      { type: "channel", id: "C1" },
+    ],
+    undefined,
+    undefined,
+  ]);
+  expect(events().map(({ app_context }) => app_context)).toMatchObject([{}, {}, undefined]);
+});
