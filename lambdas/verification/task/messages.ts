@@ -147,12 +147,11 @@ const threadFreeSchema = z.object({
 
 export const voteSchema = z.enum(["up", "down"]);
 
-/** The task's record has a vote that the usage history and the Execution zone are to get. `tries` counts the failed calls. */
+/** Sent by version 1.0.0: the task's record has a vote that the usage history and the Execution zone are to get. */
 const voteGivenSchema = z.object({
   type: z.literal("vote_given"),
   requestId,
   voterId: z.string(),
-  tries: z.int().optional(),
 });
 export type VoteGiven = z.infer<typeof voteGivenSchema>;
 

@@ -137,7 +137,6 @@ export function createVerificationWorker(options: {
     ...shared,
     store,
     historyStore: engine.historyStore,
-    queue,
     destinations,
     zoneSecret,
     log,

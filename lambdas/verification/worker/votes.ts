@@ -1,29 +1,28 @@
 /**
  * Takes people's votes on an answer. A vote is stored in the task's record first; the usage history and the Execution zone get it from
- * there. A failure of either changes nothing about the task.
+ * there. If either is unavailable, the queue repeats the click.
  */
 
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { TaskStore } from "../../shared/engine/ports.ts";
 import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
-import type { Log, LogFields } from "../../shared/log.ts";
+import type { Log } from "../../shared/log.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
-import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
 import { secretOfConversation, voterIdOf, type ZoneSecretValues } from "../task/routing.ts";
-import { hasFailedDelivery, queueGroupOf, type Task, threadRefOf } from "../task/task.ts";
+import { hasFailedDelivery, type Task, threadRefOf } from "../task/task.ts";
 import { createHistoryId, type HistoryEntry, withVotes } from "../usage/entry.ts";
 
 type Vote = NonNullable<Task["votes"]>[number];
 
 export type Votes = {
-  /** Stores the vote of a click. `held`: a worker acts on the task, so try again soon. Rejects if the store, the queue or the gate is unavailable. */
+  /** Stores the vote of a click and passes it on. `held`: a worker acts on the task, so try again soon. Rejects if the click is to come again. */
   take(request: VoteClick): Promise<ButtonClickRefusal | "held" | undefined>;
-  /** Passes a stored vote on to the usage history and the Execution zone. Rejects if the store or the queue is unavailable. */
+  /** Passes on a vote that version 1.0.0 has stored. */
   pass(request: { given: VoteGiven; signal: AbortSignal }): Promise<void>;
 };
 
@@ -38,13 +37,10 @@ type VoteClick = {
 const maxVoters = 100;
 /** The time for one call. A vote is not worth more of a worker's time. */
 const callTimeoutMs = 15_000;
-/** The pauses after failed calls: nearly eleven hours in all. */
-const againAfterMs = [10_000, 60_000, 300_000, 1_800_000, 7_200_000, 28_800_000];
 
 export function createVotes(options: {
   store: Pick<TaskStore<Task>, "get" | "replace">;
   historyStore: Pick<TaskStore<HistoryEntry>, "get" | "replace">;
-  queue: TaskQueue;
   gate: Pick<Gate, "mayAskThere">;
   destinations: ReadonlyMap<string, WorkerDestination>;
   zoneSecret: () => ZoneSecretValues | Promise<ZoneSecretValues>;
@@ -52,7 +48,7 @@ export function createVotes(options: {
   log: Log;
   now: () => number;
 }): Votes {
-  const { store, historyStore, queue, gate, destinations, zoneSecret, newId, log, now } = options;
+  const { store, historyStore, gate, destinations, zoneSecret, newId, log, now } = options;
 
   async function note(task: Task): Promise<void> {
     await retryOnConflict({
@@ -92,6 +88,29 @@ export function createVotes(options: {
     });
   }
 
+  /** Rejects if a repetition may succeed. */
+  async function passOn(request: {
+    task: Task;
+    voterId: string;
+    signal: AbortSignal;
+  }): Promise<void> {
+    const { task, voterId, signal } = request;
+    const vote = task.votes?.find((one) => one.voterId === voterId);
+    if (vote === undefined) return;
+    await note(task);
+    try {
+      await call({ task, vote, signal });
+    } catch (thrown) {
+      const { reason, retryable } = SekishoError.from(thrown);
+      if (retryable || reason === "ambiguous") throw thrown;
+      log.info("vote_not_passed", {
+        request_id: task.id,
+        trace_id: readTraceId(task.trace),
+        reason,
+      });
+    }
+  }
+
   return {
     async take({ task, person, click: { atMs, vote }, signal }) {
       if (!(await gate.mayAskThere({ task, person, signal }))) return { type: "not_yours" };
@@ -105,34 +124,14 @@ export function createVotes(options: {
       const item = withVote(task, { voterId, vote, atMs });
       // Another writer was first.
       if (item !== task && (await store.replace({ item })) === undefined) return "held";
-      // Also for a click that comes again, because the worker may have died before it sent this.
-      await queue.send({
-        body: encodeQueueMessage({ type: "vote_given", requestId: task.id, voterId }),
-        group: queueGroupOf(task),
-      });
+      // Also for a click that comes again, because this may have failed, or its worker died.
+      await passOn({ task: item, voterId, signal });
       return undefined;
     },
 
-    async pass({ given, signal }) {
-      const { requestId, voterId, tries = 0 } = given;
+    async pass({ given: { requestId, voterId }, signal }) {
       const task = await store.get({ id: requestId });
-      const vote = task?.votes?.find((one) => one.voterId === voterId);
-      if (task === undefined || vote === undefined) return;
-      await note(task);
-      const fields: LogFields = { request_id: requestId, trace_id: readTraceId(task.trace) };
-      try {
-        await call({ task, vote, signal });
-      } catch (thrown) {
-        const { reason, retryable, details } = SekishoError.from(thrown);
-        const delayMs = retryable || reason === "ambiguous" ? againAfterMs[tries] : undefined;
-        if (delayMs === undefined) return log.info("vote_not_passed", { ...fields, reason });
-        const body = encodeQueueMessage({ ...given, tries: tries + 1 });
-        await queue.send({
-          body,
-          delayMs: Math.max(delayMs, details.retry_after_ms ?? 0),
-          group: queueGroupOf(task),
-        });
-      }
+      if (task !== undefined) await passOn({ task, voterId, signal });
     },
   };
 }
