@@ -36,15 +36,11 @@ const options = {
   ),
   destination: option("NAME", "checks only that destination, which must be there to be called"),
   send: flag(
-    "also sends five real tasks through the stage as messages of --user in --channel, once nothing else failed, and checks its alarms, metrics and log lines afterwards. Takes half an hour (15 minutes on Lambda). Ctrl-C cancels the tasks",
+    "also sends five real tasks through the stage as messages of --user in --channel, once nothing else failed. Takes half an hour (15 minutes on Lambda). Ctrl-C cancels the tasks",
   ),
   channel: option("C…", "with --send: a channel of your workspace that the bot is in"),
   user: option("U…", "with --send: the person in whose name the messages are sent"),
   yes: flag("with --send: sends without asking first"),
-  "execution-profile": option(
-    "PROFILE",
-    "with --send: the AWS CLI profile of the Execution zone's account, if that is another account; without it that zone's alarms, metrics and logs are not checked",
-  ),
   config: configOption,
   json: flag("prints { ok, checks: [{ group, name, status, what, remedy }] }, for CI"),
 };
@@ -111,13 +107,12 @@ async function runDoctor(
   }
 }
 
-function readSending({ stage, channel, user, ...values }: Values) {
+function readSending({ stage, channel, user }: Values) {
   if (stage === undefined)
     throw new UsageError("--send needs --stage. There is no default, because the tasks are real.");
   return {
     channel: requireId("--channel C012AB3CD", channel, /^[CGD][A-Z0-9]{2,}$/),
     user: requireId("--user U012AB3CD", user, /^[UW][A-Z0-9]{2,}$/),
-    executionProfile: values["execution-profile"],
   };
 }
 

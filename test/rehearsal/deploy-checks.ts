@@ -278,7 +278,7 @@ export function runtimeStartProblems({
 }
 
 /** https://docs.aws.amazon.com/bedrock-agentcore/latest/devguide/observability-view.html */
-export function runtimeLogGroup({
+function runtimeLogGroup({
   runtime,
   endpoint,
 }: {

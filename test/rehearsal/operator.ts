@@ -8,13 +8,7 @@ import { type Run, sekisho } from "../e2e/processes.ts";
 import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
 import { inRehearsalTime, timeVariables } from "./clock.ts";
 import { verificationOutput } from "./stage.ts";
-import {
-  executionOperatorRoleArn,
-  executionPlace,
-  operatorRoleArn,
-  stageName,
-  verificationPlace,
-} from "./synthesized.ts";
+import { operatorRoleArn, stageName, verificationPlace } from "./synthesized.ts";
 import type { Resolver } from "./template/resolve.ts";
 import type { World } from "./world.ts";
 
@@ -38,10 +32,7 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
   const keys = resolver.resources("AWS::KMS::Key").map((key) => key.arn);
   return {
     Statement: [
-      allow(
-        ["cloudformation:DescribeStacks", "cloudformation:ListStackResources"],
-        arn("cloudformation", `stack/${stackName}/*`),
-      ),
+      allow("cloudformation:DescribeStacks", arn("cloudformation", `stack/${stackName}/*`)),
       allow("lambda:InvokeFunction", output("workerFunction")),
       allow(
         ["ssm:GetParameter", "ssm:GetParameterHistory"],
@@ -59,8 +50,7 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
       },
       // The rest is for `sekisho doctor --send`.
       allow("sqs:SendMessage", queueOf(output("queueUrl"))),
-      allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData"], "*"),
-      allow("logs:FilterLogEvents", arn("logs", `log-group:${stackName}-*`)),
+      allow("cloudwatch:DescribeAlarms", "*"),
       allow(
         ["kms:Decrypt", "kms:GenerateDataKey"],
         keys.filter((key) => key.includes(`:${account}:`)),
@@ -75,42 +65,6 @@ export function operatorPolicy({ resolver }: { resolver: Resolver }): unknown {
       ),
     ],
   };
-}
-
-/** The policy of the operator in the Execution account, for what `doctor --send` reads there. */
-export function executionOperatorPolicy(): unknown {
-  const stackName = formatStackName({ stageName, zone: "Execution" });
-  const arn = arnIn(executionPlace);
-  return {
-    Statement: [
-      allow("cloudformation:ListStackResources", arn("cloudformation", `stack/${stackName}/*`)),
-      allow(["cloudwatch:DescribeAlarms", "cloudwatch:GetMetricData"], "*"),
-      allow("logs:FilterLogEvents", [
-        arn("logs", `log-group:${stackName}-*`),
-        arn(
-          "logs",
-          `log-group:/aws/bedrock-agentcore/runtimes/${stackName.replaceAll("-", "")}Runtime*`,
-        ),
-      ]),
-    ],
-  };
-}
-
-/** Writes credentials of the Execution account as a profile of the AWS command line. Returns the variables that lead to it. */
-export function executionProfile(
-  world: World,
-  { folder, name }: { folder: string; name: string },
-): Record<string, string> {
-  const { credentials } = admitted(world, { ...executionPlace, roleArn: executionOperatorRoleArn });
-  const lines = [
-    `[${name}]`,
-    `aws_access_key_id = ${credentials.accessKeyId}`,
-    `aws_secret_access_key = ${credentials.secretAccessKey}`,
-    `aws_session_token = ${credentials.sessionToken}`,
-  ];
-  const file = join(folder, "credentials");
-  writeFileSync(file, `${lines.join("\n")}\n`);
-  return { AWS_SHARED_CREDENTIALS_FILE: file, AWS_CONFIG_FILE: join(folder, "none") };
 }
 
 function admitted(

@@ -13,7 +13,6 @@ export const verificationPlace = { account: "111111111111", region: "eu-central-
 export const verificationRoleArn = `arn:aws:iam::${verificationPlace.account}:role/${formatRoleName({ stageName, zone: "Verification" })}`;
 /** The role of a person. It is in no template. */
 export const operatorRoleArn = `arn:aws:iam::${verificationPlace.account}:role/operator`;
-export const executionOperatorRoleArn = "arn:aws:iam::222222222222:role/operator";
 export const elsewhereAudience = "https://elsewhere.example";
 /** A role of another account that the Verification role may assume, and how it signs. It is in no template. */
 export const lent = {

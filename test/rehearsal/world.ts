@@ -12,12 +12,7 @@ import { agentCoreBackend, endpointArnOf, modelsBackend } from "./aws/bedrock.ts
 import { startGateway } from "./aws/gateway.ts";
 import { impliedBy } from "./aws/implied.ts";
 import { createMetrics, sampleQueues } from "./aws/metrics.ts";
-import {
-  cloudWatchBackend,
-  lambdaBackend,
-  logsBackend,
-  stacksBackend,
-} from "./aws/operator-services.ts";
+import { cloudWatchBackend, lambdaBackend, stacksBackend } from "./aws/operator-services.ts";
 import { createQueues, type Queues } from "./aws/queues.ts";
 import { createBuckets, createTables, storeValues } from "./aws/stores.ts";
 import { stsBackend } from "./aws/sts.ts";
@@ -35,12 +30,11 @@ import { startHttpEntry } from "./http-entries.ts";
 import { createAuthority } from "./iam/authority.ts";
 import { collectPolicies } from "./iam/policies.ts";
 import { type Concurrency, createConcurrency, reservedConcurrency } from "./lambda/concurrency.ts";
-import { executionOperatorPolicy, operatorPolicy } from "./operator.ts";
+import { operatorPolicy } from "./operator.ts";
 import { verificationOutput } from "./stage.ts";
 import { cardKey } from "./stories/a2a-clients.ts";
 import {
   a2aClient,
-  executionOperatorRoleArn,
   lent,
   operatorRoleArn,
   stageName,
@@ -124,7 +118,6 @@ async function start({
     roles: {
       [a2aClient.roleArn]: a2aClient.policy,
       [operatorRoleArn]: operatorPolicy({ resolver }),
-      [executionOperatorRoleArn]: executionOperatorPolicy(),
     },
   });
   const authority = createAuthority({ policies });
@@ -166,7 +159,6 @@ async function start({
       ssm: values.parameters,
       bedrock: modelsBackend,
       monitoring: cloudWatchBackend({ resolver, metrics }),
-      logs: logsBackend({ resolver, functions: declared, runtimes, lines }),
       cloudformation: stacksBackend({
         assembly,
         resolver,

@@ -1,23 +1,17 @@
-/** `doctor --send`: sends tasks through a stage, and waits for what CloudWatch has of them. */
+/** `doctor --send`: sends tasks through a stage. */
 import { setTimeout as wait } from "node:timers/promises";
+import { CloudWatchClient, DescribeAlarmsCommand } from "@aws-sdk/client-cloudwatch";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
+import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
 import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
-import { formatMetricsNamespace } from "../../cdk/names.ts";
+import { callAws } from "../aws/aws-failure.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";
 import { openTaskZone } from "../tasks/task-zone.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
-import {
-  findLines,
-  openStackReader,
-  readZone,
-  type StackReader,
-  sumMetrics,
-} from "./cloudwatch.ts";
-import { isSettled } from "./sent.ts";
+import { type Finding, failed, ok, skipped } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import {
   type BegunTask,
@@ -33,8 +27,6 @@ import {
 import type { DeployedStage, Sent } from "./targets.ts";
 
 export type SendSettings = StorySettings & {
-  /** The time that CloudWatch gets to show everything. */
-  settleMs: number;
   /** The longest wait for the record of a task to cancel. The worker writes it seconds after the entry took the task. */
   recordPatienceMs: number;
 };
@@ -45,7 +37,6 @@ export const defaultSettings: SendSettings = {
   longTaskMs: 20 * 60_000,
   patienceMs: 120_000,
   pollMs: 1000,
-  settleMs: 6 * 60_000,
   recordPatienceMs: 10_000,
 };
 
@@ -56,8 +47,6 @@ export type SendRequest = {
   channel: string;
   user: string;
   settings: SendSettings;
-  /** A profile of the AWS command line with credentials of the Execution account, where that is another one. */
-  executionProfile: string | undefined;
   note: (text: string) => void;
 };
 
@@ -106,15 +95,13 @@ export async function sendTasks(request: SendRequest): Promise<Sent> {
     zone: await openStageZone({ config, stage: stageName, signal: never }),
     signal: never,
   });
-  const fromMs = Date.now() - 60_000;
   const settings = { ...request.settings, longTaskMs: limitLongTask(request) };
   try {
     const thread = openSlackThread({ apiUrl: slack.apiUrl, token, team, channel, signal });
     const stories = await runStories({
       ...{ zone, slack: thread, eventsUrl, signingSecret, channel, user, settings, note, signal },
     });
-    note(`Waiting for CloudWatch, ${Math.ceil(settings.settleMs / 60_000)} minutes at most.`);
-    return await collectFacts({ ...request, settings, stories, fromMs });
+    return { target, stories };
   } finally {
     await zone.close();
   }
@@ -191,62 +178,28 @@ async function cancelBegun({ zone, settings, note }: StoriesRun, begun: readonly
   );
 }
 
-type FactsRequest = SendRequest & { stories: Sent["stories"]; fromMs: number };
-
-/** Reads until CloudWatch has everything, but not longer than `settleMs`. Log lines arrive after seconds, metrics after minutes. */
-async function collectFacts(request: FactsRequest): Promise<Sent> {
-  const { target, settings, stories } = request;
-  const { stageName, signal } = target;
-  const { readers, unseen } = openReaders(request);
-  const [verification] = readers;
-  const own = request.config.telemetry.metrics ? listOwnMetrics(stageName) : [];
-  const endMs = performance.now() + settings.settleMs;
-  try {
-    for (;;) {
-      const zones = await Promise.all(readers.map(readZone));
-      const lineCounts = new Map<string, number>();
-      for (const { requestId } of stories.values()) {
-        const groups = zones[0]?.logGroups ?? [];
-        const lines = groups.map((group) => findLines(verification, group, `"${requestId}"`));
-        lineCounts.set(requestId, (await Promise.all(lines)).flat().length);
-      }
-      const ownMetrics = await sumMetrics(verification, own);
-      const sent = { target, stories, zones, unseen, ownMetrics, lineCounts };
-      if (isSettled(sent) || performance.now() >= endMs) return sent;
-      await wait(Math.min(settings.pollMs * 10, 20_000), undefined, { signal });
-    }
-  } finally {
-    for (const reader of readers) reader.close();
-  }
+export function checkStory({ stories }: Sent, name: StoryName): Finding {
+  const result = stories.get(name);
+  if (result === undefined) return skipped("It was not sent.");
+  return result.ok ? ok(result.what) : failed(`${result.what} Its id is ${result.requestId}.`);
 }
 
-type Readers = { readers: [StackReader, ...StackReader[]]; unseen: string | undefined };
-
-function openReaders({ target, fromMs, executionProfile }: FactsRequest): Readers {
+/** Looks at the alarms of the stage's stacks in the Verification account. */
+export async function checkAlarms({ target }: Sent): Promise<Finding> {
   const { stageName, stage, signal } = target;
-  const { account, region } = stage.verification;
-  const verification = openStackReader({
-    ...{ stageName, fromMs, signal, region },
-    zone: "Verification",
-  });
-  const found = findExecutionTarget(stage);
-  const isOther = found !== undefined && found.account !== account;
-  if (found === undefined || (isOther && executionProfile === undefined)) {
-    const unseen = `The alarms and log lines of the Execution zone were not looked at: ${found === undefined ? "the stage deploys none" : `it is in account ${found.account}, and --execution-profile names credentials for it`}.`;
-    return { readers: [verification], unseen };
+  const { region } = stage.verification;
+  const client = new CloudWatchClient({ region, customUserAgent: sdkUserAgent });
+  const AlarmNamePrefix = `Sekisho-${stageName}-`;
+  try {
+    const command = new DescribeAlarmsCommand({ AlarmNamePrefix, StateValue: "ALARM" });
+    const { MetricAlarms = [] } = await callAws({
+      doing: "look at the alarms",
+      signal,
+      call: (options) => client.send(command, options),
+    });
+    if (MetricAlarms.length === 0) return ok("None is in ALARM.");
+    return failed(`In ALARM: ${MetricAlarms.map(({ AlarmName }) => AlarmName).join(", ")}.`);
+  } finally {
+    client.destroy();
   }
-  const execution = openStackReader({
-    ...{ stageName, fromMs, signal, region: found.region },
-    zone: "Execution",
-    profile: isOther ? executionProfile : undefined,
-  });
-  return { readers: [verification, execution], unseen: undefined };
-}
-
-/** The functions count these themselves, whatever else the stage does at the same time. */
-function listOwnMetrics(stageName: string) {
-  const namespace = formatMetricsNamespace({ stageName });
-  const dimensions = { zone: "verification" };
-  const names = ["sekisho_tasks_total", "sekisho_answers_delivered_total"];
-  return names.map((name) => ({ namespace, name, dimensions }));
 }

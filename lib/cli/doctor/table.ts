@@ -3,7 +3,7 @@ import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { checkBlocks } from "./blocks.ts";
 import { checkClock, checkEntry, checkSigningSecret } from "./entry.ts";
 import * as machine from "./machine.ts";
-import * as sent from "./sent.ts";
+import { checkAlarms, checkStory } from "./send.ts";
 import { checkAllowlist, checkAppToken, checkBotToken, checkScopes } from "./slack.ts";
 import * as stage from "./stage.ts";
 import type { StoryName } from "./stories.ts";
@@ -216,33 +216,8 @@ export const checks: DoctorTable = [
       {
         name: "alarms",
         where: "sent",
-        run: sent.checkAlarms,
-        advice: "docs/reference/alarms.md says what each means. A missing one needs a deploy.",
-      },
-      {
-        name: "metrics of AgentCore",
-        where: "sent",
-        run: sent.checkAgentCoreMetrics,
-        advice:
-          "aws cloudwatch list-metrics shows under which names there is data. Please report it.",
-      },
-      {
-        name: "metrics of Sekisho",
-        where: "sent",
-        run: sent.checkOwnMetrics,
-        advice: "Look at the log of the worker.",
-      },
-      {
-        name: "log lines of the tasks",
-        where: "sent",
-        run: sent.checkLines,
-        advice: "Look at the log groups of the Verification stack.",
-      },
-      {
-        name: "log lines of errors",
-        where: "sent",
-        run: sent.checkErrorLines,
-        advice: "docs/reference/logs-and-metrics.md says what each means.",
+        run: checkAlarms,
+        advice: "docs/reference/alarms.md says what each means.",
       },
       {
         name: "dead letters of the tasks",
@@ -262,7 +237,7 @@ function storyRows(advices: Record<StoryName, string>) {
   return names.map((name) => ({
     name,
     where: "sent" as const,
-    run: (target: Sent) => sent.checkStory(target, name),
+    run: (target: Sent) => checkStory(target, name),
     advice: advices[name],
   }));
 }

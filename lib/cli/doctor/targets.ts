@@ -11,7 +11,6 @@ import type { StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { EffectiveConfig } from "../destinations/effective-config.ts";
 import type { Finding, Table } from "./check.ts";
-import type { Summed, ZoneFacts } from "./cloudwatch.ts";
 import type { StoryName, StoryResult } from "./stories.ts";
 
 export type Targets = {
@@ -95,12 +94,4 @@ export type ClockSource = {
 export type Sent = {
   target: DeployedStage;
   stories: ReadonlyMap<StoryName, StoryResult>;
-  /** Those that could be read. */
-  zones: ZoneFacts[];
-  /** Says why the Execution zone is not among them. */
-  unseen: string | undefined;
-  /** The Verification zone's own. */
-  ownMetrics: Summed[];
-  /** How many log lines of the Verification zone name each request id. */
-  lineCounts: ReadonlyMap<string, number>;
 };

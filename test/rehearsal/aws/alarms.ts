@@ -142,7 +142,7 @@ function queriesOf(alarm: AlarmResource): Query[] {
   });
 }
 
-export function idOf(
+function idOf(
   properties: Record<string, unknown>,
   place: { account: string; region: string },
 ): MetricId {

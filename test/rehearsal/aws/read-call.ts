@@ -193,7 +193,7 @@ function resourcesOf({
 
 /**
  * Reads a form: calls of STS (https://docs.aws.amazon.com/STS/latest/APIReference/API_Operations.html), and CloudFormation's
- * DescribeStacks and ListStackResources. Returns undefined for anything else, and throws for another action of STS.
+ * DescribeStacks. Returns undefined for anything else, and throws for another action of STS.
  */
 export function readQueryCall({
   received: { request, body },
@@ -207,10 +207,7 @@ export function readQueryCall({
   const { Action, Version, ...fields } = Object.fromEntries(
     new URLSearchParams(Buffer.from(body).toString("utf8")),
   );
-  if (
-    Version === "2010-05-15" &&
-    (Action === "DescribeStacks" || Action === "ListStackResources")
-  ) {
+  if (Version === "2010-05-15" && Action === "DescribeStacks") {
     const resources = [
       `arn:aws:cloudformation:${region}:${account}:stack/${String(fields.StackName)}/made-up`,
     ];
