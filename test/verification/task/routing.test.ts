@@ -7,6 +7,7 @@ import { next } from "../../../lambdas/verification/task/machine.ts";
 import {
   type Conversation,
   chooseDestination,
+  destinationOf,
   type Policy,
   requestIdOf,
   retryIdOf,
@@ -197,4 +198,12 @@ describe("the session id", () => {
   it("is one that every runtime takes", () => {
     expect(sessionIdSchema.safeParse(sessionOf({})).success).toBe(true);
   });
+});
+
+it("a destination that was removed counts as one that does not deduplicate", () => {
+  const policy = samplePolicy({ idempotent: true });
+  const at = (destination: string) =>
+    destinationOf(sampleTask({ call: sampleCall({ destination }) }), policy);
+  expect(at("host").idempotent).toBe(true);
+  expect(at("removed").idempotent).toBe(false);
 });
