@@ -39,7 +39,7 @@ describe("a message", () => {
       [{ type: "announce", reconcile: false }],
     ]);
     const nowhere = play([woken], { policy: samplePolicy({ routed: false }) });
-    expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found" });
+    expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found", lost: false });
   });
 
   it("of somebody who asks for too much is told so, with the time when it may be again", () => {
