@@ -4,7 +4,7 @@
  * files are gathered.
  */
 
-import { cutText, hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
+import { cutText, maxTextLength } from "../../../contracts/limits.ts";
 import { asksForHelp, isCancelWord } from "./command-words.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Delay, EventOf, MessageRead } from "./events.ts";
@@ -176,7 +176,8 @@ export function findRefusal(message: Task["message"], policy: Policy): TaskOutco
   const { text, files = [], sharedFiles = [] } = message;
   if (readAgentText(message, policy) === "" && files.length + sharedFiles.length === 0)
     return failedOutcome({ reason: "invalid_params", lost: false });
-  return hasMoreCharacters(text, maxTextLength)
+  // In UTF-16 units, because the ingress cuts a text behind so many. A cut text must not run.
+  return text.length > maxTextLength
     ? failedOutcome({ reason: "payload_too_large", lost: false })
     : undefined;
 }
