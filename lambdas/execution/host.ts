@@ -1,6 +1,7 @@
 /** The Execution host: takes requests, runs the agent at most once per task, and answers from the store. */
 import type { Dialect } from "../../contracts/dialects.ts";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../contracts/methods.ts";
+import { createTimeLimit } from "../shared/async/time-limit.ts";
 import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
 import { createBodyBudget, defaultMaxHeldBytes } from "../shared/http/server-limits.ts";
 import type { Log } from "../shared/log.ts";
@@ -27,7 +28,6 @@ import {
   createRuns,
   endlessLifetime,
 } from "./runs/runs.ts";
-import { createTimeLimit } from "./runs/time-limit.ts";
 import type { ExecutionTask, RunTimes } from "./tasks/execution-task.ts";
 import { createTasks } from "./tasks/tasks.ts";
 

@@ -3,11 +3,11 @@
  * later: a task that was not started, was lost or has expired is otherwise noticed only when a client reads it.
  */
 import { SekishoError } from "../../../contracts/errors.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { AdvanceIfDue } from "../runs/runs.ts";
-import { createTimeLimit } from "../runs/time-limit.ts";
 import { isAsking, isOver, isUnstarted, questionEndsAtMs } from "../tasks/changes.ts";
 import { createCompletionPush } from "../tasks/completion-push.ts";
 import {

@@ -10,6 +10,7 @@ import {
 } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import type { TimeLimit } from "../../shared/async/time-limit.ts";
 import { compileWhenBusy } from "../../shared/compiled-schema.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import type { BodyBudget, OpenBodyShare } from "../../shared/http/server-limits.ts";
@@ -28,7 +29,6 @@ import { repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type Dispatch, isMethodName } from "../methods/methods.ts";
-import type { TimeLimit } from "../runs/time-limit.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
 import {
   type AdmitCaller,

@@ -1,6 +1,7 @@
 /** The runs of this process: starts a task by winning its lease, stops it, queues it for a worker, and ends expired or lost tasks. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import type { Log } from "../../shared/log.ts";
 import { errorKind } from "../../shared/telemetry/error-kind.ts";
@@ -17,12 +18,10 @@ import {
   startChange,
 } from "../tasks/changes.ts";
 import { createLogIds, type ExecutionTask } from "../tasks/execution-task.ts";
-
 import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";
 import type { ChangeTask } from "../tasks/task-store.ts";
 import { type Activity, createActivityRecord } from "./activity.ts";
 import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
-import { createTimeLimit } from "./time-limit.ts";
 
 type Start = {
   task: ExecutionTask;
