@@ -21,11 +21,10 @@ import {
   type AuthenticatedCaller,
   createErrorAnswer,
   createJsonAnswer,
-  createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
-  type RunSlots,
-} from "../http/exchange.ts";
+} from "../exchange.ts";
+import { createTooManyCallsError, type RunSlots } from "../limits.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
 import type { ServedCards } from "./cards.ts";
 import type { OperationCall, OperationHandler, OperationHandlers } from "./operation.ts";

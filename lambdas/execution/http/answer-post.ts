@@ -28,18 +28,17 @@ import {
 import { repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
-import { type Dispatch, isMethodName } from "../methods/methods.ts";
-import { toLoggableId } from "../tasks/execution-task.ts";
+import { type AdmitCaller, isRefusedCaller } from "../authenticator/authenticator.ts";
 import {
-  type AdmitCaller,
   type AuthenticatedCaller,
   createErrorAnswer,
   createJsonAnswer,
-  createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
-  isRefusedCaller,
-} from "./exchange.ts";
+} from "../exchange.ts";
+import { createTooManyCallsError } from "../limits.ts";
+import { type Dispatch, isMethodName } from "../methods/methods.ts";
+import { toLoggableId } from "../tasks/execution-task.ts";
 
 /** The protocols at a path: the zone contract with errors in `zoneDialect`, A2A, or both. Each request shows which one it uses. */
 export type PathProtocols =

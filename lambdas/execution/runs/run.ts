@@ -37,13 +37,11 @@ import {
   dropHistory,
   type TaskSignal,
 } from "../tasks/task-store.ts";
+import type { StopCause } from "../tasks/tasks.ts";
 import { isReadableUrl } from "./artifact-url.ts";
 import { cleanUp } from "./clean-up.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
 import { runAsAgent, runAsHost } from "./uncaught-errors.ts";
-
-/** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
-export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
 
 const reasonsForAgents: Record<StopCause, ClientReason> = {
   timeout: "timeout",

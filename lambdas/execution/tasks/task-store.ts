@@ -279,3 +279,8 @@ export async function* watchTask(request: {
     signal.removeEventListener("abort", abort);
   }
 }
+
+/** For a record that expired between two reads. */
+export function throwTaskGone(): never {
+  throw new SekishoError("task_not_found");
+}
