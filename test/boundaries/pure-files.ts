@@ -64,7 +64,7 @@ export const pureFiles: readonly string[] = [
   "lambdas/shared/untrusted-input.ts",
   "lambdas/shared/visible-text.ts",
   "lambdas/shared/queued-ids.ts",
-  "lambdas/shared/telemetry/error-kind.ts",
+  "lambdas/shared/error-kind.ts",
   "lambdas/shared/telemetry/telemetry.ts",
   "lambdas/shared/telemetry/metric-table-entry.ts",
   "lambdas/verification/checks/failed-check.ts",

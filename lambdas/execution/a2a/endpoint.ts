@@ -13,8 +13,8 @@ import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { toWellFormedJson } from "../../shared/untrusted-input.ts";
 import {

@@ -5,8 +5,8 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { isAsking, isOver, isUnstarted, questionEndsAtMs } from "../tasks/changes.ts";
 import { createCompletionPush } from "../tasks/completion-push.ts";
 import {

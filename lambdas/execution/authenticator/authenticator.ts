@@ -2,9 +2,9 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
 import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Exchange } from "../exchange.ts";
 
 /** Tasks are scoped to one principal: it never sees those of another. */

@@ -7,9 +7,9 @@ import type { ExecutionSections } from "../../shared/config/execution-schema.ts"
 import type { Config } from "../../shared/config/schema.ts";
 import { isA2aEndpoint } from "../../shared/config/stage-config.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { createLog, type Log, silentLog } from "../../shared/log.ts";
 import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createCards, createLateCards } from "../a2a/cards.ts";
 import type { A2aSettings } from "../a2a/endpoint.ts";

@@ -12,11 +12,11 @@ import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { TimeLimit } from "../../shared/async/time-limit.ts";
 import { compileWhenBusy } from "../../shared/compiled-schema.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import type { BodyBudget, OpenBodyShare } from "../../shared/http/server-limits.ts";
 import type { Log } from "../../shared/log.ts";
 import { isAmbiguousOrTooDeep } from "../../shared/repeated-keys.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import {
   type Metrics,
   type OpenSpan,

@@ -3,9 +3,9 @@
 import { agentCardPath } from "../../../contracts/a2a/card.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { readWebBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
 import type { ServedCards } from "../a2a/cards.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";

@@ -3,11 +3,11 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { readBoundedMessage } from "../../shared/http/read-body.ts";
 import { closeServer, startListening } from "../../shared/http/server.ts";
 import { createConnectionLimit } from "../../shared/http/server-limits.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Authenticator } from "../authenticator/authenticator.ts";
 import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { readQueryParameter } from "./function-url-event.ts";

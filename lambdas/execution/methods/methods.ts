@@ -12,8 +12,8 @@ import {
 } from "../../../contracts/methods.ts";
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import { compileWhenBusy } from "../../shared/compiled-schema.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
 import type { AuthenticatedCaller } from "../exchange.ts";
 import { createParamsError } from "../params-error.ts";

@@ -2,8 +2,8 @@
 import { SekishoError } from "../../../contracts/errors.ts";
 import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createLogIds, deriveCallerId, type ExecutionTask } from "../tasks/execution-task.ts";
 import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";

@@ -9,8 +9,8 @@ import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { enterState, isTurnOver, type TaskChange } from "./changes.ts";
 import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 
