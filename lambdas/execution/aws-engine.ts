@@ -1,6 +1,6 @@
 /** The Execution zone's engine on AWS: its DynamoDB table, its SQS queues, and the completion queue of the other zone. */
 import type { AwsDependencies } from "../shared/aws/credentials.ts";
-import { inRegion } from "../shared/config/aws-environment.ts";
+import { inRegion } from "../shared/aws/environment.ts";
 import { openDynamoDb, openSqs } from "../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../shared/engine/aws/task-store.ts";

@@ -1,6 +1,7 @@
 /** The Execution host: takes requests, runs the agent at most once per task, and answers from the store. */
 import type { Dialect } from "../../contracts/dialects.ts";
 import { maxRequestBytes as contractMaxRequestBytes } from "../../contracts/methods.ts";
+import { createTimeLimit } from "../shared/async/time-limit.ts";
 import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
 import { createBodyBudget, defaultMaxHeldBytes } from "../shared/http/server-limits.ts";
 import type { Log } from "../shared/log.ts";
@@ -9,26 +10,16 @@ import type { ProcessTelemetry, Telemetry } from "../shared/telemetry/telemetry.
 import { type A2aSettings, openA2a } from "./a2a/endpoint.ts";
 import { createHandleLook, type HandleLook, openTaskChanges } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";
+import { type Authenticator, createAdmitCaller } from "./authenticator/authenticator.ts";
 import { withDefaults } from "./host-settings.ts";
-import {
-  type Authenticator,
-  createAdmitCaller,
-  createRunSlots,
-  type Exchange,
-  type ExchangeResponse,
-} from "./http/exchange.ts";
 import { createRoutes, createWebHandler } from "./http/routes.ts";
+import type { ServedHost } from "./http/server.ts";
+import { createRunSlots } from "./limits.ts";
 import { createDispatch, createMethods } from "./methods/methods.ts";
 import { createPassVote, createQueueVote } from "./runs/feedback.ts";
-import {
-  createAdvanceIfDue,
-  createLifetime,
-  createQueuedRuns,
-  createRuns,
-  endlessLifetime,
-} from "./runs/runs.ts";
-import { createTimeLimit } from "./runs/time-limit.ts";
+import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs/runs.ts";
 import type { ExecutionTask, RunTimes } from "./tasks/execution-task.ts";
+import { createLifetime, endlessLifetime } from "./tasks/lifetime.ts";
 import { createTasks } from "./tasks/tasks.ts";
 
 type HostSettings = Partial<RunTimes> & {
@@ -70,12 +61,9 @@ type HostSettings = Partial<RunTimes> & {
 export type HostOptions = HostSettings &
   ({ agent: Agent; agentName?: string; publicFetch?: PublicFetch } | { taskQueue: TaskQueue });
 
-export type Host = {
+export type Host = ServedHost & {
+  /** The same as `exchange`, for a server of web-standard requests. */
   handle(request: Request): Promise<Response>;
-  /** The same as `handle`, for a server that does not use web-standard requests. */
-  exchange(exchange: Exchange): Promise<ExchangeResponse>;
-  /** How callers are authenticated. A server that listens beyond loopback refuses "none". */
-  authenticatorKind: Authenticator["kind"];
   /** Handles a look, a message in `a2a.notifications` that asks to check a task. Absent without that queue. */
   lookAfter?: HandleLook | undefined;
   /** True if an agent is running. */

@@ -1,5 +1,5 @@
 /** Fixed names, which other accounts and the command line must know before the stacks exist. */
-import { findPartition } from "../../lambdas/shared/config/partitions.ts";
+import { findPartition } from "../../lambdas/shared/aws/partitions.ts";
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 
 export const zoneStacks = ["Identity", "Execution", "Verification"] as const;

@@ -7,13 +7,13 @@ import {
   startPushLoop,
 } from "../../lambdas/execution/a2a/a2a-agent.ts";
 import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
-import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createHost, type Host } from "../../lambdas/execution/host.ts";
-import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,
-} from "../../lambdas/execution/http/exchange.ts";
+} from "../../lambdas/execution/authenticator/authenticator.ts";
+import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createHost, type Host } from "../../lambdas/execution/host.ts";
+import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
 import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
 import { handleUncaughtErrors, runAsAgent } from "../../lambdas/execution/runs/uncaught-errors.ts";

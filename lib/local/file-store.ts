@@ -6,8 +6,8 @@ import { mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from "node:f
 import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { errorKind } from "../../lambdas/shared/error-kind.ts";
 import { type Log, silentLog } from "../../lambdas/shared/log.ts";
-import { errorKind } from "../../lambdas/shared/telemetry/error-kind.ts";
 import { type FileStore, fileLifeMs } from "../../lambdas/verification/files/files.ts";
 import type { Page } from "../../lambdas/verification/ingress/server.ts";
 

@@ -1,6 +1,7 @@
 /** The entry `./execution`: the Execution zone inside a server of one's own, and behind node:http. */
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
 import type { CreateAgent } from "../../lambdas/execution/agents/create-agent.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import {
   createFunctionUrlHandler as createUrlHandler,
@@ -8,7 +9,6 @@ import {
 } from "../../lambdas/execution/handlers/function-url-handler.ts";
 import { startAgentCore as startOnAgentCore } from "../../lambdas/execution/handlers/start-agentcore.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { createWebHandler } from "../../lambdas/execution/http/routes.ts";
 import {
   createRequestListener,

@@ -10,8 +10,8 @@ import {
 import { jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
 import express from "express";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";

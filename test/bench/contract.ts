@@ -1,11 +1,9 @@
 /** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
 import { parseRequest } from "../../lambdas/execution/http/answer-post.ts";
-import {
-  createNoneAuthenticator,
-  type MethodHandlers,
-} from "../../lambdas/execution/http/exchange.ts";
+import type { MethodHandlers } from "../../lambdas/execution/methods/methods.ts";
 import { createDispatch } from "../../lambdas/execution/methods/methods.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";

@@ -2,8 +2,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";

@@ -23,7 +23,7 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "bin/pinned-node.mjs",
   "lambdas/execution/config/aws-environment.ts",
   "lambdas/execution/config/container-environment.ts",
-  "lambdas/shared/config/aws-environment.ts",
+  "lambdas/shared/aws/environment.ts",
   "lambdas/shared/config/environment.ts",
   "lambdas/shared/config/proxy-environment.ts",
   "lambdas/shared/config/secrets.ts",
@@ -68,10 +68,10 @@ export const rules: readonly Rule[] = [
     mustNotImport: /^(lambdas\/(verification|execution)|bin|lib|test)\//,
   },
   {
-    name: "the stacks know the configuration, the table's layout and the names of metrics and commands, and of a zone only the paths that they bundle",
+    name: "the stacks know the configuration, the partitions of AWS, the table's layout and the names of metrics and commands, and of a zone only the paths that they bundle",
     about: /^lib\/cdk\//,
     mustNotImport:
-      /^(lambdas\/(?!shared\/(command-line\.ts$|config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|lib\/(?!cdk\/)|test\/)/,
+      /^(lambdas\/(?!shared\/(command-line\.ts$|aws\/partitions\.ts$|config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|lib\/(?!cdk\/)|test\/)/,
   },
   {
     name: "what commands do does not know the commands",

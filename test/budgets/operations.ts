@@ -1,8 +1,8 @@
 /** Warm operations of the product, in process and with doubles that answer at once. Each does the same at every run. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";

@@ -4,12 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
-import { createHost } from "../../lambdas/execution/host.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,
-} from "../../lambdas/execution/http/exchange.ts";
+} from "../../lambdas/execution/authenticator/authenticator.ts";
+import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
+import { createHost } from "../../lambdas/execution/host.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { loadConfig } from "../../lambdas/shared/config/load.ts";

@@ -7,8 +7,8 @@ import type {
   AgentTask,
   TaskUpdate,
 } from "../../lambdas/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost, type Host, type HostOptions } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import {
   type ExecutionTask,
   parseExecutionTask,

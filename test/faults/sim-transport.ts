@@ -1,8 +1,8 @@
 /** The way between the zones: the request on its way there and the response on its way back can meet their own faults. */
 
 import { SekishoError } from "../../contracts/errors.ts";
+import type { ExchangeResponse } from "../../lambdas/execution/exchange.ts";
 import type { Host } from "../../lambdas/execution/host.ts";
-import type { ExchangeResponse } from "../../lambdas/execution/http/exchange.ts";
 import { abortable } from "../../lambdas/shared/async/waiting.ts";
 import { requestHeaders } from "../../lambdas/verification/transport/http/transport.ts";
 import type {

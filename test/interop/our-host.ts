@@ -3,9 +3,9 @@
 import { type Cards, createCards } from "../../lambdas/execution/a2a/cards.ts";
 import { createPushDelivery } from "../../lambdas/execution/a2a/push-delivery.ts";
 import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
 import { createDelayedQueue } from "../doubles/delayed-queue.ts";

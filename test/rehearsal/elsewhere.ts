@@ -1,10 +1,10 @@
 /** Execution hosts of other companies: our own server with the echo agent, on loopback. */
 import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
+import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
+import { createPlatformAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
 import { createHost } from "../../lambdas/execution/host.ts";
-import type { Authenticator } from "../../lambdas/execution/http/exchange.ts";
-import { createPlatformAuthenticator } from "../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
 import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";

@@ -14,7 +14,7 @@ const longest = [
   "cli/command-line.test.ts",
   "faults/real/real.test.ts",
   "rehearsal/kills.test.ts",
-  "execution/runs/execution-worker.test.ts",
+  "execution/execution-worker.test.ts",
   "browser/operators.test.ts",
   "load/aws/run-aws.test.ts",
   "hostile/hostile.test.ts",

@@ -13,7 +13,7 @@ import type { A2aConfig, CardSignatureConfig } from "../../shared/config/a2a-sch
 import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import { ConfigError } from "../../shared/config/config-error.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
-import type { Exchange, WholeResponse } from "../http/exchange.ts";
+import type { Exchange, WholeResponse } from "../exchange.ts";
 
 export type Cards = {
   /** Serves the public card to everyone. */

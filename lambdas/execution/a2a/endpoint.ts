@@ -13,19 +13,18 @@ import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { toWellFormedJson } from "../../shared/untrusted-input.ts";
 import {
   type AuthenticatedCaller,
   createErrorAnswer,
   createJsonAnswer,
-  createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
-  type RunSlots,
-} from "../http/exchange.ts";
+} from "../exchange.ts";
+import { createTooManyCallsError, type RunSlots } from "../limits.ts";
 import { toLoggableId } from "../tasks/execution-task.ts";
 import type { ServedCards } from "./cards.ts";
 import type { OperationCall, OperationHandler, OperationHandlers } from "./operation.ts";

@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { OperationParams } from "../../../contracts/a2a/operations.ts";
 import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
 import { parseJson } from "../../shared/untrusted-input.ts";
-import { createParamsError } from "../http/exchange.ts";
+import { createParamsError } from "../params-error.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
 import type { OperationHandler } from "./operation.ts";

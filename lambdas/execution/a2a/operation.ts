@@ -7,7 +7,7 @@ import type {
 } from "../../../contracts/a2a/operations.ts";
 import type { PushConfig } from "../../../contracts/a2a/push.ts";
 import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";
-import type { AuthenticatedCaller, Exchange } from "../http/exchange.ts";
+import type { AuthenticatedCaller, Exchange } from "../exchange.ts";
 
 /** `client` opens the signal that aborts when the client disconnects. */
 export type OperationCall<O extends OperationName> = {

@@ -3,12 +3,12 @@
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { eventToV03 } from "../../../contracts/a2a/v03/task.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import { backoffMs, parseRetryAfter } from "../../shared/async/waiting.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
 import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-fetch.ts";
 import { parseUrl, toWellFormedJson } from "../../shared/untrusted-input.ts";
-import { createTimeLimit } from "../runs/time-limit.ts";
 import {
   createLogIds,
   type ExecutionTask,

@@ -3,11 +3,10 @@
  * later: a task that was not started, was lost or has expired is otherwise noticed only when a client reads it.
  */
 import { SekishoError } from "../../../contracts/errors.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { AdvanceIfDue } from "../runs/runs.ts";
-import { createTimeLimit } from "../runs/time-limit.ts";
 import { isAsking, isOver, isUnstarted, questionEndsAtMs } from "../tasks/changes.ts";
 import { createCompletionPush } from "../tasks/completion-push.ts";
 import {
@@ -24,6 +23,7 @@ import {
   createTaskSignal,
   type ExecutionStore,
 } from "../tasks/task-store.ts";
+import type { AdvanceIfDue } from "../tasks/tasks.ts";
 
 export type PushOutbox = {
   /** Wraps `changeTask`. A change of state resolves when its notices are queued. A failure to queue them is only logged. */

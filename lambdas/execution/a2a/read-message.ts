@@ -12,7 +12,7 @@ import {
   sessionIdSchema,
 } from "../../../contracts/methods.ts";
 import { type FieldValues, fieldValuesSchema } from "../../../contracts/question-fields.ts";
-import { createParamsError } from "../http/exchange.ts";
+import { createParamsError } from "../params-error.ts";
 import {
   digest,
   type OpenQuestion,

@@ -11,7 +11,8 @@ import {
 import { v03Operations } from "../../../contracts/a2a/v03/params.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { createParamsError, type Exchange } from "../http/exchange.ts";
+import type { Exchange } from "../exchange.ts";
+import { createParamsError } from "../params-error.ts";
 import { readMemberNames } from "./member-names.ts";
 
 /** The version in the header, or else in the query. Undefined if there is neither. */

@@ -3,8 +3,8 @@
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
 import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import type { AgentConfig } from "../../shared/config/execution-schema.ts";
+import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
 import type { SecretReference } from "../../shared/config/values.ts";
 import type { Agent } from "./agent.ts";
 

@@ -9,7 +9,7 @@ import {
   createNoneAuthenticator,
   createPlatformAuthenticator,
   readBearerToken,
-} from "../http/exchange.ts";
+} from "./authenticator.ts";
 import { createJwtAuthenticator } from "./jwt.ts";
 import { createWebIdentityAuthenticator } from "./web-identity.ts";
 

@@ -2,7 +2,7 @@
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { JwtIssuerConfig } from "../../shared/config/authenticator-schema.ts";
-import { type Authenticator, readBearerToken } from "../http/exchange.ts";
+import { type Authenticator, readBearerToken } from "./authenticator.ts";
 import { createIssuerKeys, type KeyTimes } from "./issuer-keys.ts";
 
 /**

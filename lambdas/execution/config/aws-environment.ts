@@ -5,7 +5,7 @@ import {
   createEndpointResolver,
   readAwsEnvironment,
   requireVariable,
-} from "../../shared/config/aws-environment.ts";
+} from "../../shared/aws/environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import { type LogSettings, toLogSettings } from "../../shared/config/log-settings.ts";
 

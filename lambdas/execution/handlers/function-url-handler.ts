@@ -7,22 +7,19 @@ import type { ExecutionSections } from "../../shared/config/execution-schema.ts"
 import type { Config } from "../../shared/config/schema.ts";
 import { isA2aEndpoint } from "../../shared/config/stage-config.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { createLog, type Log, silentLog } from "../../shared/log.ts";
 import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createCards, createLateCards } from "../a2a/cards.ts";
 import type { A2aSettings } from "../a2a/endpoint.ts";
 import { agentDependencies } from "../agents/create-agent.ts";
+import { createPlatformAuthenticator } from "../authenticator/authenticator.ts";
 import { createCallerQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
 import { readFunctionUrlEnvironment } from "../config/aws-environment.ts";
+import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { createHost, type Host } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
-import {
-  createPlatformAuthenticator,
-  type Exchange,
-  type ExchangeResponse,
-} from "../http/exchange.ts";
 import {
   type FunctionUrlResponse,
   toExchange,

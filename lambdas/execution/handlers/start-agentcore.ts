@@ -5,11 +5,11 @@ import { createXrayTarget } from "../../shared/telemetry/otlp-target.ts";
 import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
 import { createId } from "../../shared/unique-id.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
+import { type Authenticator, createPlatformAuthenticator } from "../authenticator/authenticator.ts";
 import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";
 import { readAgentCoreEnvironment } from "../config/aws-environment.ts";
 import { createHost } from "../host.ts";
 import { createHostSettings } from "../host-settings.ts";
-import { type Authenticator, createPlatformAuthenticator } from "../http/exchange.ts";
 import { startExecutionServer } from "../http/server.ts";
 import { handleUncaughtErrors, runAsAgent } from "../runs/uncaught-errors.ts";
 

@@ -20,8 +20,8 @@ import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
 import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
+import { createExecutionWorker, type ExecutionWorker } from "../execution-worker.ts";
 import { workerSettings } from "../host-settings.ts";
-import { createExecutionWorker, type ExecutionWorker } from "../runs/execution-worker.ts";
 import { runAsAgent } from "../runs/uncaught-errors.ts";
 import { isNewerMessage, parseExecutionMessage } from "../tasks/task-message.ts";
 

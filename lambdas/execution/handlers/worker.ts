@@ -1,5 +1,5 @@
 /** The Execution worker's entry on Lambda. */
-import { readBundledConfig } from "../../shared/config/aws-environment.ts";
+import { readBundledConfig } from "../../shared/config/deployed.ts";
 import { createLog } from "../../shared/log.ts";
 import { createBundledAgent } from "../agents/create-agent.ts";
 import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";

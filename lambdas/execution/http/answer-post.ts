@@ -10,12 +10,13 @@ import {
 } from "../../../contracts/envelope.ts";
 import { encodeError } from "../../../contracts/error-data.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import type { TimeLimit } from "../../shared/async/time-limit.ts";
 import { compileWhenBusy } from "../../shared/compiled-schema.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
 import type { BodyBudget, OpenBodyShare } from "../../shared/http/server-limits.ts";
 import type { Log } from "../../shared/log.ts";
 import { isAmbiguousOrTooDeep } from "../../shared/repeated-keys.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import {
   type Metrics,
   type OpenSpan,
@@ -27,19 +28,17 @@ import {
 import { repairHalfCharacters } from "../../shared/untrusted-input.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
-import { type Dispatch, isMethodName } from "../methods/methods.ts";
-import type { TimeLimit } from "../runs/time-limit.ts";
-import { toLoggableId } from "../tasks/execution-task.ts";
+import { type AdmitCaller, isRefusedCaller } from "../authenticator/authenticator.ts";
 import {
-  type AdmitCaller,
   type AuthenticatedCaller,
   createErrorAnswer,
   createJsonAnswer,
-  createTooManyCallsError,
   type Exchange,
   type ExchangeResponse,
-  isRefusedCaller,
-} from "./exchange.ts";
+} from "../exchange.ts";
+import { createTooManyCallsError } from "../limits.ts";
+import { type Dispatch, isMethodName } from "../methods/methods.ts";
+import { toLoggableId } from "../tasks/execution-task.ts";
 
 /** The protocols at a path: the zone contract with errors in `zoneDialect`, A2A, or both. Each request shows which one it uses. */
 export type PathProtocols =

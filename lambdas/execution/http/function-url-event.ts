@@ -1,6 +1,6 @@
 /** Converts the event of a Lambda Function URL (payload 2.0) to an exchange, and an answer to the event's response. */
 import * as z from "zod";
-import type { Exchange, ExchangeResponse } from "./exchange.ts";
+import type { Exchange, ExchangeResponse } from "../exchange.ts";
 
 export type FunctionUrlResponse = {
   statusCode: number;

@@ -3,23 +3,23 @@
 import { agentCardPath } from "../../../contracts/a2a/card.ts";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { readWebBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
 import type { ServedCards } from "../a2a/cards.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion } from "../a2a/version.ts";
-import { openRpc } from "../methods/methods.ts";
-import type { Activity } from "../runs/activity.ts";
-import { createPostHandler, type PathProtocols, type PostSettings } from "./answer-post.ts";
+import type { AdmitCaller } from "../authenticator/authenticator.ts";
 import {
-  type AdmitCaller,
   createEmptyAnswer,
   createJsonAnswer,
   type Exchange,
   type ExchangeResponse,
-} from "./exchange.ts";
+} from "../exchange.ts";
+import { openRpc } from "../methods/methods.ts";
+import type { Activity } from "../runs/activity.ts";
+import { createPostHandler, type PathProtocols, type PostSettings } from "./answer-post.ts";
 import { readQueryParameter } from "./function-url-event.ts";
 
 type Settings = PostSettings & {

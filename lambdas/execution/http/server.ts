@@ -3,14 +3,21 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { readBoundedMessage } from "../../shared/http/read-body.ts";
 import { closeServer, startListening } from "../../shared/http/server.ts";
 import { createConnectionLimit } from "../../shared/http/server-limits.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import type { Host } from "../host.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Authenticator } from "../authenticator/authenticator.ts";
+import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { readQueryParameter } from "./function-url-event.ts";
+
+/** What a server needs of the host. */
+export type ServedHost = {
+  exchange(exchange: Exchange): Promise<ExchangeResponse>;
+  /** How callers are authenticated. A server that listens beyond loopback refuses "none". */
+  authenticatorKind: Authenticator["kind"];
+};
 
 export type ExecutionServer = { url: string; port: number; close(): Promise<void> };
 
@@ -36,7 +43,7 @@ const defaultMaxWaitingConnections = 1024;
  * one that has waited longest is closed, or the new one if none waits.
  */
 export async function startExecutionServer(options: {
-  host: Pick<Host, "exchange" | "authenticatorKind">;
+  host: ServedHost;
   hostname?: string;
   port: number;
   /** How to choose another port, for the message when this one is in use. */
@@ -102,7 +109,7 @@ export async function startExecutionServer(options: {
 export type RequestListener = (request: IncomingMessage, response: ServerResponse) => void;
 
 type ListenerOptions = {
-  host: Pick<Host, "exchange">;
+  host: Pick<ServedHost, "exchange">;
   platformPrincipal?: string | undefined;
   stallMs?: number | undefined;
   /** Ends streams. */
@@ -136,7 +143,7 @@ export function createRequestListener(options: ListenerOptions): RequestListener
 }
 
 type ServerRequest = {
-  host: Pick<Host, "exchange">;
+  host: Pick<ServedHost, "exchange">;
   platformPrincipal: string | undefined;
   stallMs: number;
   closing: AbortSignal;

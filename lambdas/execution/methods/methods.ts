@@ -1,24 +1,22 @@
 /** The methods of the zone contract: validates one request, runs its method, and returns the result or the error. Knows no HTTP. */
 import type * as z from "zod";
-import type { JsonRpcRequest } from "../../../contracts/envelope.ts";
+import type { JsonRpcRequest, RequestId } from "../../../contracts/envelope.ts";
 import { SekishoError } from "../../../contracts/errors.ts";
 import {
   methods as contract,
   isDedupedId,
   type MethodName,
+  type ParamsOf,
+  type ResultOf,
   type TaskResult,
 } from "../../../contracts/methods.ts";
 import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
 import { compileWhenBusy } from "../../shared/compiled-schema.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
-import {
-  type AuthenticatedCaller,
-  createParamsError,
-  type MethodCall,
-  type MethodHandlers,
-} from "../http/exchange.ts";
+import type { AuthenticatedCaller } from "../exchange.ts";
+import { createParamsError } from "../params-error.ts";
 import type { PassVote } from "../runs/feedback.ts";
 import { isAsking, isOver, questionEndsAtMs, voteChange } from "../tasks/changes.ts";
 import {
@@ -31,6 +29,14 @@ import {
   toLoggableId,
 } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";
+
+type MethodCall<M extends MethodName> = {
+  params: ParamsOf<M>;
+  id: RequestId;
+  caller: AuthenticatedCaller;
+};
+type MethodHandler<M extends MethodName> = (call: MethodCall<M>) => Promise<ResultOf<M>>;
+export type MethodHandlers = { [M in MethodName]: MethodHandler<M> };
 
 type DispatchResult = { result: unknown } | { error: SekishoError };
 export type Dispatch = (call: {

@@ -1,12 +1,12 @@
 /** Passes a person's vote on an answer to the agent. The task's record has the vote already. */
 import { SekishoError } from "../../../contracts/errors.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createLogIds, deriveCallerId, type ExecutionTask } from "../tasks/execution-task.ts";
 import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";
-import { createTimeLimit } from "./time-limit.ts";
 import { runAsAgent } from "./uncaught-errors.ts";
 
 /** Rejects with `unavailable` if the agent does not have the vote. A repetition then passes it on again. */

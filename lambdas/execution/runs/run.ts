@@ -9,9 +9,9 @@ import type { Part } from "../../../contracts/a2a/part.ts";
 import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
 import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Metrics, OpenSpan, Spans } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import type { Agent, AgentTask, ReadAttachment } from "../agents/agent.ts";
@@ -37,13 +37,11 @@ import {
   dropHistory,
   type TaskSignal,
 } from "../tasks/task-store.ts";
+import type { StopCause } from "../tasks/tasks.ts";
 import { isReadableUrl } from "./artifact-url.ts";
 import { cleanUp } from "./clean-up.ts";
 import { type AgentTurn, collectOutcome, endAgentSpan, startAgentSpan } from "./collect-outcome.ts";
 import { runAsAgent, runAsHost } from "./uncaught-errors.ts";
-
-/** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
-export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
 
 const reasonsForAgents: Record<StopCause, ClientReason> = {
   timeout: "timeout",

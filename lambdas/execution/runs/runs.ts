@@ -1,14 +1,14 @@
 /** The runs of this process: starts a task by winning its lease, stops it, queues it for a worker, and ends expired or lost tasks. */
 import { SekishoError } from "../../../contracts/errors.ts";
 import { waitAtMost } from "../../shared/async/deadline.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Metrics } from "../../shared/telemetry/telemetry.ts";
-import { type RunSlots, unlimitedSlots } from "../http/exchange.ts";
+import { type RunSlots, unlimitedSlots } from "../limits.ts";
 import {
   expiryChange,
-  isAsking,
   isLost,
   isUnanswered,
   isUnstarted,
@@ -17,29 +17,15 @@ import {
   startChange,
 } from "../tasks/changes.ts";
 import { createLogIds, type ExecutionTask } from "../tasks/execution-task.ts";
-
+import { endlessLifetime, type Lifetime } from "../tasks/lifetime.ts";
 import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";
-import type { ChangeTask } from "../tasks/task-store.ts";
+import { type ChangeTask, throwTaskGone } from "../tasks/task-store.ts";
+import type { AdvanceIfDue, Start, TaskRuns } from "../tasks/tasks.ts";
 import { type Activity, createActivityRecord } from "./activity.ts";
-import { type Run, type RunInput, type RunSettings, type StopCause, startRun } from "./run.ts";
-import { createTimeLimit } from "./time-limit.ts";
-
-type Start = {
-  task: ExecutionTask;
-  /** True if the task's own request starts it, and not a read that finds it unstarted. */
-  isSubmission: boolean;
-  /** Present only in the request that sent it, because it is not stored. */
-  botToken?: string | undefined;
-};
+import { type Run, type RunInput, type RunSettings, startRun } from "./run.ts";
 
 /** Runs tasks: in this process (`createRuns`), or in the worker that receives their ids from a queue (`createQueuedRuns`). */
-export type Runs = {
-  /** Starts an unstarted task. Resolves to the current record, or to undefined if it expired. */
-  start(request: Start): Promise<ExecutionTask | undefined>;
-  stop(request: { id: string; cause: StopCause }): void;
-  has(id: string): boolean;
-  /** The latest record of a task that runs here, or else undefined. */
-  latest(id: string): ExecutionTask | undefined;
+export type Runs = TaskRuns & {
   /** Says if tasks run in this process, and since when. */
   activity(): Activity;
   /** Gives the runs `graceMs` to end, then stops them; resolves when all outcomes are stored, or `settleMs` later. */
@@ -190,9 +176,6 @@ export function createQueuedRuns(options: {
   };
 }
 
-/** Resolves to the current record. Rejects with `task_not_found` if it has expired. */
-export type AdvanceIfDue = (task: ExecutionTask) => Promise<ExecutionTask>;
-
 /** Starts an unstarted task, ends one whose question expired, and ends one that was lost. A task that runs here is never lost. */
 export function createAdvanceIfDue(options: {
   runs: Pick<Runs, "start" | "has">;
@@ -238,56 +221,4 @@ export function createAdvanceIfDue(options: {
     }
     return given.task ?? throwTaskGone();
   };
-}
-
-/** For a record that expired between two reads. */
-export function throwTaskGone(): never {
-  throw new SekishoError("task_not_found");
-}
-
-/** How long the platform lets this process live. */
-export type Lifetime = {
-  /** How long a task that begins now may take; infinite if nothing ends the process. */
-  leftMs(): number;
-  /** True if the task can be run to its end here. */
-  canFinish(task: Pick<ExecutionTask, "state" | "deadlineAtMs" | "changedAtMs">): boolean;
-};
-
-/** The time between a task's deadline and the end of the process, in which its outcome is stored. */
-const marginMs = 60_000;
-
-/** A tolerance, because deadlines use the wall clock and the process's lifetime uses a monotonic one. */
-const clockStepMs = 1000;
-
-/** The least time for a task whose request names no timeout. */
-export const leastUnnamedMs = 15 * 60_000;
-
-/** `processLeftMs` says how long the platform lets the process live from now on. */
-export function createLifetime({
-  processLeftMs,
-  now,
-}: {
-  processLeftMs: () => number;
-  now: () => number;
-}): Lifetime {
-  const leftMs = () => Math.max(0, processLeftMs() - marginMs);
-  return {
-    leftMs,
-    canFinish({ state, deadlineAtMs, changedAtMs }) {
-      // While a task waits for a person, its time stands still.
-      const sinceMs = isAsking({ state }) ? changedAtMs : now();
-      return deadlineAtMs - sinceMs <= leftMs() + clockStepMs;
-    },
-  };
-}
-
-/** The lifetime of a process that only its owner ends. */
-export const endlessLifetime: Lifetime = {
-  leftMs: () => Number.POSITIVE_INFINITY,
-  canFinish: () => true,
-};
-
-/** Nothing was started or stored, so the caller may use another session. */
-export function createSessionEndingError(): SekishoError {
-  return new SekishoError("session_ending");
 }

@@ -2,10 +2,10 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { Completion } from "../../../contracts/completion.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { createTimeLimit } from "../runs/time-limit.ts";
 import { isTurnOver } from "./changes.ts";
 import { createLogIds, type ExecutionTask, isPushed } from "./execution-task.ts";
 import type { ChangeTask } from "./task-store.ts";

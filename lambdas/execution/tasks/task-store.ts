@@ -5,12 +5,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SekishoError } from "../../../contracts/errors.ts";
 import { isJsonWithin } from "../../../contracts/json-size.ts";
+import { createTimeLimit } from "../../shared/async/time-limit.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
-import { createTimeLimit } from "../runs/time-limit.ts";
 import { enterState, isTurnOver, type TaskChange } from "./changes.ts";
 import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 
@@ -278,4 +278,9 @@ export async function* watchTask(request: {
     stopListening();
     signal.removeEventListener("abort", abort);
   }
+}
+
+/** For a record that expired between two reads. */
+export function throwTaskGone(): never {
+  throw new SekishoError("task_not_found");
 }

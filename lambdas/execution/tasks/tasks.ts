@@ -8,21 +8,8 @@ import { transitionError } from "../../../contracts/methods.ts";
 import type { FieldValues } from "../../../contracts/question-fields.ts";
 import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import { isVisible } from "../../shared/visible-text.ts";
-import {
-  type CallerLimits,
-  createParamsError,
-  createTooManyCallsError,
-  unlimitedSlots,
-} from "../http/exchange.ts";
-import type { Runs } from "../runs/runs.ts";
-import {
-  type AdvanceIfDue,
-  createSessionEndingError,
-  endlessLifetime,
-  type Lifetime,
-  leastUnnamedMs,
-  throwTaskGone,
-} from "../runs/runs.ts";
+import { type CallerLimits, createTooManyCallsError, unlimitedSlots } from "../limits.ts";
+import { createParamsError } from "../params-error.ts";
 import {
   answerChange,
   cancelChange,
@@ -41,10 +28,17 @@ import {
   type TaskInput,
 } from "./execution-task.ts";
 import {
+  createSessionEndingError,
+  endlessLifetime,
+  type Lifetime,
+  leastUnnamedMs,
+} from "./lifetime.ts";
+import {
   type ChangeTask,
   checkSize,
   type ExecutionStore,
   type TaskSignal,
+  throwTaskGone,
   waitForChange,
   watchTask,
 } from "./task-store.ts";
@@ -93,9 +87,33 @@ export type Tasks = {
   }): Promise<ExecutionTask>;
 };
 
+/** Starts an unstarted task or ends one that is due to end. Resolves to the current record; rejects with `task_not_found` if it has expired. */
+export type AdvanceIfDue = (task: ExecutionTask) => Promise<ExecutionTask>;
+
+export type Start = {
+  task: ExecutionTask;
+  /** True if the task's own request starts it, and not a read that finds it unstarted. */
+  isSubmission: boolean;
+  /** Present only in the request that sent it, because it is not stored. */
+  botToken?: string | undefined;
+};
+
+/** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
+export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
+
+/** What starts and stops the runs of tasks. */
+export type TaskRuns = {
+  /** Starts an unstarted task. Resolves to the current record, or to undefined if it expired. */
+  start(request: Start): Promise<ExecutionTask | undefined>;
+  stop(request: { id: string; cause: StopCause }): void;
+  has(id: string): boolean;
+  /** The latest record of a task that runs here, or else undefined. */
+  latest(id: string): ExecutionTask | undefined;
+};
+
 type TaskSettings = {
   store: ExecutionStore;
-  runs: Runs;
+  runs: TaskRuns;
   changeSignal: TaskSignal;
   changeTask: ChangeTask;
   advanceIfDue: AdvanceIfDue;

@@ -1,8 +1,8 @@
 /** One signed call of AWS: retries, time limits and trace headers, whatever the protocol. */
 import { withinDeadline } from "../async/deadline.ts";
 import { abortable, parseRetryAfter } from "../async/waiting.ts";
-import { readTraceHeaders, readUserAgent } from "../config/aws-environment.ts";
 import type { AwsDependencies } from "./credentials.ts";
+import { readTraceHeaders, readUserAgent } from "./environment.ts";
 import { AwsCallError, createRetries } from "./retry.ts";
 import { type Answer, createSend } from "./send.ts";
 import { createSigner } from "./signer.ts";

@@ -1,7 +1,8 @@
 /** AWS STS: identity tokens for other clouds, and credentials of other roles. Its protocol is forms and XML. */
-import { createEndpointResolver } from "../config/aws-environment.ts";
+
 import { createAwsCall, type Failure } from "./aws-call.ts";
 import type { AwsCredentials, AwsCredentialsProvider } from "./credentials.ts";
+import { createEndpointResolver } from "./environment.ts";
 import { AwsCallError } from "./retry.ts";
 import type { Answer } from "./send.ts";
 import { escapeUri } from "./signer.ts";

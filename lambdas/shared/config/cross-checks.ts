@@ -1,10 +1,10 @@
 /** Checks the parts of the configuration against each other, after each part alone is valid. */
 import { isLoopbackHost } from "../../../contracts/loopback.ts";
+import { findPartition } from "../aws/partitions.ts";
 import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
 import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig } from "./execution-schema.ts";
-import { findPartition } from "./partitions.ts";
 import type { Config } from "./schema.ts";
 import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 import { findClosest } from "./unknown-key.ts";

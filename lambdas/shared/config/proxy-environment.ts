@@ -1,16 +1,7 @@
 /** Reads the proxies of the environment, by the names that curl, npm and the AWS command line use. */
 import * as z from "zod";
+import type { Proxies, ProxyServer } from "../http/proxy.ts";
 import { ConfigError } from "./config-error.ts";
-
-/** `url` has no user and no password. `authorization` is the header for the proxy, and `variable` is what names it. */
-export type ProxyServer = { url: URL; variable: string; authorization: string | undefined };
-
-/** The proxy for https and the one for http, and the hosts that are reached without them. */
-export type Proxies = {
-  https: ProxyServer | undefined;
-  http: ProxyServer | undefined;
-  noProxy: readonly string[];
-};
 
 const isAlsoLowerCase = "The name in lower case takes precedence.";
 

@@ -1,7 +1,7 @@
 /** Reads secrets, which the configuration only refers to. Every read is fresh, so that a rotated secret takes effect. */
 import { defaultAwsCredentials } from "../aws/default-credentials.ts";
+import { createEndpointResolver } from "../aws/environment.ts";
 import { createReadManagedSecret } from "../aws/secrets-manager.ts";
-import { createEndpointResolver } from "./aws-environment.ts";
 import type { SecretReference } from "./values.ts";
 
 /** For one machine. Rejects with a message that names the reference, never a value. */

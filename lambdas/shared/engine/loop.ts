@@ -2,9 +2,9 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../async/waiting.ts";
+import { errorKind } from "../error-kind.ts";
 import type { Log } from "../log.ts";
 import { readQueuedIds } from "../queued-ids.ts";
-import { errorKind } from "../telemetry/error-kind.ts";
 import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
 
 /** SQS's limits of one receive: messages and waiting time. */

@@ -4,9 +4,18 @@ import https from "node:https";
 import { BlockList, connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from "node:tls";
 import { domainToASCII } from "node:url";
-import type { Proxies, ProxyServer } from "../config/proxy-environment.ts";
 import { createConnector } from "./connector.ts";
 import { findTunnel, ProxyError, setTunnels, type Target } from "./tunnel.ts";
+
+/** `url` has no user and no password. `authorization` is the header for the proxy, and `variable` is what names it. */
+export type ProxyServer = { url: URL; variable: string; authorization: string | undefined };
+
+/** The proxy for https and the one for http, and the hosts that are reached without them. */
+export type Proxies = {
+  https: ProxyServer | undefined;
+  http: ProxyServer | undefined;
+  noProxy: readonly string[];
+};
 
 /**
  * From now on, all connections of the process follow the proxies: those of the HTTP client, of `fetch`, and of node:http and node:https,

@@ -1,6 +1,6 @@
 /** Telemetry of a Lambda function: metrics as log lines for CloudWatch, and spans that are sent before an invocation ends. */
 import type { AwsDependencies } from "../aws/credentials.ts";
-import { functionResource, readMetricsNamespace } from "../config/aws-environment.ts";
+import { functionResource, readMetricsNamespace } from "../aws/environment.ts";
 import type { TelemetryConfig } from "../config/telemetry-schema.ts";
 import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";

@@ -13,7 +13,7 @@ import {
   TraceFlags,
   type Tracer,
 } from "@opentelemetry/api";
-import { errorType } from "./error-kind.ts";
+import { errorType } from "../error-kind.ts";
 import {
   createChildTrace,
   createTrace,

@@ -7,10 +7,10 @@ import { setTimeout as wait } from "node:timers/promises";
 import { JsonTraceSerializer } from "@opentelemetry/otlp-transformer";
 import type { SpanExporter } from "@opentelemetry/sdk-trace";
 import { abortable, parseRetryAfter } from "../async/waiting.ts";
+import { errorKind } from "../error-kind.ts";
 import { readResponseBody } from "../http/read-body.ts";
 import type { Log } from "../log.ts";
 import { parseJson } from "../untrusted-input.ts";
-import { errorKind } from "./error-kind.ts";
 import type { OtlpTarget } from "./otlp-target.ts";
 
 type Batch = Parameters<SpanExporter["export"]>[0];

@@ -1,5 +1,5 @@
 /** Reads the environment of the installation function. */
-import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
+import { readAwsEnvironment, requireVariable } from "../../shared/aws/environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import { toLogSettings } from "../../shared/config/log-settings.ts";
 

@@ -2,8 +2,8 @@
 import * as z from "zod";
 import type { TaskStore } from "../../shared/engine/ports.ts";
 import { checkRecord } from "../../shared/engine/record-version.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { FormerSettings } from "./former-settings.ts";
 
 export const liveSettingsId = "live-settings";

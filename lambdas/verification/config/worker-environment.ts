@@ -1,7 +1,7 @@
 /** Reads the environments of the worker function and of the dead-letter function. */
 import * as z from "zod";
+import { readAwsEnvironment, requireVariable } from "../../shared/aws/environment.ts";
 import { defaultIdleSeconds } from "../../shared/config/agentcore-session.ts";
-import { readAwsEnvironment, requireVariable } from "../../shared/config/aws-environment.ts";
 import { readEnvironment } from "../../shared/config/environment.ts";
 import { toLogSettings } from "../../shared/config/log-settings.ts";
 import type { ExecutionAddress } from "../../shared/config/stage-config.ts";

@@ -1,9 +1,9 @@
 /** Copies the files of a message from Slack to a store from which the Execution zone can read them without the bot token. */
 import { createHash } from "node:crypto";
 import { parseRetryAfter } from "../../shared/async/waiting.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { readTraceId } from "../../shared/telemetry/telemetry.ts";
 import { parseUrl } from "../../shared/untrusted-input.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";

@@ -1,7 +1,7 @@
 /** The entry for dead letters on Lambda: archives each message for an operator, and fails its task with a message to the user. */
 import { randomUUID } from "node:crypto";
-import { createReadStageSecret } from "../../shared/aws/secrets-manager.ts";
 import type { Config } from "../../shared/config/schema.ts";
+import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
 import {
   type BatchResponse,
   endingSignal,

@@ -1,8 +1,8 @@
 /** The ingress's entry on Lambda. */
 
 import { createCachedSecret } from "../../shared/async/cached-secret.ts";
+import { readMetricsNamespace } from "../../shared/aws/environment.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
-import { readMetricsNamespace } from "../../shared/config/aws-environment.ts";
 import { createLog } from "../../shared/log.ts";
 import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
 import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";

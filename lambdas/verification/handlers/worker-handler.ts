@@ -1,11 +1,9 @@
 /** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
-import {
-  createReadManagedSecret,
-  createReadStageSecret,
-} from "../../shared/aws/secrets-manager.ts";
+import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { withExecutionAddress } from "../../shared/config/stage-config.ts";
+import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
 import {
   type BatchResponse,
   createRetryLater,

@@ -2,9 +2,9 @@
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { BodyRefusal } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 
 export type ReadBody = () => Promise<Uint8Array | BodyRefusal>;
 

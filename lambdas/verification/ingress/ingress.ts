@@ -2,8 +2,8 @@
 
 import type { CachedSecret } from "../../shared/async/cached-secret.ts";
 import { withinDeadline } from "../../shared/async/deadline.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import {
   createTrace,
   type Metrics,

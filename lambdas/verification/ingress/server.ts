@@ -3,6 +3,7 @@
  * connections.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { errorKind } from "../../shared/error-kind.ts";
 import { type BodyRefusal, readRequestBody } from "../../shared/http/read-body.ts";
 import { closeServer, startListening } from "../../shared/http/server.ts";
 import {
@@ -12,7 +13,6 @@ import {
   defaultMaxHeldBytes,
 } from "../../shared/http/server-limits.ts";
 import { type Log, silentLog } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { HeaderPairs } from "./authenticate.ts";
 import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
 

@@ -2,9 +2,9 @@
 import { randomBytes } from "node:crypto";
 import * as z from "zod";
 import { createDeadline } from "../../shared/async/deadline.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import { readResponseBody } from "../../shared/http/read-body.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import type { Installations, StoredInstallation } from "../installations/installations.ts";
 import type { InstallLedger } from "./ledger.ts";
 import { type InstallSituation, pageResponse, readLocale, safeHeaders } from "./page.ts";

@@ -5,8 +5,8 @@
 import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
 import { isDedupedId } from "../../../contracts/methods.ts";
 import { backoffMs } from "../../shared/async/waiting.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log, LogFields } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import {
   type Metrics,
   readTraceId,

@@ -2,8 +2,8 @@
 
 import { createCachedValue } from "../../shared/async/cache.ts";
 import type { Config } from "../../shared/config/schema.ts";
+import { errorKind } from "../../shared/error-kind.ts";
 import type { Log } from "../../shared/log.ts";
-import { errorKind } from "../../shared/telemetry/error-kind.ts";
 import { noSettings } from "../config/stored-settings.ts";
 
 /** A change takes effect within a minute. After 30 s settings are read in the background; after 60 s callers wait for them. */

@@ -4,7 +4,7 @@ import type { Config } from "../../../lambdas/shared/config/schema.ts";
 
 export const projectDirectory = join(import.meta.dirname, "../../..");
 
-/** The configuration in the handler's folder. `lambdas/shared/config/aws-environment.ts` reads it. */
+/** The configuration in the handler's folder. `lambdas/shared/config/deployed.ts` reads it. */
 export const configFileName = "config.json";
 /**
  * The agent in the folder of a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes

@@ -1,7 +1,7 @@
 /** Uses AWS with the operator's own credentials, as the SDK's default chain finds them. */
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
+import { createEndpointResolver } from "../../../lambdas/shared/aws/environment.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { createXrayTarget } from "../../../lambdas/shared/telemetry/otlp-target.ts";

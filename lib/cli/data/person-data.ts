@@ -2,7 +2,7 @@
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
-import { createEndpointResolver } from "../../../lambdas/shared/config/aws-environment.ts";
+import { createEndpointResolver } from "../../../lambdas/shared/aws/environment.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { executionFile, hasTables } from "../zone/execution-store.ts";
 import { createDeadLetters } from "./dead-letters.ts";

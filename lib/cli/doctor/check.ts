@@ -3,7 +3,7 @@ import { abortable } from "../../../lambdas/shared/async/waiting.ts";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
 import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
-import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
+import { errorKind } from "../../../lambdas/shared/error-kind.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 
 /** `skipped`: the check does not apply, or it needs something that is missing and that another check reports. */

@@ -1,7 +1,7 @@
 /** The files of a new project, as `sekisho init` writes them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findPartition } from "../../../lambdas/shared/config/partitions.ts";
+import { findPartition } from "../../../lambdas/shared/aws/partitions.ts";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
 import { packageName } from "../../package/name.ts";
 

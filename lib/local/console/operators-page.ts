@@ -2,8 +2,8 @@
 import * as z from "zod";
 import { uuidPattern } from "../../../contracts/envelope.ts";
 import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
+import { errorKind } from "../../../lambdas/shared/error-kind.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
-import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import { AwsFailure } from "../../cli/aws/aws-failure.ts";
 import { NoSuchTask } from "../../cli/tasks/find-task.ts";
 import { type Admission, Refusal } from "../web/admission.ts";

@@ -2,9 +2,9 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { SekishoError } from "../../../contracts/errors.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
+import { errorKind } from "../../../lambdas/shared/error-kind.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
-import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
 import {
   type Admission,
   isActivity,

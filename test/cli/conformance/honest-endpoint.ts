@@ -3,8 +3,8 @@
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost, type Host } from "../../../lambdas/execution/host.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import {
   type ConformanceOptions,

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { createA2aAgent, startPushLoop } from "../../../lambdas/execution/a2a/a2a-agent.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
 import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";

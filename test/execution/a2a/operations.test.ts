@@ -5,7 +5,7 @@ import { type OperationParams, operations } from "../../../contracts/a2a/operati
 import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { listTasks } from "../../../lambdas/execution/a2a/list-tasks.ts";
 import type { TaskPage } from "../../../lambdas/execution/a2a/operation.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import {
   type ExecutionTask,
   parseExecutionTask,

@@ -1,7 +1,7 @@
 /** Which changes of a task are told of, also of tasks that nobody reads, and that a dead queue changes nothing of the task. */
 import { describe, expect, it } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";

@@ -2,8 +2,8 @@
 import { appendFileSync } from "node:fs";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { createNoneAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createHost } from "../../../lambdas/execution/host.ts";
-import { createNoneAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
 import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";

@@ -4,12 +4,12 @@ import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { AgentCard } from "../../../contracts/a2a/card.ts";
+import { createPlatformAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import {
   createFunctionUrlHandler,
   handleFunctionUrlRequests,
 } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { createPlatformAuthenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { toExchange, toRolePrincipal } from "../../../lambdas/execution/http/function-url-event.ts";
 import { parseExecutionSections } from "../../../lambdas/shared/config/execution-schema.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";

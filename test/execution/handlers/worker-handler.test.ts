@@ -5,11 +5,11 @@ import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import {
   createExecutionWorker,
   type ExecutionWorker,
-} from "../../../lambdas/execution/runs/execution-worker.ts";
+} from "../../../lambdas/execution/execution-worker.ts";
+import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
 import { NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";

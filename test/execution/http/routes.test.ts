@@ -3,13 +3,13 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import type { Dialect } from "../../../contracts/dialects.ts";
 import { type Cards, createCards } from "../../../lambdas/execution/a2a/cards.ts";
-import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { handleFunctionUrlRequests } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,
   createPlatformAuthenticator,
-} from "../../../lambdas/execution/http/exchange.ts";
+} from "../../../lambdas/execution/authenticator/authenticator.ts";
+import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { handleFunctionUrlRequests } from "../../../lambdas/execution/handlers/function-url-handler.ts";
 import {
   type ExecutionServer,
   startExecutionServer,

@@ -8,15 +8,14 @@ import { type AddressInfo, connect } from "node:net";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import {
+  type Authenticator,
+  createPlatformAuthenticator,
+} from "../../../lambdas/execution/authenticator/authenticator.ts";
+import {
   createAuthenticator,
   createBearerAuthenticator,
 } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import {
-  type Authenticator,
-  createPlatformAuthenticator,
-  type Exchange,
-  type ExchangeResponse,
-} from "../../../lambdas/execution/http/exchange.ts";
+import type { Exchange, ExchangeResponse } from "../../../lambdas/execution/exchange.ts";
 import { createWebHandler } from "../../../lambdas/execution/http/routes.ts";
 import {
   createRequestListener,

@@ -6,7 +6,7 @@ import type { A2aTask } from "../../../contracts/a2a/task.ts";
 import { taskResultSchema } from "../../../contracts/methods.ts";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
+import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { serveA2a, userMessage } from "../a2a/a2a-host.ts";
 import {
   answering,

@@ -5,8 +5,8 @@ import {
   type AgentVote,
   withFeedback,
 } from "../../../lambdas/execution/agents/agent.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
 import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
 import { createQueuedHost } from "../runs/queued-host.ts";

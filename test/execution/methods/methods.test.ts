@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { requestSchema } from "../../../contracts/envelope.ts";
 import type { SekishoError } from "../../../contracts/errors.ts";
 import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
-import type { MethodHandlers } from "../../../lambdas/execution/http/exchange.ts";
+import type { MethodHandlers } from "../../../lambdas/execution/methods/methods.ts";
 import { createDispatch } from "../../../lambdas/execution/methods/methods.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import { noMetrics } from "../../../lambdas/shared/telemetry/telemetry.ts";

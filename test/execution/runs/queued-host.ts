@@ -1,8 +1,8 @@
 /** A host that queues its tasks, and workers that run them, over one memory store and one sqlite queue, closed after the test; closed after the test. */
 import { join } from "node:path";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";

@@ -3,8 +3,8 @@ import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
 import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
 import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
+import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
 import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 import {
   endChange,
   questionChange,

@@ -30,9 +30,9 @@ const news: readonly Change[] = [
     'JSON.stringify({ jsonrpc: "2.0", id, method, params: sent })',
     '{ jsonrpc: "2.0", id, method, params: sent }',
   ),
-  change("lambdas/execution/http/exchange.ts", "JSON.stringify(body)", "body"),
+  change("lambdas/execution/exchange.ts", "JSON.stringify(body)", "body"),
   {
-    file: "lambdas/execution/http/exchange.ts",
+    file: "lambdas/execution/exchange.ts",
     find: "toWellFormedJson(body)",
     replace: "toWellFormedJson(withNews(body))",
   },

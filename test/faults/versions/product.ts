@@ -1,9 +1,9 @@
 /** What the simulation takes of the product. One build of this file is one version of both zones. */
 export { SekishoError } from "../../../contracts/errors.ts";
 export { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+export { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
 export { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
 export { createHost } from "../../../lambdas/execution/host.ts";
-export { createExecutionWorker } from "../../../lambdas/execution/runs/execution-worker.ts";
 export { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 export { readItem, writeItem } from "../../../lambdas/shared/engine/records.ts";
 export { createDestinations } from "../../../lambdas/verification/destinations.ts";

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { SekishoError } from "../../../contracts/errors.ts";
+import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import type { Authenticator } from "../../../lambdas/execution/http/exchange.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
 import { createTokenAdmission } from "../../../lib/local/console/token-admission.ts";
 import { cookieIn, stranger, type Visitor } from "../web/ask.ts";
@@ -284,7 +284,7 @@ describe("the operators' page outside loopback", () => {
 describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
     const { createPlatformAuthenticator } = await import(
-      "../../../lambdas/execution/http/exchange.ts"
+      "../../../lambdas/execution/authenticator/authenticator.ts"
     );
     const log = createLog({ service: "sekisho", write: () => {} });
     const admission = createTokenAdmission({

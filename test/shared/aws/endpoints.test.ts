@@ -10,8 +10,8 @@ import {
   createEndpointResolver,
   inRegion,
   readAwsEnvironment,
-} from "../../../lambdas/shared/config/aws-environment.ts";
-import { findPartition } from "../../../lambdas/shared/config/partitions.ts";
+} from "../../../lambdas/shared/aws/environment.ts";
+import { findPartition } from "../../../lambdas/shared/aws/partitions.ts";
 import { regionSchema } from "../../../lambdas/shared/config/values.ts";
 
 const credentials = { accessKeyId: "a", secretAccessKey: "b" };

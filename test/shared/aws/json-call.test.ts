@@ -4,12 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { readAwsEnvironment } from "../../../lambdas/shared/aws/environment.ts";
 import { createJsonClient } from "../../../lambdas/shared/aws/json-call.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import {
-  readAwsEnvironment,
-  readBundledConfig,
-} from "../../../lambdas/shared/config/aws-environment.ts";
+import { readBundledConfig } from "../../../lambdas/shared/config/deployed.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import type { Received } from "../../doubles/web-server.ts";

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals
 import type { AwsDependencies } from "../../../lambdas/shared/aws/credentials.ts";
 import { createSts } from "../../../lambdas/shared/aws/sts.ts";
 import { openDynamoDb, openSqs } from "../../../lambdas/shared/engine/aws/client.ts";
-import { errorKind } from "../../../lambdas/shared/telemetry/error-kind.ts";
+import { errorKind } from "../../../lambdas/shared/error-kind.ts";
 import { openSdkDynamoDb, openSdkSqs } from "../../../lib/cli/aws/sdk-clients.ts";
 import { serve } from "../../doubles/serving.ts";
 import { connectionReset, type Received } from "../../doubles/web-server.ts";

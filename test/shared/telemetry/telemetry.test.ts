@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { SekishoError } from "../../../contracts/errors.ts";
-import { errorKind, errorType } from "../../../lambdas/shared/telemetry/error-kind.ts";
+import { errorKind, errorType } from "../../../lambdas/shared/error-kind.ts";
 import {
   createChildTrace,
   createMetricBound,

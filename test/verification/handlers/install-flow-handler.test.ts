@@ -1,7 +1,7 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { readAwsEnvironment } from "../../../lambdas/shared/aws/environment.ts";
 import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { readAwsEnvironment } from "../../../lambdas/shared/config/aws-environment.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../../lambdas/shared/log.ts";
 import {

@@ -2,10 +2,10 @@
 
 import * as z from "zod";
 import { createDeadline } from "../../async/deadline.ts";
-import { operatorAlias } from "../../config/aws-environment.ts";
+import { operatorAlias } from "../../config/deployed.ts";
+import { errorKind } from "../../error-kind.ts";
 import type { Log } from "../../log.ts";
 import { readQueuedIds } from "../../queued-ids.ts";
-import { errorKind } from "../../telemetry/error-kind.ts";
 import type { TaskQueue } from "../ports.ts";
 import type { Sqs } from "./client.ts";
 import { remainingDelayMs } from "./sqs-message.ts";

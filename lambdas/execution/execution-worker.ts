@@ -1,23 +1,23 @@
 /** The Execution worker: runs each task whose id it receives from the queue, and checks tasks that have push configurations. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { abortable, backoffMs } from "../../shared/async/waiting.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { isNewerRecord } from "../../shared/engine/record-version.ts";
-import type { Log } from "../../shared/log.ts";
-import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
+import { abortable, backoffMs } from "../shared/async/waiting.ts";
+import type { TaskQueue } from "../shared/engine/ports.ts";
+import { isNewerRecord } from "../shared/engine/record-version.ts";
+import type { Log } from "../shared/log.ts";
+import type { Telemetry } from "../shared/telemetry/telemetry.ts";
 import {
   createHandleLook,
   type HandleLook,
   openTaskChanges,
   type PushOutbox,
-} from "../a2a/push-outbox.ts";
-import type { Agent } from "../agents/agent.ts";
-import { withDefaults } from "../host-settings.ts";
-import { isUnstarted } from "../tasks/changes.ts";
-import { createLogIds, type RunTimes } from "../tasks/execution-task.ts";
-import type { ExecutionStore } from "../tasks/task-store.ts";
-import { createPassVote } from "./feedback.ts";
-import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs.ts";
+} from "./a2a/push-outbox.ts";
+import type { Agent } from "./agents/agent.ts";
+import { withDefaults } from "./host-settings.ts";
+import { createPassVote } from "./runs/feedback.ts";
+import { createAdvanceIfDue, createQueuedRuns, createRuns } from "./runs/runs.ts";
+import { isUnstarted } from "./tasks/changes.ts";
+import { createLogIds, type RunTimes } from "./tasks/execution-task.ts";
+import type { ExecutionStore } from "./tasks/task-store.ts";
 
 export type ExecutionWorker = {
   /**

@@ -1,14 +1,9 @@
-/** Callers who are refused, and what one caller may have at once. */
+/** What one caller may have at once. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
-import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import {
-  type Authenticator,
-  createAdmitCaller,
-  createRunSlots,
-} from "../../../lambdas/execution/http/exchange.ts";
-import { collectLog } from "../../doubles/collect-log.ts";
+import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
+import { createRunSlots } from "../../lambdas/execution/limits.ts";
 import {
   createGate,
   createTestHost,
@@ -16,85 +11,7 @@ import {
   hello,
   memoryStore,
   yielding,
-} from "../test-host.ts";
-
-const right = "the-right-token-of-this-test";
-
-function start(
-  authenticator: Authenticator = createBearerAuthenticator({ readTokens: async () => [right] }),
-) {
-  let nowMs = 0;
-  const { lines, log } = collectLog({ service: "execution" });
-  const admit = createAdmitCaller({ authenticator, now: () => nowMs, log });
-  return {
-    /** Message, reason and address of each line. */
-    logged: () =>
-      lines.map((line) => {
-        const { message, reason, source_address } = JSON.parse(line);
-        return [message, reason, source_address];
-      }),
-    pass: (ms: number) => {
-      nowMs += ms;
-    },
-    /** The principal, or the error. */
-    ask: (token: string | undefined, sourceAddress = "192.0.2.1") =>
-      admit({
-        header: (name) => (name === "authorization" && token ? `Bearer ${token}` : undefined),
-        sourceAddress,
-      }).catch((error: unknown) => error),
-  };
-}
-
-describe("an address", () => {
-  it("hears that a wrong token is final, however many came before it", async () => {
-    const { ask } = start();
-    for (let i = 0; i < 200; i++) {
-      expect(await ask(i % 2 === 0 ? "wrong" : undefined)).toMatchObject({
-        reason: "unauthenticated",
-        retryable: false,
-      });
-    }
-  });
-
-  it("is let in with the right token, however many wrong ones came from it", async () => {
-    const { ask } = start();
-    for (let i = 0; i < 200; i++) await ask("wrong");
-    expect(await ask(right)).toBe("bearer");
-  });
-
-  it("has one line in the log per minute", async () => {
-    const { ask, logged, pass } = start();
-    const line = ["request_refused", "unauthenticated", "192.0.2.1"];
-    for (let i = 0; i < 200; i++) await ask("wrong");
-    expect(logged()).toEqual([line]);
-    await ask("wrong", "192.0.2.2");
-    expect(logged()).toEqual([line, ["request_refused", "unauthenticated", "192.0.2.2"]]);
-    pass(60_000);
-    for (let i = 0; i < 10; i++) await ask("wrong");
-    expect(logged()).toHaveLength(3);
-  });
-
-  it("is forgotten where thousands come after it: the memory for them is bounded", async () => {
-    const { ask, logged } = start();
-    await ask("wrong");
-    for (let i = 0; i < 1000; i++) await ask("wrong", `198.51.100.${i}`);
-    await ask("wrong");
-    expect(logged().filter(([, , address]) => address === "192.0.2.1")).toHaveLength(2);
-  });
-});
-
-it("an authenticator that fails has one line per minute, and its callers may try again", async () => {
-  const { ask, logged, pass } = start({
-    kind: "jwt",
-    authenticate: () => Promise.reject(new Error("away")),
-  });
-  for (let i = 0; i < 10; i++)
-    expect(await ask("any")).toMatchObject({ reason: "unavailable", retryable: true });
-  expect(logged()).toEqual([["authenticator_failed", undefined, undefined]]);
-  pass(60_000);
-  await ask("any");
-  expect(logged()).toHaveLength(2);
-});
+} from "./test-host.ts";
 
 /** Everyone is who they say they are. */
 const authenticator: Authenticator = {

@@ -1,7 +1,7 @@
 /** One timer for many waits: each gets its whole time, and none gets more because of another. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { createTimeLimit } from "../../../lambdas/execution/runs/time-limit.ts";
+import { createTimeLimit } from "../../../lambdas/shared/async/time-limit.ts";
 
 const never = new Promise<never>(() => {});
 
