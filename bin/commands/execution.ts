@@ -16,7 +16,6 @@ import { toLogSettings } from "../../lambdas/shared/config/log-settings.ts";
 import { bundle, bundleBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { agentFileName, configFileName, entries } from "../../lib/cdk/bundle/entry.ts";
 import { noticesFileName } from "../../lib/cdk/bundle/notices.ts";
-import { openZoneTelemetry } from "../../lib/cli/aws/own-aws.ts";
 import {
   closeWhenStopped,
   configOption,
@@ -33,6 +32,7 @@ import { watchCommand } from "../../lib/cli/watch-command.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
 import { handleAgentErrors, startExecutionZone } from "../../lib/local/execution-zone.ts";
 import { freePort } from "../../lib/local/free-port.ts";
+import { openZoneTelemetry } from "../../lib/local/own-aws.ts";
 import { createLocalLog } from "../../lib/local/terminal-log.ts";
 
 const { fileName } = entries.container;

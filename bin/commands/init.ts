@@ -6,7 +6,7 @@ import { regionSchema } from "../../lambdas/shared/config/values.ts";
 import { readTextFile } from "../../lambdas/shared/text-file.ts";
 import { defineCommand, exitCodes, option, UsageError } from "../../lib/cli/command.ts";
 import { exampleAccount, projectFiles } from "../../lib/cli/init/files.ts";
-import { packageName } from "../../lib/package/name.ts";
+import { packageName } from "../../lib/cli/package-name.ts";
 
 const ignoreFile = ".gitignore";
 /** The command line of CDK and its library have the versions with which the templates are tested. */

@@ -16,11 +16,11 @@ import {
   requireSecrets,
   UsageError,
 } from "../../lib/cli/command.ts";
+import { openLocalSource, openStageSource } from "../../lib/cli/operate/open-source.ts";
+import { createOperatorsPage } from "../../lib/cli/operate/operators-page.ts";
+import { startOperateServer } from "../../lib/cli/operate/server.ts";
+import { createTokenAdmission } from "../../lib/cli/operate/token-admission.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
-import { openLocalSource, openStageSource } from "../../lib/local/console/open-source.ts";
-import { createOperatorsPage } from "../../lib/local/console/operators-page.ts";
-import { startOperateServer } from "../../lib/local/console/server.ts";
-import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
 import type { Admission } from "../../lib/local/web/admission.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 

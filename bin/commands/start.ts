@@ -32,17 +32,17 @@ import {
   UsageError,
   waitForAbort,
 } from "../../lib/cli/command.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/cli/operate/server.ts";
+import { requireSlackSecrets } from "../../lib/cli/slack-secrets.ts";
 import { watchCommand } from "../../lib/cli/watch-command.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import { lockFolder } from "../../lib/local/engine.ts";
 import { handleAgentErrors } from "../../lib/local/execution-zone.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
+import { createTaskWatch } from "../../lib/local/recorder/task-watch.ts";
 import { isAnySet } from "../../lib/local/slack-installation.ts";
-import { requireSlackSecrets } from "../../lib/local/slack-secrets.ts";
 import { openRealSlack } from "../../lib/local/socket-mode-choice.ts";
-import { createTaskWatch } from "../../lib/local/task-watch.ts";
 import { createLocalLog } from "../../lib/local/terminal-log.ts";
 import { takeSharedPage } from "../../lib/local/watch/supervise.ts";
 import { createDoor, type SharedPage } from "../../lib/local/web/door.ts";

@@ -20,9 +20,9 @@ import { formatTaskSummary } from "../../lib/cli/tasks/task-summary.ts";
 import { toListedTask, toTaskView } from "../../lib/cli/tasks/task-view.ts";
 import { type NamedTaskZone, withTaskZone } from "../../lib/cli/tasks/task-zone.ts";
 import { describeOutcome, formatDuration } from "../../lib/cli/tasks/text.ts";
-import { createTimeline } from "../../lib/cli/tasks/timeline.ts";
 import { listItems } from "../../lib/cli/zone/list-items.ts";
 import { zoneOptions } from "../../lib/cli/zone/zone.ts";
+import { createTimeline } from "../../lib/local/recorder/timeline.ts";
 
 const states = taskSchema.shape.state.options;
 const defaultLimit = "100";

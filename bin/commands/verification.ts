@@ -9,7 +9,6 @@ import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
 import { createDestinations } from "../../lambdas/verification/destinations.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
-import { openZoneTelemetry } from "../../lib/cli/aws/own-aws.ts";
 import {
   closeWhenStopped,
   configOption,
@@ -19,9 +18,10 @@ import {
   parsePort,
   UsageError,
 } from "../../lib/cli/command.ts";
+import { requireSlackSecrets } from "../../lib/cli/slack-secrets.ts";
 import { openSqliteEngine } from "../../lib/local/engine.ts";
+import { openZoneTelemetry } from "../../lib/local/own-aws.ts";
 import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
-import { requireSlackSecrets } from "../../lib/local/slack-secrets.ts";
 import { openRealSlack } from "../../lib/local/socket-mode-choice.ts";
 import { createLocalLog } from "../../lib/local/terminal-log.ts";
 import { startVerificationZone } from "../../lib/local/verification-zone.ts";

@@ -12,11 +12,11 @@ import type { Page } from "../../lambdas/verification/ingress/server.ts";
 import { installationOf } from "../../lambdas/verification/task/task.ts";
 import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
 import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { openZoneTelemetry } from "../cli/aws/own-aws.ts";
 import { type Engine, openSqliteEngine } from "./engine.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
 import { workspace } from "./fake-slack/workspace.ts";
+import { openZoneTelemetry } from "./own-aws.ts";
 import { openSlackInstallation } from "./slack-installation.ts";
 import { startVerificationZone } from "./verification-zone.ts";
 

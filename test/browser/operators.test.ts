@@ -2,13 +2,13 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { createTokenAdmission } from "../../lib/local/console/token-admission.ts";
+import { createTokenAdmission } from "../../lib/cli/operate/token-admission.ts";
 import {
   openTasksInFile,
   requestIdOf,
   servePage,
   undelivered,
-} from "../local/console/tasks-in-file.ts";
+} from "../cli/operate/tasks-in-file.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { findChromium, openBrowser } from "./browser.ts";
 import { openPage, type Person } from "./person.ts";

@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
+import { openPageBesideRun, type PageBesideRun } from "../../lib/cli/operate/server.ts";
 import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/local/console/server.ts";
 import type { FakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
 import { workspace } from "../../lib/local/fake-slack/workspace.ts";
 import { createPage } from "../../lib/local/page/page.ts";
 import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
-import { createTaskWatch } from "../../lib/local/task-watch.ts";
+import { createTaskWatch } from "../../lib/local/recorder/task-watch.ts";
 import { createDoor } from "../../lib/local/web/door.ts";
 
 /** `address` gives the printed address of a page, with the token. */

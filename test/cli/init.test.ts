@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { packageName } from "../../lib/package/name.ts";
+import { packageName } from "../../lib/cli/package-name.ts";
 import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run } = commandsInFolder();

@@ -3,9 +3,9 @@
  * tells the ingress each of these once. What seems to have done nothing they try again, for some minutes.
  */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
+import { askAboutShortcut } from "../../lambdas/verification/slack/api/manifest.ts";
 import type { ModalView } from "../../lambdas/verification/slack/api/slack.ts";
 import { questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
-import { askAboutShortcut } from "../../lambdas/verification/slack/messages/modal-values.ts";
 import { interactionIdOf } from "../../lambdas/verification/task/routing.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Asked } from "./people.ts";

@@ -15,8 +15,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { packageName } from "../../lib/cli/package-name.ts";
 import { writePackage } from "../../lib/cli/release/package.ts";
-import { packageName } from "../../lib/package/name.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "sekisho-package-"));

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { packageName } from "../../lib/package/name.ts";
+import { packageName } from "../../lib/cli/package-name.ts";
 import { pages, textOf } from "../docs/pages.ts";
 
 describe("the package's name", () => {

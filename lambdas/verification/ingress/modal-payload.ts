@@ -3,9 +3,9 @@
  * shortcut (https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload).
  */
 import * as z from "zod/mini";
+import { askAboutShortcut } from "../slack/api/manifest.ts";
 import { boundedText, readUserText, slackId } from "../slack/api/user-text.ts";
 import {
-  askAboutShortcut,
   questionModal,
   readAskAboutModal,
   readFieldInputs,

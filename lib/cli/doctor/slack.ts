@@ -13,10 +13,10 @@ import {
   requiredScopes,
 } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
-import { describeHeldSecret } from "../../local/slack-secrets.ts";
 import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
+import { describeHeldSecret } from "../slack-secrets.ts";
 import { CheckEnded, type Finding, failed, need, ok, skipped, warning } from "./check.ts";
 import type { Subject } from "./targets.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { findPartition } from "../../../lambdas/shared/aws/partitions.ts";
 import { projectDirectory } from "../../cdk/bundle/entry.ts";
-import { packageName } from "../../package/name.ts";
+import { packageName } from "../package-name.ts";
 
 /** Nobody's account, to be replaced. */
 export const exampleAccount = "111111111111";

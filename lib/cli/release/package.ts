@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { prebuild } from "../../cdk/bundle/bundle.ts";
-import { packageName } from "../../package/name.ts";
+import { packageName } from "../package-name.ts";
 
 const root = join(import.meta.dirname, "../../..");
 

@@ -4,11 +4,11 @@ import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
 import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
+import type { TimelineStep } from "../../local/recorder/timeline.ts";
 import { formatNamed, namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { formatTable } from "../table.ts";
 import { describeNextStep, describeOutcome, formatDuration, formatTime } from "./text.ts";
-import type { TimelineStep } from "./timeline.ts";
 
 type Summarized = {
   task: Task;

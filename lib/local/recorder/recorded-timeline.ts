@@ -2,9 +2,9 @@
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { redact } from "../../../lambdas/shared/redact.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { formatStepTitle } from "../../cli/tasks/event-text.ts";
-import { createTimeline, type TimelineStep } from "../../cli/tasks/timeline.ts";
+import { formatStepTitle } from "./event-text.ts";
 import { type RecordedStep, zoneOfStep } from "./step-recorder.ts";
+import { createTimeline, type TimelineStep } from "./timeline.ts";
 
 /** `frame` is the message on the wire, with secrets redacted and texts replaced by their lengths. */
 export type FramedStep = TimelineStep & { frame?: unknown };

@@ -1,7 +1,7 @@
 /** Records the steps of each task's timeline, for the pages. */
 import { redact } from "../../../lambdas/shared/redact.ts";
 import { createListeners } from "../listeners.ts";
-import type { WatchedStep } from "../task-watch.ts";
+import type { WatchedStep } from "./task-watch.ts";
 
 /** `event` and `delivery` happen between Slack and the Verification zone. */
 export type RecordedStep = Omit<WatchedStep, "kind"> & {

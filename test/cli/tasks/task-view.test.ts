@@ -9,7 +9,7 @@ import {
 import { formatTaskSummary } from "../../../lib/cli/tasks/task-summary.ts";
 import { toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
 import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
-import { createTimeline } from "../../../lib/cli/tasks/timeline.ts";
+import { createTimeline } from "../../../lib/local/recorder/timeline.ts";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 const nowMs = askedAtMs + 90_000;

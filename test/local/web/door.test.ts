@@ -1,6 +1,6 @@
 /** Who may use a page on loopback: the browser that opened the printed address, and nobody else. The same for both pages. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { openTasksInFile, requestIdOf, servePage } from "../console/tasks-in-file.ts";
+import { openTasksInFile, requestIdOf, servePage } from "../../cli/operate/tasks-in-file.ts";
 import { serveLocalPage } from "../page/serve-local-page.ts";
 import { stranger, type Visitor, visit } from "./ask.ts";
 

@@ -1,7 +1,9 @@
 /** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest), with only the scopes, events and features in use. */
 import type { Config } from "../../../shared/config/schema.ts";
 import type { Locale } from "../../task/task.ts";
-import { askAboutShortcut } from "../messages/modal-values.ts";
+
+/** The `callback_id` of the message shortcut and of its modal. */
+export const askAboutShortcut = "sekisho_ask_about";
 
 /** A manifest has one language. */
 const texts: Record<

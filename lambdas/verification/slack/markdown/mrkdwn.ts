@@ -4,18 +4,12 @@
  */
 
 import { isVisible } from "../../../shared/visible-text.ts";
-import {
-  blockText,
-  jointBefore,
-  maxMarkdownLength,
-  scanBlocks,
-  type TextBlock,
-} from "../messages/split.ts";
 import { decodeEntities, escapeMrkdwn, removeJoiners } from "./characters.ts";
 import { splitCells } from "./lines.ts";
 import { settleSigns, storedSigns, storeSigns } from "./literal.ts";
 import { parseMarkdown } from "./markdown.ts";
 import type { Cell, Inline, Link, List, ListItem, MarkdownBlock, Table } from "./nodes.ts";
+import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "./split.ts";
 import { disguisedLinks, inlineToPlainText, shownAddress, toPlainText } from "./visible-text.ts";
 
 const rule = "─".repeat(12);

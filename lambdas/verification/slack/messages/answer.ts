@@ -12,6 +12,7 @@ import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
+import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "../markdown/split.ts";
 import { hasVisibleMrkdwn, hasVisibleText, removeComments } from "../markdown/visible-text.ts";
 import { context, cut, feedbackButtons, markdownBlock, removeEmpty, section } from "./blocks.ts";
 import {
@@ -22,7 +23,6 @@ import {
   missingFilesText,
   referenceText,
 } from "./outcome-text.ts";
-import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "./split.ts";
 
 type Answer = Extract<TaskOutcome, { type: "answer" }>;
 

@@ -10,8 +10,8 @@ import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { writeOutSlackLinks } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
+import { splitAnswer } from "../markdown/split.ts";
 import { type Button, encodeButton } from "./buttons.ts";
-import { splitAnswer } from "./split.ts";
 
 const maxSectionLength = 2900;
 const maxContextLength = 1900;

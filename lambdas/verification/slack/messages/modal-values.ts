@@ -13,8 +13,6 @@ import type { Locale } from "../../task/task.ts";
 
 /** The `callback_id` of the modal with a question's fields. */
 export const questionModal = "sekisho_question";
-/** The `callback_id` of the message shortcut and of its modal. */
-export const askAboutShortcut = "sekisho_ask_about";
 
 /** The `block_id` and the `action_id` of the instruction, which may be empty. */
 export const instructionBlock = "instruction";

@@ -9,11 +9,11 @@ import type {
 } from "../../../../contracts/question-fields.ts";
 import { isVisible } from "../../../shared/visible-text.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
+import { askAboutShortcut } from "../api/manifest.ts";
 import type { ModalView, SlackBlock } from "../api/slack.ts";
 import { section, shorten } from "./blocks.ts";
 import {
   type AskAboutModal,
-  askAboutShortcut,
   inputAction,
   instructionBlock,
   type QuestionModal,

@@ -5,6 +5,15 @@ import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
+import {
+  blockText,
+  joinBlocks,
+  maxMarkdownLength,
+  maxMrkdwnLength,
+  openFence,
+  scanBlocks,
+  type TextBlock,
+} from "../markdown/split.ts";
 import { hasVisibleText, removeComments } from "../markdown/visible-text.ts";
 import {
   buttons,
@@ -18,15 +27,6 @@ import {
   shortenWithLinks,
 } from "./blocks.ts";
 import { routeChangeText } from "./outcome-text.ts";
-import {
-  blockText,
-  joinBlocks,
-  maxMarkdownLength,
-  maxMrkdwnLength,
-  openFence,
-  scanBlocks,
-  type TextBlock,
-} from "./split.ts";
 
 type Request = { task: Task; locale: Locale };
 

@@ -7,6 +7,7 @@ import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
+import { maxMrkdwnLength } from "../markdown/split.ts";
 import { hasVisibleText } from "../markdown/visible-text.ts";
 import {
   type ButtonLook,
@@ -21,7 +22,6 @@ import {
   slackDate,
 } from "./blocks.ts";
 import { buildQuestionModal, listFieldAnswers } from "./modal.ts";
-import { maxMrkdwnLength } from "./split.ts";
 
 const maxPromptLength = 8000;
 const maxMrkdwnPromptLength = 2500;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { isVisible } from "../../../shared/visible-text.ts";
 import { safeMarkdown } from "../markdown/safe-markdown.ts";
-import { openFence } from "./split.ts";
+import { openFence } from "../markdown/split.ts";
 
 /** The state of a stream message: it shows Markdown of `length`, made from the text starting at `from`. */
 export type StreamContent = { from: number; length: number; digest: string };

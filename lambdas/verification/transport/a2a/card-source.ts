@@ -9,13 +9,14 @@ import { createCachedCredential } from "../../../shared/async/cached-credential.
 import { abortable } from "../../../shared/async/waiting.ts";
 import { parseJson, parseUrl } from "../../../shared/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
-import type { AuthorizedSend, HttpResponse } from "../http/transport.ts";
+import type { AuthorizedSend } from "../http/transport.ts";
 import {
   type CheckResponseHead,
   checkResponseHead,
   isRedirection,
   statusToReason,
 } from "../read-response.ts";
+import type { HttpResponse } from "../send-once.ts";
 import { createCardError, foreignText } from "./card-problem.ts";
 import { toUndeliveredError } from "./interfaces.ts";
 

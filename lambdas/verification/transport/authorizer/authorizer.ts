@@ -1,18 +1,8 @@
 /** Adds credentials to one outgoing HTTP request. Also checks URLs and creates the errors of authorizers. */
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { isLoopbackHost, isSecureUrl } from "../../../../contracts/loopback.ts";
-import type { HttpMethod } from "../../../shared/http/client.ts";
 import { parseUrl } from "../../../shared/untrusted-input.ts";
-
-export type AuthorizableRequest = {
-  method: HttpMethod;
-  url: URL;
-  /** Names in lower case. */
-  headers: Readonly<Record<string, string>>;
-  /** Empty for a GET. */
-  body: Uint8Array;
-  signal: AbortSignal;
-};
+import type { OutgoingRequest } from "../send-once.ts";
 
 /** Headers to add, and the client certificate in PEM. `ca` replaces the default certificate authorities. */
 export type AddedCredentials = {
@@ -25,7 +15,7 @@ export type Authorizer = {
    * Returns the credentials to add, without a promise if they are cached. Called for each attempt. Rejects with `unauthenticated` if the
    * issuer refuses for good, else with `unavailable`. It never rejects with `ambiguous`, because the request was not sent yet.
    */
-  authorize(request: AuthorizableRequest): AddedCredentials | Promise<AddedCredentials>;
+  authorize(request: OutgoingRequest): AddedCredentials | Promise<AddedCredentials>;
   /**
    * Drops the cached credentials if they are the refused ones, so that many refusals at once cause one renewal. Absent if there is
    * nothing to renew.

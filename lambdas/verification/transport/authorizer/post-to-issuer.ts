@@ -2,8 +2,8 @@
 import { SekishoError } from "../../../../contracts/errors.ts";
 import { createHttpClient } from "../../../shared/http/client.ts";
 import { isJsonObject, parseJson } from "../../../shared/untrusted-input.ts";
-import { sendOnce } from "../http/transport.ts";
 import { PeerProblem } from "../peer-problem.ts";
+import { sendOnce } from "../send-once.ts";
 import type { TransportResponse } from "../transport.ts";
 import { codeOf, createCredentialError, parseCheckedUrl } from "./authorizer.ts";
 

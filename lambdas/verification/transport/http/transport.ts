@@ -4,33 +4,22 @@
  */
 
 import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable, parseRetryAfter } from "../../../shared/async/waiting.ts";
-import {
-  createHttpClient,
-  type HttpClient,
-  HttpError,
-  type HttpHead,
-  isCertificateRefused,
-} from "../../../shared/http/client.ts";
-import type { ClientCertificate } from "../../../shared/http/connections.ts";
+import { abortable } from "../../../shared/async/waiting.ts";
+import { createHttpClient, isCertificateRefused } from "../../../shared/http/client.ts";
 import { createTraceHeaders } from "../../../shared/telemetry/telemetry.ts";
-import { parseJson } from "../../../shared/untrusted-input.ts";
 import {
   type AddedCredentials,
-  type AuthorizableRequest,
   type Authorizer,
   parseCheckedUrl,
 } from "../authorizer/authorizer.ts";
-import { createEventCollector } from "../read-events.ts";
+import { defaultMaxResponseBytes } from "../read-response.ts";
 import {
-  type CheckResponseHead,
-  checkResponseHead,
-  createResponseCollector,
-  defaultMaxResponseBytes,
-  isEventStream,
-  maxShortening,
-} from "../read-response.ts";
-import type { Transport, TransportRequest, TransportResponse } from "../transport.ts";
+  type HttpResponse,
+  type OutgoingRequest,
+  type SendOnceRequest,
+  sendOnce,
+} from "../send-once.ts";
+import type { Transport, TransportRequest } from "../transport.ts";
 
 /** Throws for a URL that is not https (http on loopback) or that holds credentials. */
 export function createHttpsTransport(options: {
@@ -66,85 +55,8 @@ export function createHttpsTransport(options: {
   };
 }
 
-type SendOnceRequest = AuthorizableRequest & {
-  http: HttpClient;
-  certificate?: ClientCertificate | undefined;
-  maxResponseBytes: number;
-  /** Cuts the long strings of a larger response instead of refusing it. */
-  shortens?: boolean | undefined;
-  /** Also reads a stream of events, up to its first JSON-RPC response. */
-  readsEvents?: boolean | undefined;
-  nowMs: number;
-  /** Decides which responses are not read. Default: `checkResponseHead`. */
-  refuse?: CheckResponseHead | undefined;
-};
-
-export type HttpResponse = TransportResponse & HttpHead;
-
-/**
- * Rejects with `unavailable` if nothing of the request was written: no address, no connection, no TLS, or the signal aborted first.
- * Once it is written into an open connection, every failure is `ambiguous`, because the peer may have read the request. The exception
- * is a peer that refuses the client certificate, which has read nothing. A response that is not HTTP is `invalid_response`. A failure
- * status counts even if the body cannot be read. A successful response that ends with its connection, and is not whole JSON, may have been
- * cut off, so it is `ambiguous` too.
- */
-export async function sendOnce(options: SendOnceRequest): Promise<HttpResponse> {
-  const {
-    http,
-    maxResponseBytes: maxBytes,
-    shortens = false,
-    readsEvents = false,
-    nowMs,
-    ...others
-  } = options;
-  const { refuse = checkResponseHead, ...request } = others;
-  let head: HttpHead | undefined;
-  const collect = (received: HttpHead) => {
-    head = received;
-    const limit = shortens ? maxBytes * maxShortening : maxBytes;
-    const refusal = refuse({ ...received, maxBytes: limit, readsEvents, sent: request });
-    if (refusal !== undefined) throw refusal;
-    const isStream = readsEvents && isEventStream(received.headers["content-type"]);
-    return isStream
-      ? createEventCollector({ maxBytes })
-      : createResponseCollector({ maxBytes, shortens });
-  };
-  const { body, ...received } = await http
-    .send({ ...request, collect })
-    .catch((thrown: unknown) => {
-      if (head !== undefined && head.status >= 400)
-        return { ...head, body: { body: new Uint8Array() } };
-      throw toSekishoError(thrown);
-    });
-  if (request.method === "POST" && mayBeCutOff({ ...received, body: body.body }))
-    throw new SekishoError("ambiguous");
-  const retryAfterMs = parseRetryAfter({ header: received.headers["retry-after"], nowMs });
-  return { ...received, retryAfterMs, ...body };
-}
-
-/** True if only the end of the connection ended the body (RFC 9112, section 6.3), and the body is not whole JSON. */
-function mayBeCutOff({ status, headers, body }: HttpHead & { body: Uint8Array }): boolean {
-  if (status < 200 || status >= 300 || status === 204) return false;
-  if (headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined)
-    return false;
-  return parseJson(new TextDecoder().decode(body)) === undefined;
-}
-
-const reasons = {
-  unsent: "unavailable",
-  ambiguous: "ambiguous",
-  not_http: "invalid_response",
-  too_large: "payload_too_large",
-} as const;
-
-function toSekishoError(thrown: unknown): unknown {
-  if (!(thrown instanceof HttpError)) return thrown;
-  const { kind, cause } = thrown;
-  return new SekishoError(reasons[kind], { cause, undelivered: kind === "unsent" });
-}
-
 /** `url` must come from `parseCheckedUrl`. `refuse` decides which responses are not read (default: `checkResponseHead`). */
-type AuthorizedRequest = AuthorizableRequest &
+type AuthorizedRequest = OutgoingRequest &
   Pick<SendOnceRequest, "maxResponseBytes" | "shortens" | "readsEvents" | "refuse">;
 
 export type AuthorizedSend = {
@@ -204,7 +116,7 @@ export function createAuthorizedSend(options: {
 /** Gets the credentials. A failure is `unavailable`, because nothing was sent yet, unless the authorizer rejects with another reason. */
 async function authorize(
   authorizer: Authorizer,
-  request: AuthorizableRequest,
+  request: OutgoingRequest,
 ): Promise<AddedCredentials> {
   try {
     const added = authorizer.authorize(request);

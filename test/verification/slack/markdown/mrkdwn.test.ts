@@ -9,7 +9,7 @@ import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/sa
 import {
   maxMarkdownLength,
   splitAnswer,
-} from "../../../../lambdas/verification/slack/messages/split.ts";
+} from "../../../../lambdas/verification/slack/markdown/split.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
 const space = "\u200B";

@@ -7,10 +7,8 @@ import {
   noAuthorizer,
 } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
 import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import {
-  createHttpsTransport,
-  sendOnce,
-} from "../../../../lambdas/verification/transport/http/transport.ts";
+import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
+import { sendOnce } from "../../../../lambdas/verification/transport/send-once.ts";
 import type { Transport } from "../../../../lambdas/verification/transport/transport.ts";
 import { describeTransport } from "../../../conformance/transport.ts";
 import { json, raw } from "../../../doubles/answers.ts";

@@ -5,12 +5,12 @@ import {
   toMrkdwn,
 } from "../../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
 import { safeMarkdown } from "../../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { newestText } from "../../../../../lambdas/verification/slack/messages/placeholder.ts";
 import {
   maxMarkdownLength,
   maxMrkdwnLength,
   splitAnswer,
-} from "../../../../../lambdas/verification/slack/messages/split.ts";
+} from "../../../../../lambdas/verification/slack/markdown/split.ts";
+import { newestText } from "../../../../../lambdas/verification/slack/messages/placeholder.ts";
 import { nextStreamPiece } from "../../../../../lambdas/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "../../../../../lambdas/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../../task/sample.ts";

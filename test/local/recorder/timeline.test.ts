@@ -2,9 +2,9 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
 import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
-import { describeEventName } from "../../../lib/cli/tasks/event-text.ts";
-import { createTimeline, type TimelineStep } from "../../../lib/cli/tasks/timeline.ts";
-import { knownExecution, knownTask, secretText } from "./known.ts";
+import { describeEventName } from "../../../lib/local/recorder/event-text.ts";
+import { createTimeline, type TimelineStep } from "../../../lib/local/recorder/timeline.ts";
+import { knownExecution, knownTask, secretText } from "../../cli/tasks/known.ts";
 
 const startMs = 1_760_000_000_000;
 const nowMs = startMs + 60_000;

@@ -11,9 +11,9 @@ import {
   isForDocument,
   Refusal,
   type Visitor,
-} from "../web/admission.ts";
-import { isFromOwnPage } from "../web/guard.ts";
-import { createSessions } from "../web/sessions.ts";
+} from "../../local/web/admission.ts";
+import { isFromOwnPage } from "../../local/web/guard.ts";
+import { createSessions } from "../../local/web/sessions.ts";
 
 const idleMs = 30 * 60_000;
 const lifeMs = 12 * 3600_000;

@@ -5,8 +5,8 @@ import { SekishoError } from "../../../contracts/errors.ts";
 import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createLog } from "../../../lambdas/shared/log.ts";
-import { createTokenAdmission } from "../../../lib/local/console/token-admission.ts";
-import { cookieIn, stranger, type Visitor } from "../web/ask.ts";
+import { createTokenAdmission } from "../../../lib/cli/operate/token-admission.ts";
+import { cookieIn, stranger, type Visitor } from "../../local/web/ask.ts";
 import { openTasksInFile, requestIdOf, servePage } from "./tasks-in-file.ts";
 
 const token = "a-token-of-operators";

@@ -5,7 +5,7 @@ import {
   maxMarkdownLength,
   maxMrkdwnLength,
   splitAnswer,
-} from "../../../../lambdas/verification/slack/messages/split.ts";
+} from "../../../../lambdas/verification/slack/markdown/split.ts";
 import { createStepCounter, findGrowth } from "../../../campaign/count-steps.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 

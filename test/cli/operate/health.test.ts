@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import type { EffectiveConfig } from "../../../lib/cli/destinations/effective-config.ts";
-import { createHealthBoard, type HealthBoard } from "../../../lib/local/console/health.ts";
+import { createHealthBoard, type HealthBoard } from "../../../lib/cli/operate/health.ts";
 
 const json = {
   destinations: {

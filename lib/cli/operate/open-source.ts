@@ -2,27 +2,24 @@
 import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
 import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
 import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { AwsFailure } from "../../cli/aws/aws-failure.ts";
-import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
-import { chooseStage, type NamedStage } from "../../cli/aws/stage.ts";
-import { describeOwnExecution } from "../../cli/destinations/describe.ts";
-import {
-  type EffectiveConfig,
-  readEffectiveConfig,
-} from "../../cli/destinations/effective-config.ts";
-import { checkFromHere, checkInStage, toUnknown } from "../../cli/doctor/destinations.ts";
-import { slackConnectionOf } from "../../cli/names/connect.ts";
-import { createSlackNames, type SlackNames } from "../../cli/names/slack-names.ts";
-import { readExecutionRecord } from "../../cli/tasks/execution-record.ts";
-import type { TaskZone } from "../../cli/tasks/stored-task.ts";
-import { openLocalTaskZone, openTaskZone } from "../../cli/tasks/task-zone.ts";
-import type { ExecutionTarget } from "../../cli/zone/execution-store.ts";
-import { openLocalZone } from "../../cli/zone/local-zone.ts";
-import { openStageZone } from "../../cli/zone/stage-zone.ts";
-import { zoneFile } from "../../cli/zone/zone.ts";
-import type { SlackConnection } from "../both-zones.ts";
-import { createRecordedTimeline, type FramedStep } from "../recorder/recorded-timeline.ts";
-import type { RecordedStep } from "../recorder/step-recorder.ts";
+import type { SlackConnection } from "../../local/both-zones.ts";
+import { createRecordedTimeline, type FramedStep } from "../../local/recorder/recorded-timeline.ts";
+import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
+import { AwsFailure } from "../aws/aws-failure.ts";
+import { readStackOutputs } from "../aws/stack-outputs.ts";
+import { chooseStage, type NamedStage } from "../aws/stage.ts";
+import { describeOwnExecution } from "../destinations/describe.ts";
+import { type EffectiveConfig, readEffectiveConfig } from "../destinations/effective-config.ts";
+import { checkFromHere, checkInStage, toUnknown } from "../doctor/destinations.ts";
+import { slackConnectionOf } from "../names/connect.ts";
+import { createSlackNames, type SlackNames } from "../names/slack-names.ts";
+import { readExecutionRecord } from "../tasks/execution-record.ts";
+import type { TaskZone } from "../tasks/stored-task.ts";
+import { openLocalTaskZone, openTaskZone } from "../tasks/task-zone.ts";
+import type { ExecutionTarget } from "../zone/execution-store.ts";
+import { openLocalZone } from "../zone/local-zone.ts";
+import { openStageZone } from "../zone/stage-zone.ts";
+import { zoneFile } from "../zone/zone.ts";
 import {
   createArchivedDeadLetters,
   createUndeliveredAnswers,

@@ -1,7 +1,7 @@
 /** Checks Slack's secrets on this machine before a zone starts: which are missing, and which variable holds the wrong one. */
 import type { Config } from "../../lambdas/shared/config/schema.ts";
 import { formatSecretName, hasSecret, readVariable } from "../../lambdas/shared/config/secrets.ts";
-import { UsageError } from "../cli/command.ts";
+import { UsageError } from "./command.ts";
 
 /** Slack's kinds of secrets, by their form (https://docs.slack.dev/authentication/tokens). `xoxe.` begins a token that expires. */
 const kinds = [

@@ -1,9 +1,9 @@
 /** Reports each task's timeline as it happens: what the worker decides, and what goes over the wire. */
 
-import { isCanceled, type Task } from "../../lambdas/verification/task/task.ts";
-import type { TapEntry } from "../../lambdas/verification/transport/tap.ts";
-import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { describeEvent, formatStepTitle } from "../cli/tasks/event-text.ts";
+import { isCanceled, type Task } from "../../../lambdas/verification/task/task.ts";
+import type { TapEntry } from "../../../lambdas/verification/transport/tap.ts";
+import type { Observation } from "../../../lambdas/verification/worker/run-step.ts";
+import { describeEvent, formatStepTitle } from "./event-text.ts";
 
 /** One step of a task's timeline. `detail` is shown as it is; its secrets are redacted already. */
 export type WatchedStep = {

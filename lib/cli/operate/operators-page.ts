@@ -4,12 +4,18 @@ import { uuidPattern } from "../../../contracts/envelope.ts";
 import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { errorKind } from "../../../lambdas/shared/error-kind.ts";
 import type { Log } from "../../../lambdas/shared/log.ts";
-import { AwsFailure } from "../../cli/aws/aws-failure.ts";
-import { NoSuchTask } from "../../cli/tasks/find-task.ts";
-import { type Admission, Refusal } from "../web/admission.ts";
-import { createEventStreams } from "../web/event-streams.ts";
-import { documentHandler, fileRoutes, sharedRoutes } from "../web/files.ts";
-import { createSite, type Handler, type Routes, redirect, type Site } from "../web/site.ts";
+import { type Admission, Refusal } from "../../local/web/admission.ts";
+import { createEventStreams } from "../../local/web/event-streams.ts";
+import { documentHandler, fileRoutes, sharedRoutes } from "../../local/web/files.ts";
+import {
+  createSite,
+  type Handler,
+  type Routes,
+  redirect,
+  type Site,
+} from "../../local/web/site.ts";
+import { AwsFailure } from "../aws/aws-failure.ts";
+import { NoSuchTask } from "../tasks/find-task.ts";
 import { createLiveTasks } from "./live-tasks.ts";
 import type { ConsoleSource } from "./open-source.ts";
 import { createTaskRoutes } from "./task-routes.ts";
@@ -19,7 +25,7 @@ export type OperatorsPage = Site & {
   close(): void;
 };
 
-const folder = new URL("./page/", import.meta.url);
+const folder = new URL("../../local/console/page/", import.meta.url);
 const home = "/operate/";
 const path = `${home}page/`;
 const signInPath = `${home}sign-in`;

@@ -2,9 +2,14 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import {
+  botToken,
+  type CalledSlack,
+  channel,
+  startCalledSlack,
+} from "../../local/fake-slack/web-api.ts";
+import { type Visitor, visit } from "../../local/web/ask.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
-import { botToken, type CalledSlack, channel, startCalledSlack } from "../fake-slack/web-api.ts";
-import { type Visitor, visit } from "../web/ask.ts";
 import { openTasksInFile, requestIdOf, servePage } from "./tasks-in-file.ts";
 
 const variable = "SEKISHO_TEST_BOT_TOKEN";

@@ -7,12 +7,12 @@ import {
   type ParsedDeadLetter,
   parseDeadLetter,
   withDeadLetters,
-} from "../../cli/aws/dead-letters/archive.ts";
-import { createReadTaskState, createSend, redrive } from "../../cli/aws/dead-letters/redrive.ts";
-import { readStackOutputs } from "../../cli/aws/stack-outputs.ts";
-import type { NamedStage } from "../../cli/aws/stage.ts";
-import type { TaskZone } from "../../cli/tasks/stored-task.ts";
-import { describeOutcome } from "../../cli/tasks/text.ts";
+} from "../aws/dead-letters/archive.ts";
+import { createReadTaskState, createSend, redrive } from "../aws/dead-letters/redrive.ts";
+import { readStackOutputs } from "../aws/stack-outputs.ts";
+import type { NamedStage } from "../aws/stage.ts";
+import type { TaskZone } from "../tasks/stored-task.ts";
+import { describeOutcome } from "../tasks/text.ts";
 import { isUndelivered } from "./task-row.ts";
 
 /** A row of the list. It holds no text of a message. */

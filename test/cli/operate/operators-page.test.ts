@@ -5,16 +5,16 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jes
 import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
 import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { type ConsoleSource, openStageSource } from "../../../lib/local/console/open-source.ts";
-import { createOperatorsPage } from "../../../lib/local/console/operators-page.ts";
-import { type OperateServer, startOperateServer } from "../../../lib/local/console/server.ts";
+import { type ConsoleSource, openStageSource } from "../../../lib/cli/operate/open-source.ts";
+import { createOperatorsPage } from "../../../lib/cli/operate/operators-page.ts";
+import { type OperateServer, startOperateServer } from "../../../lib/cli/operate/server.ts";
 import { createDoor } from "../../../lib/local/web/door.ts";
-import { anAsk, aWake } from "../../cli/aws/dead-letter-bodies.ts";
-import { openAwsPlace, type TestPlace } from "../../cli/tasks/places.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import type { AwsServices } from "../../doubles/aws/json-services.ts";
+import { markup, readScripts, type Visitor, visit } from "../../local/web/ask.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
-import { markup, readScripts, type Visitor, visit } from "../web/ask.ts";
+import { anAsk, aWake } from "../aws/dead-letter-bodies.ts";
+import { openAwsPlace, type TestPlace } from "../tasks/places.ts";
 import { openTasksInFile, requestIdOf, servePage, undelivered } from "./tasks-in-file.ts";
 
 const tasks = openTasksInFile();

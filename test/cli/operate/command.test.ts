@@ -3,8 +3,8 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { startListening } from "../../../lambdas/shared/http/server.ts";
-import { commandHere, failing } from "../../cli/aws/command-here.ts";
-import { commandsInFolder } from "../../cli/commands-in-folder.ts";
+import { commandHere, failing } from "../aws/command-here.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
 import { openTasksInFile } from "./tasks-in-file.ts";
 
 const tasks = openTasksInFile();
