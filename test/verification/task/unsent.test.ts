@@ -100,6 +100,29 @@ describe("a message of another bot", () => {
   });
 });
 
+describe("another app's message before it is counted", () => {
+  const task = taskOf({ botIds: ["B2"] });
+
+  it("gets no words that the app could answer, whatever fails, and waits for an end of the failure", () => {
+    const lateMs = nowMs + 25 * 3600_000;
+    const buried = play([{ type: "dead_lettered", nowMs }], { task });
+    expect([buried.task.state, buried.task.outcome]).toEqual(["received", undefined]);
+    expect(buried.last).toEqual([{ type: "wake", delayMs: 300_000 }]);
+    expect(play([{ ...woken, nowMs: lateMs }], { task: buried.task }).task).toMatchObject({
+      state: "done",
+      outcome: { type: "too_old" },
+    });
+    const broken = play([{ type: "step_failed", nowMs, causeKind: "TypeError" }], { task });
+    expect([broken.task.state, broken.task.outcome]).toEqual(["done", undefined]);
+  });
+
+  it("gets words once it is counted and in its thread", () => {
+    const counted = { ...task, queuePosition: 0 };
+    const { outcome } = play([{ type: "dead_lettered", nowMs }], { task: counted }).task;
+    expect(outcome).toMatchObject({ reason: "internal" });
+  });
+});
+
 describe("a reply that does not speak to the bot", () => {
   const reply = taskOf({ threadTs, unaddressed: true });
 
