@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { createTombstone } from "../../../lib/cli/data/tombstone.ts";
+import { createTombstone } from "../../../lib/cli/tasks/stored-task.ts";
 import { openLocalSource } from "../../../lib/local/console/open-source.ts";
 import { createOperatorsPage } from "../../../lib/local/console/operators-page.ts";
 import { startOperateServer } from "../../../lib/local/console/server.ts";
