@@ -9,12 +9,12 @@ import {
   option,
   UsageError,
 } from "../../lib/cli/command.ts";
-import { withRecordZone } from "../../lib/cli/data/person.ts";
+import { parseRecord } from "../../lib/cli/tasks/stored-task.ts";
 import { csvLine } from "../../lib/cli/usage/csv.ts";
 import { listDays, readEntries, writeLines } from "../../lib/cli/usage/entries.ts";
 import { columns, toUsageRow } from "../../lib/cli/usage/row.ts";
 import { createSummary, formatTasks } from "../../lib/cli/usage/summary.ts";
-import { zoneOptions } from "../../lib/cli/zone/zone.ts";
+import { atZone, zoneOptions } from "../../lib/cli/zone/zone.ts";
 
 export const usage = defineCommand({
   name: "usage",
@@ -41,7 +41,9 @@ lists the people with the most tasks. --csv and --json list every task. They hol
     if (out !== undefined && !csv && !json) throw new UsageError("--out needs --csv or --json.");
     const days = listDays({ ...values, nowMs: Date.now() });
     const [team, user] = [readId(values.team, "--team"), readId(values.user, "--user")];
-    return withRecordZone(run, values, async ({ store, where }) => {
+    return atZone(run, values, async (zone) => {
+      const { where } = zone;
+      const store = zone.store({ parse: parseRecord });
       let unreadable = 0;
       const unread = () => {
         unreadable += 1;

@@ -103,8 +103,6 @@ export const pureFiles: readonly string[] = [
   "lib/cli/allow/rule-set.ts",
   "lib/cli/aws/federation-trust.ts",
   "lib/cli/aws/secret-shape.ts",
-  "lib/cli/data/text.ts",
-  "lib/cli/data/tombstone.ts",
   "lib/cli/destinations/possible-routes.ts",
   "lib/cli/destinations/route-key.ts",
   "lib/cli/doctor/report.ts",

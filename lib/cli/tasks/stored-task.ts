@@ -1,6 +1,7 @@
 /** The tasks of a zone's store as the commands and the operators' page read them. */
 import * as z from "zod";
 import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import { maxAgeMs } from "../../../lambdas/verification/task/step.ts";
 import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 
 /** `store` and `queue` reject with errors whose messages say what to do. */
@@ -32,7 +33,7 @@ export type TaskListings = {
 };
 
 /** The fields of the store itself, which every record has. */
-export const itemSchema = z.object({
+const itemSchema = z.object({
   id: z.string(),
   revision: z.int(),
   state: z.string(),
@@ -52,6 +53,34 @@ export function parseStored(json: unknown): StoredTask {
 /** Only a record whose data was deleted belongs to nobody. */
 export function isErased({ principal }: Pick<StoredTask, "principal">): boolean {
   return principal === "";
+}
+
+/** Clocks differ, and a message may be delayed. */
+const tombstoneMarginMs = 3600_000;
+
+/**
+ * Makes the record that remains of an erased task, without person, channel and text, so that a late delivery of its message does
+ * not run it again. Undefined if the worker would refuse the message as too old anyway.
+ */
+export function createTombstone({ task, nowMs }: { task: Task; nowMs: number }): Task | undefined {
+  const { id, revision, receivedAtMs, wakeSeq } = task;
+  const expiresAtMs = receivedAtMs + maxAgeMs + tombstoneMarginMs;
+  if (expiresAtMs <= nowMs) return undefined;
+  return {
+    ...{ id, revision, receivedAtMs, wakeSeq, expiresAtMs },
+    ...{ state: "done", thread: "", principal: "", attempts: 0, history: [] },
+    trace: { traceparent: `00-${"0".repeat(32)}-${"0".repeat(16)}-00` },
+    message: { appId: "", team: "", channel: "", user: "", ts: "", direct: false, text: "" },
+    ...{ cleanupDone: true, textsErased: true },
+  };
+}
+
+/** A record of any kind: a task, an entry of the usage history, a quota. */
+const recordSchema = z.looseObject({ ...itemSchema.shape, listedAtMs: z.int().optional() });
+export type StoredRecord = z.infer<typeof recordSchema>;
+
+export function parseRecord(json: unknown): StoredRecord {
+  return recordSchema.parse(json);
 }
 
 export const openStates = taskSchema.shape.state.options.filter((state) => state !== "done");

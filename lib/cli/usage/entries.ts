@@ -9,7 +9,7 @@ import {
   parseHistoryEntry,
 } from "../../../lambdas/verification/usage/entry.ts";
 import { UsageError } from "../command.ts";
-import type { StoredRecord } from "../data/person.ts";
+import type { StoredRecord } from "../tasks/stored-task.ts";
 import { listItems } from "../zone/list-items.ts";
 
 const dayMs = 24 * 3600_000;

@@ -8,7 +8,7 @@ import {
   parseExecutionTask,
 } from "../../../lambdas/execution/tasks/execution-task.ts";
 import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { createExecutionRecords } from "../../../lib/cli/data/execution-records.ts";
+import { eraseExecutionRecords } from "../../../lib/cli/data/data.ts";
 import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { hangSignal } from "../../tooling/hang.ts";
@@ -69,8 +69,8 @@ it("leaves an empty file of the Execution zone empty: a command that reads makes
       code: 0,
       stderr: "",
     });
-    const count = createExecutionRecords({ at: { file }, signal: hangSignal() });
-    expect(await count({ ids: new Set([requestId]) })).toBe(0);
+    const part = { at: { file }, ids: new Set([requestId]), isDryRun: true, signal: hangSignal() };
+    expect(await eraseExecutionRecords(part)).toBe(0);
     expect(statSync(empty).size).toBe(0);
     expect(existsSync(`${empty}-wal`)).toBe(false);
   } finally {

@@ -1,6 +1,6 @@
-/** Files of messages in a bucket, against a double that checks every signature. */
+/** Files of messages in a bucket, read from a double that checks every signature. */
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { createBucketFiles } from "../../../lib/cli/data/files.ts";
+import { openFilesBucket } from "../../../lib/cli/aws/files-bucket.ts";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
@@ -23,25 +23,27 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const filesIn = (bucket: string) =>
-  createBucketFiles({
-    bucket,
-    aws: { region, credentials: async () => credentials, endpointOf: () => new URL(server.url) },
-    signal: new AbortController().signal,
+const openBucket = (bucket: string) =>
+  openFilesBucket({
+    ...{ bucket, region, signal: new AbortController().signal },
+    credentials: async () => credentials,
+    endpointOf: () => new URL(server.url),
   });
 
-it("counts and erases the files of the tasks that are meant, over all pages, and no others", async () => {
-  const files = filesIn("files");
-  const ids = new Set(["id-1", "id-9"]);
-  expect(await files({ ids })).toBe(3);
-  expect(await files({ ids, erase: true })).toBe(3);
+it("lists the files of one task over all pages, and deletes no others", async () => {
+  const bucket = openBucket("files");
+  const keys: string[] = [];
+  for await (const key of bucket.listKeys("id-1/")) {
+    keys.push(key);
+    await bucket.remove(key);
+  }
+  expect(keys).toEqual(["id-1/F1", "id-1/F2", "id-1/F3"]);
   expect([...s3.objects.keys()]).toEqual(["files/id-2/F1", "files/id-10/F1"]);
-  expect(await files({ ids, erase: true })).toBe(0);
   expect(s3.problems).toEqual([]);
 });
 
-it("says what to do where S3 refuses", async () => {
-  await expect(filesIn("others")({ ids: new Set(["id-1"]) })).rejects.toThrow(
-    "Could not use the bucket of files others (NoSuchBucket, 404). Use a role with s3:ListBucket and s3:DeleteObject on it",
+it("names the refusal of S3", async () => {
+  await expect(openBucket("others").listKeys("id-1/").next()).rejects.toThrow(
+    "Could not use the bucket of files others: AWS refused it (NoSuchBucket, 404).",
   );
 });
