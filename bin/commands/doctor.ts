@@ -81,33 +81,31 @@ async function runDoctor(
   const { destination, stage, json } = values;
   const location = { directory, file: values.config };
   const sending = values.send ? readSending(values) : undefined;
-  const { subject, targets, timeoutMs, close } = await openTargets({ location, stage, signal });
-  try {
-    const only = destination === undefined ? undefined : findOnly(destination, targets);
-    const found = await runChecks({ table: checks, targets, only, timeoutMs, signal });
-    if (targets.both === undefined) found.push(othersSkipped);
-    // A destination that is named must be called.
-    if (only !== undefined)
-      for (const one of found) if (one.status === "skipped") one.status = "failed";
-    if (sending !== undefined && isHealthy(found) && targets.stage !== undefined) {
-      const config = targets.here.readConfig();
-      const request = { ...sending, config, target: targets.stage, settings, note };
-      if (!(await mayBegin(request, values))) return exitCodes.failed;
-      const sent = await sendTasks(request);
-      found.push(...(await runChecks({ table: checks, targets: { sent }, signal })));
-    } else if (sending !== undefined) note("Nothing was sent, because a check failed.");
-    if (signal.aborted) {
-      note("Interrupted. Some checks did not run.");
-      return exitCodes.interrupted;
-    }
-    print(json ? formatDoctorJson(found) : formatDoctorText({ found, subject }));
-    return isHealthy(found) ? exitCodes.success : exitCodes.failed;
-  } finally {
-    await close();
+  const { subject, targets, timeoutMs } = await openTargets({ location, stage, signal });
+  const only = destination === undefined ? undefined : findOnly(destination, targets);
+  const found = await runChecks({ table: checks, targets, only, timeoutMs, signal });
+  if (targets.both === undefined) found.push(othersSkipped);
+  // A destination that is named must be called.
+  if (only !== undefined)
+    for (const one of found) if (one.status === "skipped") one.status = "failed";
+  if (sending !== undefined && isHealthy(found) && targets.stage !== undefined) {
+    const config = targets.here.readConfig();
+    const request = { ...sending, config, target: targets.stage, settings, note };
+    if (!(await mayBegin(request, values))) return exitCodes.failed;
+    const sent = await sendTasks(request);
+    found.push(...(await runChecks({ table: checks, targets: { sent }, signal })));
+  } else if (sending !== undefined) note("Nothing was sent, because a check failed.");
+  if (signal.aborted) {
+    note("Interrupted. Some checks did not run.");
+    return exitCodes.interrupted;
   }
+  print(json ? formatDoctorJson(found) : formatDoctorText({ found, subject }));
+  return isHealthy(found) ? exitCodes.success : exitCodes.failed;
 }
 
-function readSending({ stage, channel, user }: Values) {
+function readSending({ stage, channel, user, destination }: Values) {
+  if (destination !== undefined)
+    throw new UsageError("--send checks the whole stage: leave out --destination.");
   if (stage === undefined)
     throw new UsageError("--send needs --stage. There is no default, because the tasks are real.");
   return {
@@ -151,7 +149,6 @@ type Opened = {
   subject: string;
   targets: Partial<Targets> & Pick<Targets, "here">;
   timeoutMs: number;
-  close(): Promise<void>;
 };
 
 type TargetsRequest = {
@@ -163,7 +160,6 @@ type TargetsRequest = {
 /** Without a usable configuration only the first checks can run. One of them reports why. */
 async function openTargets({ location, stage, signal }: TargetsRequest): Promise<Opened> {
   const subject = `this machine, ${location.directory}`;
-  const close = async () => {};
   const timeoutMs = 30_000;
   const readConfig = () => loadConfig(location);
   try {
@@ -173,7 +169,7 @@ async function openTargets({ location, stage, signal }: TargetsRequest): Promise
     const fail = () => {
       throw thrown;
     };
-    return { subject, targets: { here: { location, readConfig: fail } }, timeoutMs, close };
+    return { subject, targets: { here: { location, readConfig: fail } }, timeoutMs };
   }
   const config = readConfig();
   const here = { location, readConfig };
@@ -181,12 +177,11 @@ async function openTargets({ location, stage, signal }: TargetsRequest): Promise
     const target = await openStage({ ...chooseStage(config, stage), config, location, signal });
     const targets = { here, both: target, stage: target };
     // A destination's check waits for two invocations of the worker.
-    return { subject: `stage ${stage}`, targets, timeoutMs: 2 * workerTimeoutMs(config), close };
+    return { subject: `stage ${stage}`, targets, timeoutMs: 2 * workerTimeoutMs(config) };
   }
-  const environment = readEnvironment();
-  const { machine, ...opened } = openMachine({ config, environment, location, signal });
+  const machine = openMachine({ config, environment: readEnvironment(), location, signal });
   const targets = { here, both: machine, machine };
   // A destination's check makes two calls, and opens and closes the transport.
   const callsMs = 2 * config.limits.callTimeoutMs + 10_000;
-  return { subject, targets, timeoutMs: Math.max(timeoutMs, callsMs), ...opened };
+  return { subject, targets, timeoutMs: Math.max(timeoutMs, callsMs) };
 }

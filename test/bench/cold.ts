@@ -16,7 +16,7 @@ import { type AwsStub, startAwsStub } from "./cold/aws-stub.ts";
 import { createColdConfig, listColdFunctions } from "./cold/functions.ts";
 import { secret } from "./cold/slack-event.ts";
 import { type ColdStart, startCold } from "./cold/start.ts";
-import { type BenchTable, formatFigure, formatGoal, type Goal } from "./table.ts";
+import { type BenchTable, formatFigure, formatGoal, type Goal, noSlower } from "./table.ts";
 import { commitOf } from "./task.ts";
 
 const rounds = 25;
@@ -29,20 +29,8 @@ type Contestant = Omit<ColdStart, "event"> & {
   seen: { tookMs: number[]; processorMs: number[] };
 };
 
-/** KB of a bundle. */
-const mostKilobytes: Partial<Record<BundleName, number>> = {
-  ingress: 50,
-  worker: 660,
-  executionUrl: 360,
-  executionWorker: 290,
-};
 /** The ingress's time divided by that of the empty handler. */
 const ingressTime: Goal = { atMost: 1.9 };
-/** The processor time divided by that of the other checkout. */
-const toOther: Partial<Record<BundleName, Goal>> = {
-  worker: { atMost: 0.76 },
-  executionUrl: { atMost: 0.75 },
-};
 const functionNames = ["ingress", "worker", "executionUrl"] as const;
 
 export async function benchCold(run: BenchRun): Promise<BenchTable[]> {
@@ -134,7 +122,7 @@ function coldLine(
   const toIt = other && median(seen.processorMs) / median(other.seen.processorMs);
   const goals = [
     name === "ingress" ? `time ${formatGoal({ value: time, goal: ingressTime })}` : "",
-    toIt === undefined ? "" : formatGoal({ value: toIt, goal: toOther[name as BundleName] }),
+    toIt === undefined ? "" : formatGoal({ value: toIt, goal: noSlower }),
   ];
   const cells = [
     name,
@@ -153,22 +141,17 @@ function bundleTable(request: {
 }): BenchTable {
   const { ours, other, beside } = request;
   const lines = ours.sizes().map(({ name, coldBytes, allBytes }) => {
-    const most = mostKilobytes[name];
     const before = other?.sizes().find((each) => each.name === name)?.coldBytes;
     return [
       name,
       formatFigure(coldBytes / 1000),
       formatFigure(allBytes / 1000),
       ...(other === undefined ? [] : [before === undefined ? "" : (coldBytes / before).toFixed(2)]),
-      formatGoal({
-        value: coldBytes / 1000,
-        goal: most === undefined ? undefined : { atMost: most },
-      }),
     ];
   });
   return {
     name: "bundles",
-    cells: [["", "KB at a cold start", "KB in all", ...beside, "goal"], ...lines],
+    cells: [["", "KB at a cold start", "KB in all", ...beside], ...lines],
   };
 }
 

@@ -4,6 +4,10 @@
 export type Goal = { atMost: number; aim?: number } | { atLeast: number; aim?: number };
 
 /** `baseline` was measured in the same run and in the same unit. */
+/** Beside another checkout. Two runs of one program differ by as much. */
+export const noSlower: Goal = { atMost: 1.05 };
+export const noFewer: Goal = { atLeast: 0.95 };
+
 export type BenchRow = { name: string; ours: number; baseline?: number; unit: string; goal?: Goal };
 
 /** `name` is that of its block in the page. The first row is the header. */

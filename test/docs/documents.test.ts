@@ -127,7 +127,9 @@ it("docs/reference/permissions.md has a row for every command that uses a stage,
 });
 
 it("docs/reference/logs-and-metrics.md explains lines that are written to the log, and knows every one that says that something is wrong", () => {
-  const sources = globSync(["lambdas/**/*.ts", "lib/local/**/*.ts"], { cwd: root }).map(textOf);
+  const sources = globSync(["lambdas/**/*.ts", "lib/{local,cli/operate}/**/*.ts"], {
+    cwd: root,
+  }).map(textOf);
   const lines = (levels: string) =>
     new Set(
       sources.flatMap((text) =>

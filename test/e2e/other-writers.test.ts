@@ -45,7 +45,8 @@ const stories = {
       } as const;
       asked.push(fakeSlack.askAsBot(again));
     });
-    await until(() => lines.some((line) => line.includes('"bot_loop_cut"')));
+    const isCut = (line: string) => line.includes('"bot_loop_cut"') && line.includes(channel);
+    await until(() => lines.some(isCut));
     const last = asked.at(-1);
     if (last === undefined) throw new Error("There is a first one.");
     expect((await world.over(last.requestId)).outcome).toMatchObject({
@@ -58,6 +59,24 @@ const stories = {
       world.answersTo(first.message).filter(({ user }) => user === "UBOTSTANDIN"),
     ).toHaveLength(3);
     expect(fakeSlack.ephemeralMessages().filter(({ user }) => user === "UOTHERBOT")).toEqual([]);
+  },
+
+  async "a person who posts through another app gets answers, and a loop through that app ends"(
+    world: E2eWorld,
+  ) {
+    const ask = (text: string, threadTs?: string) =>
+      world.ask(text, { isThroughApp: true, threadTs });
+    const first = ask("private spoken 1");
+    const { message } = await world.over(first.requestId);
+    expect(message).toMatchObject({ user: "UPERSON", botIds: ["BOTHERBOT", "AOTHERBOT"] });
+    const outcomes: unknown[] = [];
+    for (const n of [2, 3, 4]) {
+      const { requestId } = ask(`private spoken ${n}`, first.message.ts);
+      outcomes.push((await world.over(requestId)).outcome?.type);
+    }
+    expect(outcomes).toEqual(["answer", "answer", "limited"]);
+    const answers = world.answersTo(first.message).filter(({ user }) => user === "UBOTSTANDIN");
+    expect(answers).toHaveLength(3);
   },
 
   async "a workflow asks where a rule names it, and elsewhere hears nothing"(world: E2eWorld) {

@@ -326,4 +326,14 @@ export const scenarios: readonly Scenario[] = [
       { point: "tasks.replace", about: "task #1 working with lease", nth: 4, kind: "dies_after" },
     ],
   },
+  {
+    name: "vote-with-answer-of-another-call",
+    what: "the host cannot read the task of a vote, and the worker gets the answer of an earlier call in place of that error",
+    story: "voted",
+    engine: "aws",
+    faults: [
+      { point: "tasks.get", about: "task #1 completed", nth: 8, kind: "lost" },
+      { point: "transport.response", about: "feedback of #1", nth: 4, kind: "stale" },
+    ],
+  },
 ];

@@ -28,8 +28,6 @@ export type HealthRequest = {
 export type CheckResult = {
   health: "healthy" | "unhealthy" | "unreachable";
   summary: string;
-  /** The methods in the destination's OpenRPC document. Absent without one. */
-  methods?: string[];
 };
 
 type AnsweredRequest = {

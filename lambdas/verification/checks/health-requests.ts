@@ -4,9 +4,6 @@ import { discoverResultSchema } from "../../../contracts/methods.ts";
 import type { PeerDescription } from "../transport/transport.ts";
 import type { CheckResult, HealthRequest } from "./check-result.ts";
 
-/** Further methods are left out, because Lambda limits the size of the worker's response. */
-const maxMethods = 100;
-
 /** A healthy peer may not know this method, so an error that says so also proves health. */
 export const discoveryRequest: HealthRequest = {
   method: "rpc.discover",
@@ -24,10 +21,7 @@ export const discoveryRequest: HealthRequest = {
       );
     }
     const { title, version } = document.info;
-    return {
-      ...healthy(toPrintable(`${title} ${version}`)),
-      methods: document.methods.slice(0, maxMethods).map(({ name }) => toPrintable(name)),
-    };
+    return healthy(toPrintable(`${title} ${version}`));
   },
 };
 
@@ -58,7 +52,6 @@ const documentSchema = z.looseObject({
       title: "untitled",
       version: "",
     }),
-  methods: z.array(z.looseObject({ name: z.string() })).default([]),
 });
 
 function healthy(summary: string): CheckResult {

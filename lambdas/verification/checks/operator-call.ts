@@ -19,21 +19,17 @@ export function readOperatorRequest(event: unknown): OperatorRequest | undefined
   return requestSchema.safeParse(event).data;
 }
 
-const checkedSchema = z.strictObject({
+/** A worker of another version may say more. */
+const checkedSchema = z.object({
   name: z.string(),
   address: z.string(),
   health: z.enum(["healthy", "unhealthy", "unreachable"]),
   summary: z.string(),
-  methods: z.array(z.string()).exactOptional(),
   firstMs: z.number().exactOptional(),
   secondMs: z.number().exactOptional(),
 });
 
-export const destinationsAnswerSchema = z.strictObject({
-  checked: z.array(checkedSchema),
-  /** Requested names that are not destinations of the stage. */
-  unknown: z.array(z.string()),
-});
+export const destinationsAnswerSchema = z.object({ checked: z.array(checkedSchema) });
 export type DestinationsAnswer = z.infer<typeof destinationsAnswerSchema>;
 
 /** `error` is an error name such as `AccessDeniedException`. */

@@ -24,13 +24,13 @@ import {
   wake,
 } from "./step.ts";
 import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } from "./task.ts";
-import { isPerhapsForNobody } from "./unsent.ts";
+import { isToBeSilent } from "./unsent.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
  * Fails a task that has no outcome. The failure is in the record before the host is asked to cancel, so the user sees it in any case. A
- * task that only waits for its turn, its result or a reply keeps its time. A message without a mention waits until it is known whether
- * the bot should answer. A delivery is retried later.
+ * task that only waits for its turn, its result or a reply keeps its time. A message without a mention, or of another app, waits until it is
+ * known whether the bot should answer. A delivery is retried later.
  */
 export function onDeadLettered(
   entered: Task,
@@ -41,7 +41,7 @@ export function onDeadLettered(
   const task = markInterrupted(entered, { nowMs, policy });
   const { state, cleanupDone, message } = task;
   const isOpen =
-    (state === "received" && message.unaddressed === true) ||
+    (state === "received" && (message.unaddressed === true || isToBeSilent(task))) ||
     (state === "queued" && !isOutdated(task, nowMs)) ||
     (state === "waiting" && !isPastDeadline(task, nowMs - graceMs)) ||
     (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs) ||
@@ -107,7 +107,7 @@ export function onRedrivenDone(
  */
 export function onStepFailed(task: Task): Transition {
   const { state, outcome } = task;
-  if (state === "received" && isPerhapsForNobody(task)) return giveUpDelivery(task);
+  if (state === "received" && isToBeSilent(task)) return giveUpDelivery(task);
   if (state === "done") return onCleanedUp(task);
   if (state === "delivering") {
     return outcome?.type === "failed" && outcome.insteadOfAnswer

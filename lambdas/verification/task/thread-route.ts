@@ -31,14 +31,19 @@ export function decideRoute(request: {
   const usable = policy.routesOf(task.message);
   const matching = matchRoute(usable);
   const others = request.routes.filter(({ by }) => by !== task.id);
-  const earlier = others.findLast((route) => Number(route.ts) <= Number(ts));
+  // Not those of the same message, which an earlier try of a retry has chosen.
+  const earlier = others.findLast(({ by, ts: atTs }) => by !== nobody && Number(atTs) < Number(ts));
   // The task has joined before, or a later message has. If the route has moved since, the thread stays together.
   const current = earlier ?? request.routes.find(({ key }) => key === matching?.key);
   const isNamed = matching?.hasWord === true && matching.key !== current?.key;
   const remaining =
     current === undefined || isNamed ? [] : remainingDestinations({ current, usable, policy });
   if (current !== undefined && remaining.length > 0) {
-    const routes = others.includes(current) ? others : request.routes;
+    const chosenRoutes = others.includes(current) ? others : request.routes;
+    const routes =
+      earlier === undefined
+        ? chosenRoutes
+        : chosenRoutes.filter((route) => Number(route.ts) !== Number(ts));
     const reading = findReadable({ routes, current, destinations: remaining, usable });
     return { routes, route: { key: current.key, destinations: remaining, ...reading } };
   }
@@ -124,13 +129,20 @@ export function mayReadAnswer(
   );
 }
 
-/** Returns the route of a thread whose record is of version 1.0.0, by the destination of its first task. */
-export function routeOfFirstTask(first: Task, policy: Policy): ThreadRoute | undefined {
+/** Stands for the unknown message that chose a route. No message follows such a route. */
+const nobody = "";
+
+/**
+ * Returns the route of a thread whose record is of version 1.0.0 or has expired, by the destination of its first task. If that is not
+ * known, the earlier answers may be of any destination, so that only an agent that may read them all gets them.
+ */
+export function routeOfFirstTask(first: Task | undefined, policy: Policy): ThreadRoute {
+  if (first?.call === undefined)
+    return { key: nobody, destinations: [...policy.destinations.keys()], ts: "0", by: nobody };
   const { call, message, id } = first;
-  if (call === undefined) return undefined;
-  const fitting = policy
-    .routesOf(message)
-    .filter(({ destinations }) => destinations.includes(call.destination));
-  const route = matchRoute(fitting) ?? fitting[0];
-  return route && { key: route.key, destinations: [call.destination], ts: tsOf(first), by: id };
+  const usable = policy.routesOf(message);
+  const fitting = usable.filter(({ destinations }) => destinations.includes(call.destination));
+  // If the route leads elsewhere by now, the thread stays where it is.
+  const { key = nobody } = matchRoute(fitting) ?? fitting[0] ?? matchRoute(usable) ?? {};
+  return { key, destinations: [call.destination], ts: tsOf(first), by: id };
 }

@@ -11,7 +11,7 @@ import { type Task, type ThreadRoute, threadRouteSchema } from "./task.ts";
 const maxTasks = 200;
 const maxAsked = 10;
 /** How long the thread counts as one in which the bot was asked. */
-const recordLifeMs = 30 * 24 * 3600_000;
+export const recordLifeMs = 30 * 24 * 3600_000;
 
 const entrySchema = z.object({
   /** The request id. */

@@ -4,7 +4,7 @@
  * files are gathered.
  */
 
-import { cutText, hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
+import { cutText, maxTextLength } from "../../../contracts/limits.ts";
 import { asksForHelp, isCancelWord } from "./command-words.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Delay, EventOf, MessageRead } from "./events.ts";
@@ -57,7 +57,7 @@ export function onPermitted(
   if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, refused);
   // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed)
-    return setOutcome(known, { type: "too_old" });
+    return (isToBeSilent(task) ? turnAway : setOutcome)(known, { type: "too_old" });
   // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
   const isBot = message.botIds !== undefined;
   if (!isBot && isCancelWord(message.text))
@@ -176,7 +176,8 @@ export function findRefusal(message: Task["message"], policy: Policy): TaskOutco
   const { text, files = [], sharedFiles = [] } = message;
   if (readAgentText(message, policy) === "" && files.length + sharedFiles.length === 0)
     return failedOutcome({ reason: "invalid_params", lost: false });
-  return hasMoreCharacters(text, maxTextLength)
+  // In UTF-16 units, because the ingress cuts a text behind so many. A cut text must not run.
+  return text.length > maxTextLength
     ? failedOutcome({ reason: "payload_too_large", lost: false })
     : undefined;
 }
@@ -283,16 +284,16 @@ export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">
   if (event.act === "read_message") return endUnread(task, { type: "unreadable" });
   // Slack may have refused the placeholder's blocks.
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
-  // Whether another app may ask is unknown, and a post about that could be answered without end.
-  const isUnknownBot = event.act === "permit" && task.message.botIds !== undefined;
-  if (event.kind === "gone" || isPerhapsForNobody(task) || isUnknownBot)
-    return giveUpDelivery(task);
+  if (event.kind === "gone" || isToBeSilent(task)) return giveUpDelivery(task);
   return setOutcome(task, internalOutcome, { reconcile: true });
 }
 
-/** True if the message may not be for the bot, because it does not mention the bot and has no position in its thread yet. */
-export function isPerhapsForNobody({ message, queuePosition }: Task): boolean {
-  return message.unaddressed === true && queuePosition === undefined;
+/**
+ * True if nothing may be posted about the message, because it has no position in its thread yet and may not be for the bot, or is another
+ * app's: that could answer every post, and is not counted by what ends a loop of two bots.
+ */
+export function isToBeSilent({ message, queuePosition }: Task): boolean {
+  return (message.unaddressed || message.botIds !== undefined) && queuePosition === undefined;
 }
 
 /**

@@ -39,7 +39,7 @@ const maxMessages = 5;
 /** Earlier messages are not looked for. */
 const maxAgeSeconds = 8 * 3600;
 
-/** Returns the person's messages since the last pause, and what is in their threads, because the answers are there. */
+/** Returns the person's messages since the last pause, also through another app, and what is in their threads, because the answers are there. */
 async function readDirectHistory({
   slack,
   task,
@@ -56,7 +56,7 @@ async function readDirectHistory({
   };
   const posts = await slack.posts({ ...call, oldestTs: (Number(ts) - maxAgeSeconds).toFixed(6) });
   const earlier = posts
-    .filter((post) => post.from === "person" && Number(post.ts) < Number(ts))
+    .filter((post) => post.from !== "self" && Number(post.ts) < Number(ts))
     .sort((a, b) => Number(b.ts) - Number(a.ts))
     .slice(0, maxMessages);
   const messages: PostedMessage[] = [];

@@ -21,6 +21,7 @@ import {
   findAskingTasks,
   holdThread,
   markCanceled,
+  recordLifeMs,
   removeFromThread,
   type Thread,
   tasksBefore,
@@ -109,16 +110,17 @@ export function createThreads(options: {
     return times;
   }
 
-  /** A record of version 1.0.0 does not have the thread's route. Its first task does. */
+  /** A record of version 1.0.0 does not have the thread's route, and an expired one is gone. The first task has it, if it is known. */
   async function routesOf(
     { routes, sinceTs }: Thread,
-    task: Task,
+    { message: { appId, channel, ts, threadTs } }: Task,
   ): Promise<readonly ThreadRoute[]> {
-    if (routes !== undefined || sinceTs === undefined) return routes ?? [];
-    const { appId, channel } = task.message;
-    const first = await taskOf(requestIdOf({ appId, channel, ts: sinceTs }));
-    const route = first && routeOfFirstTask(first, policy);
-    return route === undefined ? [] : [route];
+    if (routes !== undefined) return routes;
+    const mayHaveExpired = (Number(ts) - Number(threadTs)) * 1000 > recordLifeMs;
+    const firstTs = sinceTs ?? (mayHaveExpired ? threadTs : undefined);
+    if (firstTs === undefined) return [];
+    const first = await taskOf(requestIdOf({ appId, channel, ts: firstTs }));
+    return [routeOfFirstTask(first, policy)];
   }
 
   async function listed(request: { thread: string }): Promise<string[]> {

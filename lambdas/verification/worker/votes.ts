@@ -102,7 +102,8 @@ export function createVotes(options: {
       await call({ task, vote, signal });
     } catch (thrown) {
       const { reason, retryable } = SekishoError.from(thrown);
-      if (retryable || reason === "ambiguous") throw thrown;
+      // Neither is an answer of the zone about the vote.
+      if (retryable || reason === "ambiguous" || reason === "invalid_response") throw thrown;
       log.info("vote_not_passed", {
         request_id: task.id,
         trace_id: readTraceId(task.trace),

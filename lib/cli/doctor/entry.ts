@@ -37,6 +37,11 @@ export async function checkSigningSecret(check: SigningCheck): Promise<Finding> 
   const { config, readSecret, entry, signal, now = Date.now } = check;
   const reference = config.slack.signingSecret;
   const signingSecret = await requireSecret(reference, readSecret);
+  const expected = findExpectedShape({ use: "signing secret", value: signingSecret });
+  if (expected !== undefined) {
+    const what = `${formatSecretName(reference)} is not ${expected}, as Slack's are.`;
+    return warning(what, `Is it the app's own? ${whereSecretIs}`);
+  }
   const { url, name, setSecret, readLog } = await entry();
   const challenge = randomUUID();
   const ask = (ageMs: number) =>
@@ -57,10 +62,7 @@ export async function checkSigningSecret(check: SigningCheck): Promise<Finding> 
     const what = `${name} accepts a request that was signed ten minutes ago (HTTP ${stale?.status}).`;
     return failed(what, `${readLog} Check its clock.`);
   }
-  const expected = findExpectedShape({ use: "signing secret", value: signingSecret });
-  if (expected === undefined) return ok(`${name} accepts ${request}, unless it is old.`);
-  const what = `${name} accepts ${request}, but Slack's secrets are ${expected}.`;
-  return warning(what, `Is it the app's own? ${whereSecretIs}`);
+  return ok(`${name} accepts ${request}, unless it is old.`);
 }
 
 const warnMs = 60_000;

@@ -8,16 +8,12 @@ import { configDirectory, configPath } from "../../../lambdas/shared/config/load
 import { readProxies } from "../../../lambdas/shared/config/proxy-environment.ts";
 import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
 import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
 import { neededSecrets } from "../../local/slack-installation.ts";
 import { callerIdentity } from "../aws/account.ts";
 import { listNonSlackSecrets, requireAgentFile } from "../config-needs.ts";
 import { noRouteText } from "../destinations/route-key.ts";
-import { parseStored } from "../tasks/stored-task.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import type { Machine, Targets, Zone } from "./targets.ts";
@@ -142,11 +138,6 @@ export function checkStore(machine: Machine, name: string): Promise<Finding> {
   return withDatabase(machine, name, async ({ database, file, isNew }) => {
     if (!isNew && statSync(file).size <= maxCheckedBytes && isDamaged(database))
       return failed(`${file} is damaged.`);
-    const store = createSqliteTaskStore({ database, parse: parseStored });
-    if ((await store.get({ id: randomUUID() })) !== undefined) {
-      const what = "It answers with a record that nobody stored.";
-      return failed(what, `Check that ${file} is a file of Sekisho.`);
-    }
     return ok(isNew ? `There is no ${file} yet; it can be created.` : `${file} can be read.`);
   });
 }

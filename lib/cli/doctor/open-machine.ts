@@ -1,18 +1,14 @@
-/** This machine as the checks see it, with the entry that runs here or is started for them. */
+/** This machine as the checks see it. */
 import { once as onceEmitted } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
 import type { Environment } from "../../../lambdas/shared/config/environment.ts";
 import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { formatSecretName, hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
+import { hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
 import { isAnySet } from "../../local/slack-installation.ts";
 import { listStoredRules } from "../allow/rule-zone.ts";
 import { openLocalZone } from "../zone/local-zone.ts";
@@ -29,8 +25,7 @@ type MachineOptions = {
   signal: AbortSignal;
 };
 
-/** `close` ends the entry that was started for the checks. */
-export function openMachine(options: MachineOptions): { machine: Machine; close(): Promise<void> } {
+export function openMachine(options: MachineOptions): Machine {
   const { config, environment, location, signal } = options;
   const { slack } = config;
   const dataFolder = join(location.directory, ".sekisho");
@@ -41,14 +36,11 @@ export function openMachine(options: MachineOptions): { machine: Machine; close(
   };
   const isRunning = async (zone: Zone) => (await portUse[zone]()) === "zone";
   const bot = once(() => askIdentity({ config, readSecret, signal }));
-  const closes: (() => Promise<void>)[] = [];
   const entry = once(async () => {
     if (await isRunning("Verification")) return describeRunningEntry(slack, environment.port);
-    const { started, close } = await startEntry(slack);
-    closes.push(close);
-    return started;
+    throw new CheckEnded(skipped(explainNoEntry(slack)));
   });
-  const machine: Machine = {
+  return {
     config,
     environment,
     folder: existsSync(dataFolder) ? dataFolder : location.directory,
@@ -86,12 +78,6 @@ export function openMachine(options: MachineOptions): { machine: Machine; close(
     },
     signal,
   };
-  return {
-    machine,
-    async close() {
-      await Promise.all(closes.map((close) => close()));
-    },
-  };
 }
 
 function describeRunningEntry({ signingSecret }: Config["slack"], port: number): Entry {
@@ -106,28 +92,11 @@ function describeRunningEntry({ signingSecret }: Config["slack"], port: number):
   };
 }
 
-async function startEntry({ signingSecret, appToken }: Config["slack"]) {
-  if (!hasSecret(signingSecret)) {
-    const where = hasSecret(appToken) ? ": over Socket Mode none is used." : " here.";
-    throw new CheckEnded(skipped(`${formatSecretName(signingSecret)} is not set${where}`));
-  }
-  const server = await startVerificationServer({
-    ingress: createIngress({
-      signingSecret: createCachedSecret({ readSecret: () => readSecret(signingSecret) }),
-      queue: { send: () => Promise.reject(new Error("The requests of a check make no task.")) },
-      log: silentLog,
-    }),
-    port: 0,
-  });
-  const started: Entry = {
-    url: `${server.url}/slack/events`,
-    name: "The entry, started for this check,",
-    start: "Check that programs on this machine may listen on 127.0.0.1.",
-    setSecret: "Set it to the app's own.",
-    readLog: "This is a defect. Please report it.",
-    mayLackSecret: false,
-  };
-  return { started, close: server.close };
+/** An entry that does not run can be asked nothing. */
+function explainNoEntry({ signingSecret, appToken }: Config["slack"]): string {
+  return hasSecret(appToken) && !hasSecret(signingSecret)
+    ? "Over Socket Mode no entry is needed."
+    : `No Verification zone is running here. ${sekisho} start starts one.`;
 }
 
 /** The answer of each zone to a request that changes nothing. */

@@ -14,7 +14,6 @@ import { openStageZone } from "../zone/stage-zone.ts";
 import { type Finding, failed, ok, skipped } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import {
-  type BegunTask,
   openSlackThread,
   runStory,
   type StoryDependencies,
@@ -132,10 +131,10 @@ type StoriesRun = Omit<StoryDependencies, "onBegun" | "settings" | "zone"> & {
 
 /** Rejects where it is interrupted, and cancels the tasks that it began. */
 export async function runStories(run: StoriesRun): Promise<Map<StoryName, StoryResult>> {
-  const begun: BegunTask[] = [];
+  const begun: string[] = [];
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const onBegun = (task: BegunTask) => void begun.push(task);
+  const onBegun = (requestId: string) => void begun.push(requestId);
   const results = new Map<StoryName, StoryResult>();
   for (const group of storyGroups) {
     const running = group.map(async (name) => {
@@ -156,19 +155,18 @@ export async function runStories(run: StoriesRun): Promise<Map<StoryName, StoryR
   return results;
 }
 
-/** Leaves out an ambiguous task that has no record after `recordPatienceMs`, because the entry did not take it. */
-async function cancelBegun({ zone, settings, note }: StoriesRun, begun: readonly BegunTask[]) {
+/** A task that has no record after `recordPatienceMs` was not taken by the entry. */
+async function cancelBegun({ zone, settings, note }: StoriesRun, begun: readonly string[]) {
   const endMs = performance.now() + settings.recordPatienceMs;
   await Promise.all(
-    begun.map(async ({ requestId: id, isAmbiguous }) => {
+    begun.map(async (id) => {
       try {
         let task = (await zone.store.get({ id }))?.task;
         while (task === undefined && performance.now() < endMs) {
           await wait(settings.pollMs);
           task = (await zone.store.get({ id }))?.task;
         }
-        if (task?.state === "done" || (task === undefined && isAmbiguous)) return;
-        if (task === undefined) throw new Error("It has not begun.");
+        if (task === undefined || task.state === "done") return;
         await sendCancel({ zone, task });
         note(`Canceled ${id}.`);
       } catch {

@@ -21,7 +21,7 @@ export const storyGroups = [
 export type StoryName = (typeof storyGroups)[number][number];
 
 /** `what` is for a person. */
-export type StoryResult = { ok: boolean; what: string; requestId: string; polls: number };
+export type StoryResult = { ok: boolean; what: string; requestId: string };
 
 export type StorySettings = {
   /** The task must poll more often, with one wake-up each. Lambda stops a loop after about 16 invocations, unless allowed. */
@@ -35,12 +35,6 @@ export type StorySettings = {
   pollMs: number;
 };
 
-export type BegunTask = {
-  requestId: string;
-  /** The delivery was interrupted or had no clear answer, so the entry may have taken the task or not. */
-  isAmbiguous: boolean;
-};
-
 export type StoryDependencies = {
   zone: Pick<TaskZone, "store" | "queue">;
   slack: SlackThread;
@@ -49,8 +43,8 @@ export type StoryDependencies = {
   channel: string;
   user: string;
   settings: StorySettings;
-  /** Called once per task that the entry took, so that the caller can cancel it. */
-  onBegun: (begun: BegunTask) => void;
+  /** Called once per task that the entry may have taken, so that the caller can cancel it. */
+  onBegun: (requestId: string) => void;
   note: (text: string) => void;
   signal: AbortSignal;
 };
@@ -181,12 +175,12 @@ export async function runStory(
     },
     hasFile: () => slack.hasFile({ threadTs: ts }),
   };
-  const result = (ok: boolean, what: string) => ({ ok, what, requestId, polls: steps.polls() });
+  const result = (ok: boolean, what: string) => ({ ok, what, requestId });
   try {
     const asked = `<@${bot.botUser}> ${text(settings)}`;
     const delivery = await deliver({ type: "app_mention", ts, text: asked, bot }, dependencies);
     const { status, isAmbiguous } = delivery;
-    if (status === 200 || isAmbiguous) onBegun({ requestId, isAmbiguous });
+    if (status === 200 || isAmbiguous) onBegun(requestId);
     requireAccepted(delivery, signal);
     return result(true, await run(steps));
   } catch (thrown) {

@@ -1,6 +1,5 @@
 /** The table of all checks of `sekisho doctor`, in the order of the report. */
 import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { checkBlocks } from "./blocks.ts";
 import { checkClock, checkEntry, checkSigningSecret } from "./entry.ts";
 import * as machine from "./machine.ts";
 import { checkAlarms, checkStory } from "./send.ts";
@@ -156,13 +155,6 @@ export const checks: DoctorTable = [
         where: "both",
         run: checkScopes,
         advice: manifestText,
-      },
-      {
-        name: withSlack("blocks of messages"),
-        where: "machine",
-        run: checkBlocks,
-        advice:
-          "Please report it. Until it is fixed, people see these messages without buttons and formatting, or not at all.",
       },
       {
         name: withSlack("app token"),

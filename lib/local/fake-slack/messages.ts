@@ -10,6 +10,8 @@ const messageSchema = z.object({
   ts: z.string(),
   threadTs: z.string().optional(),
   user: z.string(),
+  /** Another app posted it with the person's own token. */
+  isThroughApp: z.literal(true).optional(),
   text: z.string(),
   metadata: z.unknown().optional(),
   edited: z.boolean(),

@@ -27,7 +27,15 @@ const token = "retired-verification-token";
 
 type PostedMessage = Pick<
   FakeSlackMessage,
-  "channel" | "ts" | "threadTs" | "user" | "text" | "files" | "attachments" | "forwards"
+  | "channel"
+  | "ts"
+  | "threadTs"
+  | "user"
+  | "isThroughApp"
+  | "text"
+  | "files"
+  | "attachments"
+  | "forwards"
 >;
 
 /** A channel that a person has open, or with `ts` a message in it or its thread. */
@@ -47,12 +55,12 @@ type PostedEvent = {
  */
 export function createEventPayload({
   event,
-  message: { channel, ts, threadTs, user, text, files = [], attachments, forwards },
+  message: { channel, ts, threadTs, user, isThroughApp, text, files = [], attachments, forwards },
   open,
   eventId = `Ev${event === "message" ? "M" : "A"}${ts.replace(".", "")}`,
   filesUrl = "http://127.0.0.1/",
 }: PostedEvent) {
-  const isPerson = findFakePerson(user) !== undefined;
+  const isWrittenInClient = findFakePerson(user) !== undefined && !isThroughApp;
   const team = findFakePerson(user)?.team ?? workspace.team;
   const isMessage = event === "message";
   const attached = {
@@ -63,11 +71,11 @@ export function createEventPayload({
   return {
     ...createEnvelope({ channel, team, eventId, ts }),
     event: {
-      ...writerFields(user, team),
+      ...writerFields({ user, isThroughApp, team }),
       type: event,
       ...(isMessage && files.length > 0 && { subtype: "file_share" }),
       ts,
-      ...(isPerson && { client_msg_id: `fake-slack-${ts}` }),
+      ...(isWrittenInClient && { client_msg_id: `fake-slack-${ts}` }),
       text,
       team,
       ...(team !== findTeamOfChannel(channel).id && { user_team: team, source_team: team }),

@@ -61,6 +61,8 @@ type Post = {
   forwards?: readonly { channel: string; ts: string }[];
   /** Slack sends the mention without its files first, and then the message with them. */
   filesLater?: true;
+  /** The person posts through another app, with a token of their own. */
+  isThroughApp?: true;
   /** What the person has open. Slack says so of direct messages. */
   open?: readonly OpenInSlack[];
 };
@@ -126,6 +128,7 @@ export function createPersons({
       attachments,
       forwards = [],
       filesLater,
+      isThroughApp,
       open,
     } = given;
     if (
@@ -145,6 +148,7 @@ export function createPersons({
       threadTs,
       user,
       text: mention === undefined ? typed : `<@${mention}> ${typed}`.trimEnd(),
+      ...(isThroughApp && { isThroughApp }),
       ...(attached.length > 0 && { files: attached }),
       ...(attachments !== undefined && { attachments }),
       ...(originals.length > 0 && { forwards: originals }),

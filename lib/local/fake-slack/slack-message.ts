@@ -22,6 +22,7 @@ export function toSlackMessage({
     ts,
     threadTs,
     user,
+    isThroughApp,
     text,
     metadata,
     blocks,
@@ -50,7 +51,7 @@ export function toSlackMessage({
     };
   return {
     type: "message",
-    ...writerFields(user, team),
+    ...writerFields({ user, isThroughApp, team }),
     text,
     ...attachmentFields({ message: { text, attachments, forwards, unfurls }, filesUrl }),
     ts,
@@ -109,15 +110,27 @@ export function toSlackFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl:
   };
 }
 
-/** Who wrote a message, as the message and its events have it. */
-export function writerFields(user: string, team: string) {
+/** Who wrote a message, as the message and its events have it. Slack marks all that an app posts, also with a person's own token. */
+export function writerFields({
+  user,
+  isThroughApp,
+  team,
+}: {
+  user: string;
+  isThroughApp?: true | undefined;
+  team: string;
+}) {
   if (user === workflow.bot) {
     const { name: username, bot: bot_id, app: app_id, id: workflow_id } = workflow;
     return { subtype: "bot_message", username, bot_id, app_id, workflow_id };
   }
   const { bot: id, app } = workspace;
   const bot =
-    user === otherBot.user ? otherBot : isOwnBot(user) ? { bot: id, app, name: user } : undefined;
+    isThroughApp || user === otherBot.user
+      ? otherBot
+      : isOwnBot(user)
+        ? { bot: id, app, name: user }
+        : undefined;
   if (bot === undefined) return { user };
   const profile = { id: bot.bot, app_id: bot.app, name: bot.name, team_id: team, deleted: false };
   return { user, bot_id: bot.bot, app_id: bot.app, bot_profile: profile };
@@ -176,7 +189,7 @@ function toForward({ message, filesUrl }: ShownMessage): object {
     direct,
     team,
   } = findFakeChannel(channel) ?? { ...workspace.channel, name: channel };
-  const writer = writerFields(user, team);
+  const writer = writerFields({ user, team });
   const bot = "username" in writer ? writer.username : writer.bot_profile?.name;
   const name = findFakePerson(user)?.name ?? bot ?? user;
   const copied = blockFields(message);

@@ -26,10 +26,7 @@ export const secrets = {
 /** The scopes that the default configuration needs. */
 const allScopes = botScopes(parseConfig({ json: {} }));
 
-type Validate = (sample: { kind: "blocks" | "view" }) => object;
-
 export async function startSlack() {
-  let validate: Validate | undefined;
   const scopes = [...allScopes];
   const fakeSlack: FakeSlack = await startFakeSlack({
     signingSecret: secrets.SLACK_SIGNING_SECRET,
@@ -43,16 +40,11 @@ export async function startSlack() {
     /** Answers as a web page instead of as Slack. */
     isPage: false,
     inject: fakeSlack.inject,
-    /** Answers `blocks.validate` in place of the fake Slack. */
-    validates(answer: Validate | undefined): void {
-      validate = answer;
-    },
     calls: [] as string[],
     grant: (...names: string[]) => void scopes.splice(0, scopes.length, ...names),
     allScopes,
     /** Slack is healthy again. */
     reset() {
-      validate = undefined;
       slack.aheadMs = 0;
       slack.isPage = false;
       slack.calls.length = 0;
@@ -75,10 +67,6 @@ export async function startSlack() {
       return json(isRight ? { ok: true, url } : { ok: false, error: "invalid_auth" }, {
         headers: { date },
       });
-    }
-    if (validate !== undefined && target.endsWith("/blocks.validate")) {
-      const isView = new URLSearchParams(Buffer.from(body).toString()).has("view");
-      return json(validate({ kind: isView ? "view" : "blocks" }), { headers: { date } });
     }
     const type = request.headers.get("content-type") ?? "";
     const headers = { authorization, "content-type": type };

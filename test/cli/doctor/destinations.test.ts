@@ -61,31 +61,10 @@ const peers: Record<string, Peer> = {
     found: /^failed: Nothing accepts calls at this path \(HTTP 404\)/,
   },
   "is-a-page": { answer: html(200), found: /^failed: Its response is a web page \(HTTP 200\)/ },
-  redirects: {
-    answer: () => new Response(null, { status: 307, headers: { location: "https://x.example/" } }),
-    found: /^failed: It redirects to https:\/\/x\.example\/ \(HTTP 307\)/,
-  },
-  "has-another-method": {
-    answer: () => json({}, { status: 405 }),
-    found: /^failed: Nothing accepts POST requests .*\(HTTP 405\)/,
-  },
   "is-another-api": {
     answer: () =>
       json({ detail: [{ loc: ["body", "params\u001b[31m"], msg: token }] }, { status: 422 }),
     found: /^failed: It refuses the request.* It complains of body\.params\[31m\.$/,
-  },
-  "writes-nan": {
-    answer: ({ id }) => raw(`{"jsonrpc":"2.0","id":"${id}","result":{"v":NaN}}`),
-    found: /^failed: .*\(HTTP 200\): the member "v" is NaN/,
-  },
-  "is-latin": {
-    answer: () =>
-      raw("{}", { headers: { "content-type": "application/json; charset=iso-8859-1" } }),
-    found: /^failed: Its response is not JSON in UTF-8/,
-  },
-  "is-some-json": {
-    answer: () => json({ hello: "world" }),
-    found: /^failed: Its response is not JSON-RPC \(HTTP 200\)/,
   },
   "mixes-up-ids": { answer: () => result({ id: "x" }, document), found: /^failed: .*wrong id/ },
   "is-down": {

@@ -15,24 +15,19 @@ import { hangMs, hangSignal, longestLimits } from "../../tooling/hang.ts";
 
 const peerToken = "token-of-the-peer-0123456789/abc";
 const botToken = "xoxb-0123456789-of-the-bot";
-type Said = { title: string; methods: { name: string }[] };
-
-/** Asks about as many destinations, all of them at one peer that says this of itself; `given` is its authorization header. */
-async function answer({ count = 1, says }: { count?: number; says: (given: string) => Said }) {
+/** Asks about a destination whose peer says this title of itself. `sent` is its authorization header. */
+async function answer(says: (sent: string) => string) {
   const { url } = await serve(({ request, body }) => {
-    const { title, methods } = says(request.headers.get("authorization") ?? "");
-    const document = { openrpc: "1.3.2", info: { title, version: "1" }, methods };
+    const info = { title: says(request.headers.get("authorization") ?? ""), version: "1" };
+    const document = { openrpc: "1.3.2", info, methods: [] };
     return result(JSON.parse(Buffer.from(body).toString("utf8")), document);
   });
   const authorizer = { type: "bearer", token: { secretsManager: "peer" } };
-  const names = Array.from({ length: count }, (_, index) => `d${index}`);
   const config = parseConfig({
     json: {
       slack: { botToken: { secretsManager: "bot" }, signingSecret: { secretsManager: "signing" } },
-      destinations: Object.fromEntries(
-        names.map((name) => [name, { transport: "https", url: `${url}/`, authorizer }]),
-      ),
-      routes: [{ destination: "d0" }],
+      destinations: { far: { transport: "https", url: `${url}/`, authorizer } },
+      routes: [{ destination: "far" }],
       limits: longestLimits,
     },
   });
@@ -52,52 +47,18 @@ async function answer({ count = 1, says }: { count?: number; says: (given: strin
   const request = { operator: "check_destinations" } as const;
   const signal = hangSignal();
   const text = JSON.stringify(await answerOperator({ request, remainingMs: hangMs, signal }));
-  return {
-    text,
-    checked: JSON.parse(text).checked as { health: string; summary: string; methods?: string[] }[],
-  };
+  return { text, health: JSON.parse(text).checked[0].health };
 }
 
 describe("the answer to an operator", () => {
   it("repeats no credential, whole or in part, that a peer repeats", async () => {
     // Names are cut after 200 characters, which must not leave the beginning of a token.
-    const atTheCut = "x".repeat(190);
-    const { text, checked } = await answer({
-      says: (given) => ({
-        title: `You sent ${given}`,
-        methods: [
-          { name: given.replace("Bearer ", "") },
-          { name: `${atTheCut}${given.slice(7)}` },
-          { name: botToken },
-        ],
-      }),
-    });
-    expect(checked[0]).toMatchObject({
-      health: "healthy",
-      methods: ["[redacted]", expect.any(String), "[redacted]"],
-    });
-    for (const secret of [peerToken.slice(0, 8), botToken.slice(0, 8)])
-      expect(text).not.toContain(secret);
-    expect(text).toContain("You sent [redacted]");
-  });
-
-  it("has at most a hundred methods of each peer", async () => {
-    const methods = Array.from({ length: 3000 }, () => ({ name: "m".repeat(300) }));
-    const { checked } = await answer({ says: () => ({ title: "A peer", methods }) });
-    expect(checked[0]?.methods).toHaveLength(100);
-    expect(checked[0]?.methods?.[0]).toHaveLength(200);
-  });
-
-  it("leaves methods out where all of it would be too long for Lambda", async () => {
-    const methods = Array.from({ length: 100 }, () => ({ name: "\u{2028}é".repeat(200) }));
-    const { text, checked } = await answer({
-      count: 60,
-      says: () => ({ title: "A peer", methods }),
-    });
-    expect(Buffer.byteLength(text)).toBeLessThan(1_100_000);
-    expect(checked).toHaveLength(60);
-    for (const { health, methods: shown } of checked)
-      expect({ health, shown }).toEqual({ health: "healthy", shown: undefined });
+    for (const before of ["You sent ", "x".repeat(190)]) {
+      const { text, health } = await answer((sent) => `${before}${sent} and ${botToken}`);
+      expect(health).toBe("healthy");
+      for (const secret of [peerToken, botToken]) expect(text).not.toContain(secret.slice(0, 8));
+      expect(text).toContain("[redacted]".slice(0, 5));
+    }
   });
 });
 

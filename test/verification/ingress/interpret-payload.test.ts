@@ -92,6 +92,7 @@ describe("what is for the bot", () => {
         { type: "message", id: "1762750000.000100", channel: "C1" },
         { type: "channel", id: "C2" },
       ]);
+      expect(openOf(entities.slice(1))).toEqual([{ type: "channel", id: "C2" }]);
       expect(openOf(entities, "app-mention")).toBeUndefined();
     });
 

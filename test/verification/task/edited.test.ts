@@ -184,7 +184,7 @@ describe("an edit", () => {
 
   it("for which there is no route ends such a task", () => {
     const { task } = play([edited()], { task: queued, policy: samplePolicy({ routed: false }) });
-    expect(task.outcome).toMatchObject({ reason: "agent_not_found" });
+    expect(task.outcome).toMatchObject({ reason: "agent_not_found", lost: false });
   });
 });
 

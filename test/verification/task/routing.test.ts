@@ -7,6 +7,7 @@ import { next } from "../../../lambdas/verification/task/machine.ts";
 import {
   type Conversation,
   chooseDestination,
+  destinationOf,
   type Policy,
   requestIdOf,
   retryIdOf,
@@ -15,6 +16,7 @@ import {
   uuidV5,
   type ZoneSecretValues,
 } from "../../../lambdas/verification/task/routing.ts";
+import { sendTask } from "../../../lambdas/verification/task/sent.ts";
 import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
@@ -197,4 +199,18 @@ describe("the session id", () => {
   it("is one that every runtime takes", () => {
     expect(sessionIdSchema.safeParse(sessionOf({})).success).toBe(true);
   });
+});
+
+it("a destination that was removed counts as one that does not deduplicate", () => {
+  const policy = samplePolicy({ idempotent: true });
+  const at = (destination: string) =>
+    destinationOf(sampleTask({ call: sampleCall({ destination }) }), policy);
+  expect(at("host").idempotent).toBe(true);
+  expect(at("removed").idempotent).toBe(false);
+});
+
+it("a task for which no destination is left was sent nowhere, so it is not lost", () => {
+  const policy = { ...samplePolicy(), destinations: new Map() };
+  const { task } = sendTask(sampleTask(), { nowMs: askedAtMs, policy });
+  expect(task.outcome).toEqual({ type: "failed", reason: "agent_not_found", lost: false });
 });

@@ -79,6 +79,25 @@ describe("the route of a task", () => {
     expect(decide(routesAfter("a: first"), taskOf(0, "first")).route.key).toBe("rest");
   });
 
+  it("is decided anew by a retry of a message that was edited, and later messages follow the retry", () => {
+    const retryOf = (n: number, text: string) => ({
+      ...taskOf(n, text),
+      ...{ id: `retry ${text}`, retryOf: taskOf(n, text).id },
+    });
+    const first = decide(routesAfter("a: first"), retryOf(0, "first"));
+    expect([first.route.key, decide(first.routes, taskOf(1, "and?")).route.key]).toEqual([
+      "rest",
+      "rest",
+    ]);
+    expect(decide(first.routes, retryOf(0, "b: first")).route.key).toBe("b");
+    const later = decide(routesAfter("a: first", "b: look"), retryOf(1, "look"));
+    expect([later.route.key, decide(later.routes, taskOf(2, "and?")).route.key]).toEqual([
+      "a",
+      "a",
+    ]);
+    expect(decide(routesAfter("a: first"), retryOf(0, "a: first")).route.key).toBe("a");
+  });
+
   it("stays the same when the same message joins again", () => {
     const first = decide(routesAfter("a: first"), taskOf(1, "b: look"));
     expect(decide(first.routes, taskOf(1, "b: look"))).toEqual(first);

@@ -39,7 +39,7 @@ describe("a message", () => {
       [{ type: "announce", reconcile: false }],
     ]);
     const nowhere = play([woken], { policy: samplePolicy({ routed: false }) });
-    expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found" });
+    expect(nowhere.task.outcome).toMatchObject({ reason: "agent_not_found", lost: false });
   });
 
   it("of somebody who asks for too much is told so, with the time when it may be again", () => {
@@ -97,6 +97,29 @@ describe("a message of another bot", () => {
       };
       expect(next(asked).effects).toMatchObject([{ type: "charge" }]);
     }
+  });
+});
+
+describe("another app's message before it is counted", () => {
+  const task = taskOf({ botIds: ["B2"] });
+
+  it("gets no words that the app could answer, whatever fails, and waits for an end of the failure", () => {
+    const lateMs = nowMs + 25 * 3600_000;
+    const buried = play([{ type: "dead_lettered", nowMs }], { task });
+    expect([buried.task.state, buried.task.outcome]).toEqual(["received", undefined]);
+    expect(buried.last).toEqual([{ type: "wake", delayMs: 300_000 }]);
+    expect(play([{ ...woken, nowMs: lateMs }], { task: buried.task }).task).toMatchObject({
+      state: "done",
+      outcome: { type: "too_old" },
+    });
+    const broken = play([{ type: "step_failed", nowMs, causeKind: "TypeError" }], { task });
+    expect([broken.task.state, broken.task.outcome]).toEqual(["done", undefined]);
+  });
+
+  it("gets words once it is counted and in its thread", () => {
+    const counted = { ...task, queuePosition: 0 };
+    const { outcome } = play([{ type: "dead_lettered", nowMs }], { task: counted }).task;
+    expect(outcome).toMatchObject({ reason: "internal" });
   });
 });
 

@@ -2,13 +2,17 @@
 import { describe, expect, it } from "@jest/globals";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
+import type { Foreign } from "./world-slack.ts";
 
 const direct = { direct: true, channel: "D1" };
 
 /** Sends the person's messages at those minutes, one after the other. Returns the history that the agent gets with each. */
 async function historiesOf(
   minutes: readonly number[],
-  options: Parameters<typeof createWorld>[0] = {},
+  {
+    from = "person",
+    ...options
+  }: NonNullable<Parameters<typeof createWorld>[0]> & Pick<Foreign, "from"> = {},
 ) {
   const asks = minutes.map((minute, n) =>
     numberedAsk(n, {
@@ -17,7 +21,7 @@ async function historiesOf(
       text: `Message at ${minute}`,
     }),
   );
-  const inSlack = asks.map(({ message: { ts, text, channel } }) => ({ ts, text, channel }));
+  const inSlack = asks.map(({ message: { ts, text, channel } }) => ({ from, ts, text, channel }));
   let reads = 0;
   const fate: NonNullable<typeof options.fate> = (operation) => {
     if (operation.name === "posts" || operation.name === "replies") reads += 1;
@@ -46,6 +50,14 @@ describe("a message outside of a thread in a direct message", () => {
   it("has the direct message since the last pause as its history, with the answers, if that is one conversation", async () => {
     const { texts } = await historiesOf([0, 45, 60], { oneDirectConversation: true });
     expect(texts).toEqual([[], [], ["Message at 45", "A checkpoint."]]);
+  });
+
+  it("has what the person posted through another app in its history, unless posts of other apps are switched off", async () => {
+    const fromApp = { from: "other_bot", oneDirectConversation: true } as const;
+    const { texts } = await historiesOf([0, 5], fromApp);
+    expect(texts[1]).toEqual(["Message at 0", "A checkpoint."]);
+    const off = await historiesOf([0, 5], { ...fromApp, context: { otherApps: false } });
+    expect(off.texts[1]).toEqual(["A checkpoint."]);
   });
 
   it("has at most the five latest messages in its history", async () => {

@@ -38,6 +38,16 @@ async function thread(texts: readonly string[], { routing = routed() } = {}) {
   return { world, routing, reads };
 }
 
+/** Version 1.0.0 stored no routes, and did not mark whose an answer is. */
+function writeAsVersion100({
+  threads,
+  posts,
+}: Pick<ReturnType<typeof createWorld>, "threads" | "posts">) {
+  for (const [id, { routes: _routes, ...record }] of threads) threads.set(id, record);
+  for (const post of posts)
+    if (post.key) post.key = { requestId: post.key.requestId, part: post.key.part };
+}
+
 describe("a thread", () => {
   it("stays with the agent that its first message names", async () => {
     const { world, reads } = await thread(["far: first", "And then?", "And why?"]);
@@ -109,14 +119,59 @@ describe("a thread", () => {
 
   it("is decided by its first task where its record is of version 1.0.0", async () => {
     const { world, reads } = await thread(["far: first"]);
-    for (const [id, { routes: _routes, ...record }] of world.threads) world.threads.set(id, record);
-    for (const post of world.posts)
-      if (post.key) post.key = { requestId: post.key.requestId, part: post.key.part };
+    writeAsVersion100(world);
     await world.deliver(say(1, "And then?")).run();
     expect(world.sentTo).toEqual(["far", "far"]);
     expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
     await world.deliver(say(2, "own: what?", { channel: "C1" })).run();
     expect(world.sentTo.at(-1)).toBe("far");
+  });
+
+  it("of version 1.0.0 gives its answers to nobody else where its first task is gone, at any later message", async () => {
+    const { world, reads } = await thread(["far: first"]);
+    writeAsVersion100(world);
+    world.records.clear();
+    for (const n of [1, 2]) await world.deliver(say(n, "And then?")).run();
+    expect(world.sentTo).toEqual(["far", "local", "local"]);
+    expect(reads(1)).toEqual([]);
+    expect(reads(2).map(({ text }) => text)).toEqual(["Answer 2."]);
+    expect(world.answers()[1]).toBe("Answer 2.");
+  });
+
+  it("of version 1.0.0 gives its answers to nobody else where its record has expired as well", async () => {
+    const { world, reads } = await thread(["far: first"]);
+    writeAsVersion100(world);
+    world.records.clear();
+    world.threads.clear();
+    world.pass(31 * 24 * 3600_000);
+    const ts = `${Math.floor(world.now() / 1000)}.000100`;
+    const ask = numberedAsk(1, { ts, threadTs: rootTs, text: "And then?" });
+    await world.deliver({ ...ask, receivedAtMs: world.now() }).run();
+    expect(world.sentTo).toEqual(["far", "local"]);
+    expect(reads(1)).toEqual([]);
+  });
+
+  it("of version 1.0.0 keeps its answers where its first task is gone and one route has all destinations", async () => {
+    const routing = { ...routed(), routes: [{ destination: ["local", "far", "spare"] }] };
+    const { world, reads } = await thread(["first"], { routing });
+    writeAsVersion100(world);
+    world.records.clear();
+    await world.deliver(say(1, "And then?")).run();
+    expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
+  });
+
+  it("of version 1.0.0 stays where its first task went when its route has moved, and starts anew once that is removed", async () => {
+    const { world, routing, reads } = await thread(["first"]);
+    writeAsVersion100(world);
+    routing.routes = [{ destination: ["spare"] }];
+    await world.deliver(say(1, "And then?")).run();
+    expect(world.sentTo).toEqual(["local", "local"]);
+    writeAsVersion100(world);
+    routing.destinations = ["spare"];
+    await world.deliver(say(2, "And why?")).run();
+    expect(world.sentTo).toEqual(["local", "local", "spare"]);
+    expect(reads(2)).toEqual([]);
+    expect(world.answers()[2]).toContain("The agent of this thread is no longer available.");
   });
 
   it("tries a message again at the agent that the message went to", async () => {

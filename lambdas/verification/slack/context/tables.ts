@@ -47,22 +47,26 @@ function writeRow(cells: readonly string[]): string {
   return `| ${written.join(" | ")} |`;
 }
 
-/** A pie has segments with a value each, and other charts have series over the same labels. */
+/**
+ * A pie has segments with a value each, and other charts have series over the same labels. Every label makes a cell in every series, so both
+ * numbers are limited.
+ */
 export function chartText({ title, chart }: Fields, reading: Reading): string {
   const { segments, series } = fieldsOf(chart);
   const read = (value: unknown) =>
     typeof value === "number" ? String(value) : textOf(value, reading);
   const points = (value: unknown) =>
-    listOf(value, reading).map((point) => {
-      const { label, value: size } = fieldsOf(point);
-      return { label: read(label), value: read(size) };
-    });
+    listOf(value, reading)
+      .slice(0, maxRows)
+      .map((point) => {
+        const { label, value: size } = fieldsOf(point);
+        return { label: read(label), value: read(size) };
+      });
   const columns = Array.isArray(segments)
     ? [{ name: "", data: points(segments) }]
-    : listOf(series, reading).map((one) => ({
-        name: read(fieldsOf(one).name),
-        data: points(fieldsOf(one).data),
-      }));
+    : listOf(series, reading)
+        .slice(0, maxColumns)
+        .map((one) => ({ name: read(fieldsOf(one).name), data: points(fieldsOf(one).data) }));
   const labels = columns[0]?.data.map(({ label }) => label) ?? [];
   const rows = labels.map((label, index) => [
     label,

@@ -8,6 +8,12 @@ const maxLength = 40_000;
 const read = (message: unknown, max = maxLength) =>
   readMessageText({ message, botUsers: ["U0BOT"], maxLength: max });
 
+/** The points of the first series stand for the rows of all of them. */
+const manySeries = Array.from({ length: 200 }, (_, index) => ({
+  name: "s",
+  data: index === 0 ? Array(200).fill({ label: "x", value: 1 }) : [],
+}));
+
 describe("the text of a message", () => {
   it.each(samples)("the agent reads $name", ({ message, shown }) => {
     expect(read(message)).toBe(shown);
@@ -123,6 +129,19 @@ describe("the text of a message", () => {
       read({ bot_id: "B1", blocks: [{ type: "rich_text", elements: [nested(levels)] }] });
     expect(readLists(3)).toContain("lines");
     expect(readLists(4)).not.toContain("lines");
+  });
+
+  it.each([
+    [
+      "data_table",
+      { rows: Array.from({ length: 1000 }, () => Array(1000).fill({ text: "x" })) },
+      [103, 22],
+    ],
+    ["data_visualization", { chart: { series: manySeries } }, [103, 23]],
+  ])("a %s keeps so many rows and columns that its cells do not multiply", (type, fields, size) => {
+    const text = read({ bot_id: "B1", blocks: [{ type, ...fields }] });
+    const rows = text.split("\n");
+    expect([rows.length, Math.max(...rows.map((row) => row.split("|").length))]).toEqual(size);
   });
 
   it("blocks in blocks, a thousand deep, leave the others readable", () => {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import fc from "fast-check";
 import { mailAround } from "../../../../lambdas/verification/slack/markdown/addresses.ts";
+import { inlineTarget } from "../../../../lambdas/verification/slack/markdown/inline-syntax.ts";
 import {
   parseMarkdown,
   readMarkdown,
@@ -139,6 +140,16 @@ describe("a mail address in a text", () => {
     expect(work.steps()).toBeLessThanOrEqual(3 * text.length);
   });
 });
+
+it.each(["", " ", "\t", "\n", " \t\n "])(
+  "the target of a link has blanks around it: %j",
+  (blank) => {
+    const href = "https://a.example";
+    const title = blank === "" ? "" : "'A title'";
+    const text = `(${blank}${href}${blank}${title}${blank})`;
+    expect(inlineTarget(text, 0, createWork(text.length))).toEqual({ href, end: text.length });
+  },
+);
 
 describe("a text that holds everything that makes a parser slow", () => {
   it("is told whole, in plain words where it means nothing", () => {
