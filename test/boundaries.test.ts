@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { leastPureShare, pureFiles, pureFolders } from "./boundaries/pure-files.ts";
 import {
-  cycleRule,
+  circleRule,
   environmentFiles,
   layerRule,
   purePaths,
@@ -12,7 +12,7 @@ import {
   verificationLayers,
   violations,
 } from "./boundaries/rules.ts";
-import { parseSource, readSources } from "./boundaries/source.ts";
+import { parseSource, readSources, type Source } from "./boundaries/source.ts";
 
 const sources = readSources({
   root: join(import.meta.dirname, ".."),
@@ -136,7 +136,12 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
     'import type { Worker } from "./worker/worker.ts";',
   ],
   [layerRule, "lambdas/verification/new/a.ts", "export const a = 1;"],
-  [cycleRule, "lambdas/shared/a.ts", 'import type { A } from "./a.ts";'],
+  [circleRule, "lambdas/shared/a.ts", 'import type { A } from "./a.ts";'],
+  [
+    "the local zones know no command",
+    "lib/local/a.ts",
+    'import type { CommandRun } from "../cli/command.ts";',
+  ],
   ["the environment", "lib/a.ts", "export const region = process.env.AWS_REGION;"],
   ["the environment", "lambdas/execution/http/server.ts", "export const port = process.env.PORT;"],
   ["the environment", "bin/a.ts", "const { env } = process;\nexport const port = env.PORT;"],
@@ -280,7 +285,7 @@ describe("the boundaries", () => {
   });
 
   it("each have a sample that breaks them", () => {
-    const names = [...rules, pureRule].map(({ name }) => name).concat(layerRule, cycleRule);
+    const names = [...rules, pureRule].map(({ name }) => name).concat(layerRule, circleRule);
     const untested = names.filter((name) => !broken.some(([rule]) => name.startsWith(rule)));
     expect(untested).toEqual([]);
   });
@@ -311,9 +316,57 @@ describe("the boundaries", () => {
       ["lambdas/shared/c.ts", 'import type { A } from "./a.ts";\nexport const c = (): A => 1;'],
       ["lambdas/shared/d.ts", 'import { b } from "./b.ts";\nb();'],
     ].map(([path = "", text = ""]) => parseSource({ path, text }));
-    const circle = "lambdas/shared/a.ts, lambdas/shared/b.ts, lambdas/shared/c.ts";
-    expect(violations(files)).toEqual([`lambdas/shared/a.ts: ${cycleRule}: ${circle}`]);
+    const imports = ["a.ts imports b.ts", "b.ts imports c.ts", "c.ts imports a.ts"].map((text) => {
+      const [from, to] = text.split(" imports ").map((name) => `lambdas/shared/${name}`);
+      return `${from} imports ${to} (${from})`;
+    });
+    expect(violations(files)).toEqual([
+      `lambdas/shared/a.ts: ${circleRule}: ${imports.join(", ")}`,
+    ]);
     expect(violations(files.slice(1))).toEqual([]);
+  });
+
+  it.each([
+    {
+      what: "two folders",
+      first: { path: "lib/a/1.ts", imports: "../b/2.ts" },
+      second: { path: "lib/b/3.ts", imports: "../a/4.ts" },
+      others: ["lib/b/2.ts", "lib/a/4.ts"],
+      line: "lib/a imports lib/b (lib/a/1.ts), lib/b imports lib/a (lib/b/3.ts)",
+    },
+    {
+      what: "two packages",
+      first: { path: "lambdas/a/1.ts", imports: "../../lib/2.ts" },
+      second: { path: "lib/b/3.ts", imports: "../../lambdas/4.ts" },
+      others: ["lib/2.ts", "lambdas/4.ts"],
+      line: "lambdas imports lib (lambdas/a/1.ts), lib imports lambdas (lib/b/3.ts)",
+    },
+    {
+      what: "a folder and a file beside it",
+      first: { path: "lib/a/b/1.ts", imports: "../../c.ts" },
+      second: { path: "lib/c.ts", imports: "./a/4.ts" },
+      others: ["lib/a/4.ts"],
+      line: "lib/a imports lib/c.ts (lib/a/b/1.ts), lib/c.ts imports lib/a (lib/c.ts)",
+    },
+  ])("see a circle of $what, although no files form one", ({ first, second, others, line }) => {
+    const rest = others.map((path) => parseSource({ path, text: "export type A = 1;" }));
+    const [one, other] = [first, second].map(({ path, imports }) =>
+      parseSource({ path, text: `import type { A } from "${imports}";` }),
+    );
+    if (one === undefined || other === undefined) throw new Error("Each sample has two files.");
+    const circles = (files: readonly Source[]) =>
+      violations(files).filter((text) => text.includes(circleRule));
+    expect(circles([one, other, ...rest])).toEqual([`${first.path}: ${circleRule}: ${line}`]);
+    expect(circles([one, ...rest])).toEqual([]);
+  });
+
+  it("see none between a folder and the files beside it that use it, or that it uses", () => {
+    const files = [
+      ["lib/a/main.ts", 'import "./parts/1.ts";'],
+      ["lib/a/parts/1.ts", 'import "../words.ts";'],
+      ["lib/a/words.ts", "export const words = 1;"],
+    ].map(([path = "", text = ""]) => parseSource({ path, text }));
+    expect(violations(files)).toEqual([]);
   });
 
   it("list only files that read the environment", () => {

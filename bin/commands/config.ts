@@ -8,11 +8,11 @@ import { formatSecretName, hasSecret } from "../../lambdas/shared/config/secrets
 import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
 import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { readStage, stageOptions } from "../../lib/cli/aws/stage.ts";
 import { checkConfig } from "../../lib/cli/check-config.ts";
 import { awsExits, configOption, defineCommand, exitCodes, flag } from "../../lib/cli/command.ts";
 import { listNonSlackSecrets } from "../../lib/cli/config-needs.ts";
+import { pushLiveSettings } from "../../lib/cli/destinations/push-live-settings.ts";
 import { noRouteText } from "../../lib/cli/destinations/route-key.ts";
 import { exampleAccount } from "../../lib/cli/init/files.ts";
 import { neededSecrets } from "../../lib/local/slack-installation.ts";

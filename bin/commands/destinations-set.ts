@@ -4,7 +4,6 @@ import { existsSync } from "node:fs";
 import { sekisho } from "../../lambdas/shared/command-line.ts";
 import { configPath, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
 import { readTextFile } from "../../lambdas/shared/text-file.ts";
-import { pushLiveSettings } from "../../lib/cli/aws/push-live-settings.ts";
 import { chooseStage } from "../../lib/cli/aws/stage.ts";
 import {
   awsExits,
@@ -15,6 +14,7 @@ import {
   option,
   UsageError,
 } from "../../lib/cli/command.ts";
+import { pushLiveSettings } from "../../lib/cli/destinations/push-live-settings.ts";
 import { openReplacement } from "../../lib/cli/destinations/replace-file.ts";
 import {
   formatRouteKey,

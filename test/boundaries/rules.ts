@@ -1,6 +1,7 @@
 /** The boundaries as data: which files a rule is about, and what they may not import or say. */
+import { findCircles } from "./circles.ts";
 import { pureFiles, pureFolders } from "./pure-files.ts";
-import { importCycles, type Source, withAllTheyLoad } from "./source.ts";
+import { type Source, withAllTheyLoad } from "./source.ts";
 
 export type Rule = {
   name: string;
@@ -77,6 +78,11 @@ export const rules: readonly Rule[] = [
     name: "what commands do does not know the commands",
     about: /^lib\//,
     mustNotImport: /^(bin|test)\//,
+  },
+  {
+    name: "the local zones know no command",
+    about: /^lib\/local\//,
+    mustNotImport: /^(bin|lib\/(cli|package))\//,
   },
   {
     name: "the conformance run, which is bundled into one file, imports the contract and what both zones share",
@@ -170,7 +176,8 @@ function layerBreaches({ path, imports }: Source): readonly string[] {
   return upward.map(({ target }) => `${path}: ${layerRule}: ${target}`);
 }
 
-export const cycleRule = "no files import each other in a circle";
+/** Types included. It has no exceptions. */
+export const circleRule = "no files and no folders import each other in a circle";
 
 /** Holds for the files in `pure-files.ts` and for all that they load. */
 export const pureRule: Rule = {
@@ -192,8 +199,11 @@ export function violations(sources: readonly Source[]): readonly string[] {
     );
     return [...found, ...layerBreaches(source)];
   });
-  const cycles = importCycles(sources.filter(({ path }) => anywhere.test(path)));
-  return [...ofSources, ...cycles.map((paths) => `${paths[0]}: ${cycleRule}: ${paths.join(", ")}`)];
+  const circles = findCircles(sources.filter(({ path }) => anywhere.test(path)));
+  return [
+    ...ofSources,
+    ...circles.map(({ path, imports }) => `${path}: ${circleRule}: ${imports.join(", ")}`),
+  ];
 }
 
 function breaches(rule: Rule, { path, code, imports }: Source): readonly string[] {

@@ -61,35 +61,3 @@ export function withAllTheyLoad(
   }
   return found;
 }
-
-/** The groups of files that import each other in a circle, types included. Each group is sorted by path. */
-export function importCycles(sources: readonly Source[]): readonly (readonly string[])[] {
-  const byPath = new Map(sources.map((source) => [source.path, source]));
-  const order = new Map<string, number>();
-  const open: string[] = [];
-  const cycles: string[][] = [];
-
-  // Tarjan's strongly connected components.
-  function visit(source: Source): number {
-    const { path } = source;
-    const own = order.size;
-    order.set(path, own);
-    open.push(path);
-    let least = own;
-    for (const { target } of source.imports) {
-      const imported = byPath.get(target);
-      if (imported === undefined) continue;
-      if (target === path) cycles.push([path]);
-      else if (!order.has(target)) least = Math.min(least, visit(imported));
-      else if (open.includes(target)) least = Math.min(least, order.get(target) ?? least);
-    }
-    if (least === own) {
-      const group = open.splice(open.indexOf(path));
-      if (group.length > 1) cycles.push(group.sort());
-    }
-    return least;
-  }
-
-  for (const source of sources) if (!order.has(source.path)) visit(source);
-  return cycles;
-}

@@ -16,10 +16,10 @@ import {
 import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
 import { readJson } from "../../local/read-json.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
-import { fingerprintsIn } from "../aws/push-live-settings.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { readLiveSettings } from "../zone/live-settings.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
+import { fingerprintsIn } from "./push-live-settings.ts";
 
 export type EffectiveConfig = {
   config: Config;

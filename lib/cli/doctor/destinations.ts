@@ -15,8 +15,8 @@ import {
 import { destinationsAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
 import { openDestination } from "../../local/open-destination.ts";
 import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
-import { fingerprintsIn } from "../aws/push-live-settings.ts";
 import { startOwnExecution } from "../destinations/describe.ts";
+import { fingerprintsIn } from "../destinations/push-live-settings.ts";
 import { type Finding, failed, failedAs, ok } from "./check.ts";
 
 type CheckRequest = {

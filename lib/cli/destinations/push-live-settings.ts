@@ -11,11 +11,11 @@ import {
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { readJson } from "../../local/read-json.ts";
+import { AwsFailure } from "../aws/aws-failure.ts";
+import type { NamedStage } from "../aws/stage.ts";
 import { type CommandRun, exitCodes } from "../command.ts";
 import { checkSize, readLiveSettings, writeLiveSettings } from "../zone/live-settings.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
-import { AwsFailure } from "./aws-failure.ts";
-import type { NamedStage } from "./stage.ts";
 
 type Push = NamedStage & { config: Config; dryRun: boolean } & Pick<
     CommandRun,

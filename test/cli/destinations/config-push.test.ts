@@ -7,10 +7,9 @@ import {
 } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { jsonChanges, planPush } from "../../../lib/cli/aws/push-live-settings.ts";
+import { jsonChanges, planPush } from "../../../lib/cli/destinations/push-live-settings.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { pushedSettings } from "../../doubles/aws/pushed-settings.ts";
-import { commandsInFolder } from "../commands-in-folder.ts";
 import {
   cloudFormation,
   deploy,
@@ -20,8 +19,9 @@ import {
   twoAccounts,
   verificationAccount,
   writeConfig,
-} from "./a-stage.ts";
-import { commandHere, failing, printing } from "./command-here.ts";
+} from "../aws/a-stage.ts";
+import { commandHere, failing, printing } from "../aws/command-here.ts";
+import { commandsInFolder } from "../commands-in-folder.ts";
 
 const { folder, run } = commandsInFolder();
 
