@@ -51,7 +51,9 @@ export function decideRoute(request: {
   const { key, destinations: names } = matching;
   const destinations = [...names];
   const chosen: ThreadRoute = { key, destinations, ts, by: task.id };
-  const all = [...others, chosen].sort((a, b) => Number(a.ts) - Number(b.ts));
+  const all = [...withoutHasty({ routes: others, task, usable }), chosen].sort(
+    (a, b) => Number(a.ts) - Number(b.ts),
+  );
   const reading = findReadable({ routes: all, current: chosen, destinations, usable });
   const readable = [...destinations, ...(reading.alsoReads ?? [])];
   const isAnew = !others.every((route) =>
@@ -64,6 +66,18 @@ export function decideRoute(request: {
       ...(earlier && { change: { reason: isNamed ? "named" : "gone", isAnew } }),
     },
   };
+}
+
+/** Leaves out the routes of later messages that named none, and chose one only because they were handled before this task. */
+function withoutHasty(request: {
+  routes: readonly ThreadRoute[];
+  task: Task;
+  usable: readonly UsableRoute[];
+}): readonly ThreadRoute[] {
+  const { routes, task, usable } = request;
+  if (task.retryOf !== undefined) return routes;
+  const named = usable.flatMap(({ key, hasWord }) => (hasWord ? [key] : []));
+  return routes.filter(({ key, ts }) => Number(ts) <= Number(tsOf(task)) || named.includes(key));
 }
 
 /** Sets the position, the route and its first destination. Returns undefined if there is no route. */

@@ -234,10 +234,15 @@ function isStreamRecent({
   return progress === undefined || nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
 }
 
-/** The number of the first part. Each kind of content has its own range, so that a post of one kind is not taken for another. */
+/**
+ * The number of the first part. Each kind of content has its own range, so that a post of one kind is not taken for another. A failure in
+ * blocks has the range of answers: its reference tells it from them (`slack/messages/thread-history.ts`).
+ */
 function firstPartOf({ outcome, mrkdwnFallback }: Task): number {
-  if (outcome?.type === "failed" && outcome.insteadOfAnswer) return insteadPart;
-  return mrkdwnFallback ? plainPart : answerPart;
+  if (outcome?.type === "help" || (outcome?.type === "failed" && outcome.insteadOfAnswer))
+    return insteadPart;
+  if (mrkdwnFallback === undefined) return answerPart;
+  return outcome?.type === "answer" ? plainPart : insteadPart;
 }
 
 function recordedPosts({ placeholder, question }: Task): string[] {

@@ -142,6 +142,17 @@ describe("the route of a task", () => {
     expect(decide(routes, taskOf(0, "a: first")).route).toMatchObject({ key: "a" });
   });
 
+  it("is that of the thread's first message for those after it, also if one of them was handled first", () => {
+    const early = decide([], taskOf(1, "and?"));
+    const { routes } = decide(early.routes, taskOf(0, "a: first"));
+    expect(decide(routes, taskOf(2, "and why?")).route.key).toBe("a");
+    // The early message waits, and looks for its place again.
+    expect(decide(routes, taskOf(1, "and?")).route.key).toBe("a");
+    const named = decide([], taskOf(1, "b: look"));
+    const both = decide(named.routes, taskOf(0, "a: first")).routes;
+    expect(decide(both, taskOf(2, "and why?")).route.key).toBe("b");
+  });
+
   it("keeps the number of remembered routes within bounds, and the first one", () => {
     const texts = Array.from({ length: 40 }, (_, n) => (n % 2 === 0 ? "a: x" : "b: x"));
     const routes = routesAfter("c: first", ...texts);

@@ -227,7 +227,7 @@ export const placeholderPart = 0;
 export const answerPart = 1;
 /** The first part of an answer in mrkdwn, used after Slack has refused its blocks. */
 export const plainPart = 501;
-/** The first part of the text that replaces an answer that Slack has refused. */
+/** The first part of a text of our own that no agent gets to read: help, and what replaces blocks or an answer that Slack has refused. */
 export const insteadPart = 1001;
 /** The agent's first question. Further questions follow. */
 export const questionPart = 2001;
