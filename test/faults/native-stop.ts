@@ -1,6 +1,7 @@
 /** A person presses Slack's own stop button while an answer is being written. Slack ends the streams itself, and then tells the app. */
 import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
 import { isCanceled, type Task } from "../../lambdas/verification/task/task.ts";
+import { isOutcome } from "../../lambdas/verification/worker/own-posts.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
@@ -33,7 +34,9 @@ export function stopStreams(around: {
     const [first] = open;
     if (first !== undefined) {
       for (const post of open) Object.assign(post, { streams: false, isStopped: true });
-      world.streamsStopped += open.length;
+      // A stream that lands after the answer is a leftover, whose stop cancels nothing.
+      const isAnswered = slack.posts.some(({ key }) => key !== undefined && isOutcome(key.part));
+      if (!isAnswered) world.streamsStopped += open.length;
       tell(
         open.map(({ ts }) => ts),
         first.threadTs ?? first.ts,
