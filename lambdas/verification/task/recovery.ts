@@ -24,7 +24,7 @@ import {
   wake,
 } from "./step.ts";
 import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } from "./task.ts";
-import { isToBeSilent } from "./unsent.ts";
+import { isSilent } from "./unsent.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /**
@@ -41,7 +41,7 @@ export function onDeadLettered(
   const task = markInterrupted(entered, { nowMs, policy });
   const { state, cleanupDone, message } = task;
   const isOpen =
-    (state === "received" && (message.unaddressed === true || isToBeSilent(task))) ||
+    (state === "received" && (message.unaddressed === true || isSilent(task))) ||
     (state === "queued" && !isOutdated(task, nowMs)) ||
     (state === "waiting" && !isPastDeadline(task, nowMs - graceMs)) ||
     (state === "asking" && task.question !== undefined && nowMs < task.question.expiresAtMs) ||
@@ -107,7 +107,7 @@ export function onRedrivenDone(
  */
 export function onStepFailed(task: Task): Transition {
   const { state, outcome } = task;
-  if (state === "received" && isToBeSilent(task)) return giveUpDelivery(task);
+  if (state === "received" && isSilent(task)) return giveUpDelivery(task);
   if (state === "done") return onCleanedUp(task);
   if (state === "delivering") {
     return outcome?.type === "failed" && outcome.insteadOfAnswer

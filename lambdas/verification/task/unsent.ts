@@ -57,7 +57,7 @@ export function onPermitted(
   if (!allowed) return message.unaddressed ? ignore(known) : turnAway(known, refused);
   // A message without a mention may not be for the bot, so it is not reported as too old before that is known.
   if (isOutdated(task, nowMs) && !message.unaddressed)
-    return (isToBeSilent(task) ? turnAway : setOutcome)(known, { type: "too_old" });
+    return (isSilent(task) ? turnAway : setOutcome)(known, { type: "too_old" });
   // A bot neither cancels nor answers questions, because neither is counted by what ends a loop of two bots.
   const isBot = message.botIds !== undefined;
   if (!isBot && isCancelWord(message.text))
@@ -284,7 +284,7 @@ export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">
   if (event.act === "read_message") return endUnread(task, { type: "unreadable" });
   // Slack may have refused the placeholder's blocks.
   if (event.kind === "refused" && task.mrkdwnFallback === undefined) return fallBackToMrkdwn(again);
-  if (event.kind === "gone" || isToBeSilent(task)) return giveUpDelivery(task);
+  if (event.kind === "gone" || isSilent(task)) return giveUpDelivery(task);
   return setOutcome(task, internalOutcome, { reconcile: true });
 }
 
@@ -292,7 +292,7 @@ export function onSlackFailedReceived(task: Task, event: EventOf<"slack_failed">
  * True if nothing may be posted about the message, because it has no position in its thread yet and may not be for the bot, or is another
  * app's: that could answer every post, and is not counted by what ends a loop of two bots.
  */
-export function isToBeSilent({ message, queuePosition }: Task): boolean {
+export function isSilent({ message, queuePosition }: Task): boolean {
   return (message.unaddressed || message.botIds !== undefined) && queuePosition === undefined;
 }
 
