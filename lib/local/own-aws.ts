@@ -9,7 +9,7 @@ import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-tel
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 /** Reads from the Secrets Manager of the stage's region; a reference to a variable is read from the environment. */
-export function createReadStageSecret({
+export function createReadOperatorSecret({
   region,
 }: {
   region: string;

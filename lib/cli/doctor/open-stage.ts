@@ -7,7 +7,7 @@ import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
 import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
 import { workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
-import { createReadStageSecret } from "../../local/own-aws.ts";
+import { createReadOperatorSecret } from "../../local/own-aws.ts";
 import { listStoredRules } from "../allow/rule-zone.ts";
 import { callerIdentity } from "../aws/account.ts";
 import { askWorker } from "../aws/ask-worker.ts";
@@ -74,7 +74,7 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
     ...{ stageName, stage, config: staged, stageOption, deploy, outputs, worker, entry, signal },
     manifestCommand: `${sekisho} manifest${stageOption}`,
     hasSlack: true,
-    readSecret: createReadStageSecret({ region }),
+    readSecret: createReadOperatorSecret({ region }),
     caller: once(() => callerIdentity({ region, signal })),
     effective: once(() => readEffectiveConfig({ location, stage: stageName, signal })),
     bot: async () => (await need(worker(), noWorkerText)).bot,

@@ -16,9 +16,9 @@ export function slackConnectionOf({ at, config: readConfig }: Pick<OpenZone, "at
 
     async function stageToken(): Promise<string> {
       if ("file" in at) throw new Error("It is no stage.");
-      const { createReadStageSecret } = await import("../../local/own-aws.ts");
+      const { createReadOperatorSecret } = await import("../../local/own-aws.ts");
       const { botToken } = createStageConfig({ config, stageName: at.stageName }).slack;
-      return createReadStageSecret({ region: at.stage.verification.region })(botToken);
+      return createReadOperatorSecret({ region: at.stage.verification.region })(botToken);
     }
   };
 }
