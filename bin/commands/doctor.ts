@@ -83,24 +83,24 @@ async function runDoctor(
   const sending = values.send ? readSending(values) : undefined;
   const { subject, targets, timeoutMs } = await openTargets({ location, stage, signal });
   const only = destination === undefined ? undefined : findOnly(destination, targets);
-  const found = await runChecks({ table: checks, targets, only, timeoutMs, signal });
-  if (targets.both === undefined) found.push(othersSkipped);
+  const rows = await runChecks({ table: checks, targets, only, timeoutMs, signal });
+  if (targets.both === undefined) rows.push(othersSkipped);
   // A destination that is named must be called.
   if (only !== undefined)
-    for (const one of found) if (one.status === "skipped") one.status = "failed";
-  if (sending !== undefined && isHealthy(found) && targets.stage !== undefined) {
+    for (const one of rows) if (one.status === "skipped") one.status = "failed";
+  if (sending !== undefined && isHealthy(rows) && targets.stage !== undefined) {
     const config = targets.here.readConfig();
     const request = { ...sending, config, target: targets.stage, settings, note };
     if (!(await mayBegin(request, values))) return exitCodes.failed;
     const sent = await sendTasks(request);
-    found.push(...(await runChecks({ table: checks, targets: { sent }, signal })));
+    rows.push(...(await runChecks({ table: checks, targets: { sent }, signal })));
   } else if (sending !== undefined) note("Nothing was sent, because a check failed.");
   if (signal.aborted) {
     note("Interrupted. Some checks did not run.");
     return exitCodes.interrupted;
   }
-  print(json ? formatDoctorJson(found) : formatDoctorText({ found, subject }));
-  return isHealthy(found) ? exitCodes.success : exitCodes.failed;
+  print(json ? formatDoctorJson(rows) : formatDoctorText({ found: rows, subject }));
+  return isHealthy(rows) ? exitCodes.success : exitCodes.failed;
 }
 
 function readSending({ stage, channel, user, destination }: Values) {

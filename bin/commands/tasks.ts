@@ -164,10 +164,10 @@ is found faster.`,
       if (execution.note !== undefined) run.note(execution.note);
       const nowMs = Date.now();
       const timeline = createTimeline({ task, execution: execution.task, nowMs });
-      const shown = { task, timeline, nowMs, names };
-      const record = { ...toTaskView(shown), ...namesOf(shown), timeline };
+      const view = { task, timeline, nowMs, names };
+      const record = { ...toTaskView(view), ...namesOf(view), timeline };
       run.print(
-        run.values.json ? JSON.stringify(record, null, 2) : formatTaskSummary(shown).join("\n"),
+        run.values.json ? JSON.stringify(record, null, 2) : formatTaskSummary(view).join("\n"),
       );
       return exitCodes.success;
     }),

@@ -1,4 +1,4 @@
-/** What one caller may have at once in this process. */
+/** Counts the runs and calls that each caller has in this process, and limits them. */
 import { SekishoError } from "../../contracts/errors.ts";
 
 export type CallerLimits = {

@@ -12,7 +12,7 @@ import type { Authenticator } from "../authenticator/authenticator.ts";
 import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { readQueryParameter } from "./function-url-event.ts";
 
-/** What a server needs of the host. */
+/** The part of the host that a server uses. */
 export type ServedHost = {
   exchange(exchange: Exchange): Promise<ExchangeResponse>;
   /** How callers are authenticated. A server that listens beyond loopback refuses "none". */

@@ -101,7 +101,7 @@ export type Start = {
 /** Why an agent is stopped before its end. `superseded`: another process may have taken the task over. */
 export type StopCause = "timeout" | "canceled" | "stopped" | "superseded";
 
-/** What starts and stops the runs of tasks. */
+/** Starts and stops the runs of tasks. */
 export type TaskRuns = {
   /** Starts an unstarted task. Resolves to the current record, or to undefined if it expired. */
   start(request: Start): Promise<ExecutionTask | undefined>;

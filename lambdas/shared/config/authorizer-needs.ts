@@ -1,4 +1,4 @@
-/** What a configured authorizer needs: its secrets, and a token of AWS STS. */
+/** Lists the secrets that a configured authorizer needs, and the token that it requests from AWS STS. */
 import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import type { SecretReference } from "./values.ts";
 

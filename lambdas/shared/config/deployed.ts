@@ -1,4 +1,4 @@
-/** What the stacks and the deployed functions agree on: the configuration file beside a handler, and the alias for operators. */
+/** Names that the stacks and the deployed functions share: the configuration file beside a handler, and the alias for operators. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorKind } from "../error-kind.ts";

@@ -1,4 +1,4 @@
-/** Which log lines a process writes. */
+/** Chooses which log lines a process writes. */
 import type { LogLevel } from "../log.ts";
 import type { TelemetryConfig } from "./telemetry-schema.ts";
 

@@ -16,7 +16,7 @@ export type Actor = { user: string; userTeam?: string | undefined };
  */
 export type Person = { user: string; external: UserMessage["external"] };
 
-/** What Slack knows about a user. `workspaces` has more than one entry only in an organization (Enterprise Grid). */
+/** A user as Slack describes them. `workspaces` has more than one entry only in an organization (Enterprise Grid). */
 export type Profile = {
   workspaces: readonly string[];
   organization: string | undefined;

@@ -43,7 +43,7 @@ import { createSlackPace } from "./slack-pace.ts";
 import type { Threads } from "./threads.ts";
 import { createInTransfer, type InTransfer, TransferBusy } from "./transfers.ts";
 
-/** What the agent gets of the thread beside what people wrote and it has answered. */
+/** Settings that choose what else of the thread the agent gets, beside the words of people and its own answers. */
 type ContextSettings = Pick<Config["slack"]["context"], "files" | "otherApps">;
 
 export type ActOptions = {

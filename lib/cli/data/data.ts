@@ -213,7 +213,7 @@ async function eraseRecords(data: PersonData): Promise<LeftData["answered"]> {
     });
   }
 
-  const left = new Set<string>();
+  const underWayIds = new Set<string>();
   for (const { id } of data.answered) {
     await change(id, (record) => {
       const task = taskSchema.parse(record);
@@ -221,7 +221,7 @@ async function eraseRecords(data: PersonData): Promise<LeftData["answered"]> {
       if (question?.answer === undefined || !isAnsweredBy(task, person)) return record;
       const answer = { ...question.answer, user: "" };
       if (!isUnderWay(task)) return { ...record, question: { ...question, answer } };
-      left.add(id);
+      underWayIds.add(id);
       return record;
     });
   }
@@ -235,7 +235,7 @@ async function eraseRecords(data: PersonData): Promise<LeftData["answered"]> {
       return createTombstone({ task, nowMs });
     });
   }
-  return [...left];
+  return [...underWayIds];
 }
 
 /** A dry run only counts. */

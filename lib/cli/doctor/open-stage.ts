@@ -49,14 +49,14 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
     const { eventsUrl: url } = await need(outputs(), noStackText);
     return describeEntry({ url, config, deploy, stageOption });
   });
-  const known = await outputs().then(
-    (found) => stageDestinations({ config, stageName, outputs: found }),
+  const destinations = await outputs().then(
+    (stackOutputs) => stageDestinations({ config, stageName, outputs: stackOutputs }),
     () => undefined,
   );
 
   async function checkDestination(name: string): Promise<Finding> {
-    if (known === undefined) return skipped("The stack is missing, and names them.");
-    if (known.missing.includes(name)) return skipped("It is not deployed.");
+    if (destinations === undefined) return skipped("The stack is missing, and names them.");
+    if (destinations.missing.includes(name)) return skipped("It is not deployed.");
     // The two invocations follow each other, because a new account may not allow two at once.
     await need(worker(), noWorkerText);
     const checked = (await checkedDestinations()).find((each) => each.name === name);
@@ -66,7 +66,7 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
         "If a deploy is running, wait for it.",
       );
     const finding = toFinding(checked, stageOption);
-    if (!known.changed.includes(name)) return finding;
+    if (!destinations.changed.includes(name)) return finding;
     return { ...finding, what: `${finding.what} The file has other settings for it: ${deploy}` };
   }
 
@@ -90,7 +90,10 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
       },
       ...destinationClocks(staged, signal),
     ],
-    destinations: known === undefined ? ["destinations"] : [...known.deployed, ...known.missing],
+    destinations:
+      destinations === undefined
+        ? ["destinations"]
+        : [...destinations.deployed, ...destinations.missing],
     checkDestination,
   };
 }

@@ -177,8 +177,8 @@ export async function runStory(
   };
   const result = (ok: boolean, what: string) => ({ ok, what, requestId });
   try {
-    const asked = `<@${bot.botUser}> ${text(settings)}`;
-    const delivery = await deliver({ type: "app_mention", ts, text: asked, bot }, dependencies);
+    const question = `<@${bot.botUser}> ${text(settings)}`;
+    const delivery = await deliver({ type: "app_mention", ts, text: question, bot }, dependencies);
     const { status, isAmbiguous } = delivery;
     if (status === 200 || isAmbiguous) onBegun(requestId);
     requireAccepted(delivery, signal);

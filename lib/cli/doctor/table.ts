@@ -215,8 +215,8 @@ export const checks: DoctorTable = [
         name: "dead letters of the tasks",
         where: "sent",
         async run({ target }) {
-          const found = await stage.checkDeadLetters(target);
-          return found.status === "warning" ? { ...found, status: "failed" } : found;
+          const finding = await stage.checkDeadLetters(target);
+          return finding.status === "warning" ? { ...finding, status: "failed" } : finding;
         },
         advice: ({ target }) => deadLettersText(target),
       },

@@ -90,7 +90,7 @@ export type ClockSource = {
   skewMs: () => Promise<number | undefined>;
 };
 
-/** What became of the tasks of `--send`. */
+/** The results of the tasks of `--send`. */
 export type Sent = {
   target: DeployedStage;
   stories: ReadonlyMap<StoryName, StoryResult>;

@@ -154,8 +154,8 @@ export function createPersons({
       ...(originals.length > 0 && { forwards: originals }),
     });
     const send = (event: "app_mention" | "message", files = message.files) => {
-      const told = { event, message: { ...message, files }, open, filesUrl: state.url };
-      return deliver(eventsUrl, createEventPayload(told));
+      const payload = { event, message: { ...message, files }, open, filesUrl: state.url };
+      return deliver(eventsUrl, createEventPayload(payload));
     };
     const event = mention === undefined ? "message" : "app_mention";
     return {

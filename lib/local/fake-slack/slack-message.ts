@@ -110,7 +110,7 @@ export function toSlackFile({ file, filesUrl }: { file: FakeSlackFile; filesUrl:
   };
 }
 
-/** Who wrote a message, as the message and its events have it. Slack marks all that an app posts, also with a person's own token. */
+/** Returns the fields that say who wrote a message, in the message and in its events. Slack marks all that an app posts, also with a person's own token. */
 export function writerFields({
   user,
   isThroughApp,

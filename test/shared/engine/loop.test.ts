@@ -239,8 +239,8 @@ describe("failures", () => {
   });
 });
 
-describe("the limits", () => {
-  it("of a receive are those of SQS", async () => {
+describe("the loop", () => {
+  it("asks for at most ten messages and twenty seconds, as SQS does", async () => {
     const requests: object[] = [];
     const consumer: QueueConsumer = {
       async receive({ max, waitMs }) {
@@ -254,7 +254,7 @@ describe("the limits", () => {
     expect(requests).toEqual([{ max: 10, waitMs: 20_000 }]);
   });
 
-  it("of the end are ten seconds for handlers, and two more for what they save", async () => {
+  it("gives handlers ten seconds to end, and two more to save", async () => {
     const times: number[] = [];
     await send(["hangs"]);
     const handle = async ({ body }: ReceivedMessage) => {
@@ -271,7 +271,7 @@ describe("the limits", () => {
     expect(times).toEqual([10_000, 2000]);
   });
 
-  it("of the delay after failed receives is ten seconds more than the first", async () => {
+  it("waits at most ten seconds longer after failed receives than after the first", async () => {
     const delays: number[] = [];
     const consumer: QueueConsumer = {
       async receive() {

@@ -127,7 +127,7 @@ describe("a thread", () => {
     expect(world.sentTo.at(-1)).toBe("far");
   });
 
-  it("of version 1.0.0 gives its answers to nobody else where its first task is gone, at any later message", async () => {
+  it("keeps the answers of version 1.0.0 from other agents if its first task is gone, at any later message", async () => {
     const { world, reads } = await thread(["far: first"]);
     writeAsVersion100(world);
     world.records.clear();
@@ -138,7 +138,7 @@ describe("a thread", () => {
     expect(world.answers()[1]).toBe("Answer 2.");
   });
 
-  it("of version 1.0.0 gives its answers to nobody else where its record has expired as well", async () => {
+  it("keeps the answers of version 1.0.0 from other agents if its record has expired as well", async () => {
     const { world, reads } = await thread(["far: first"]);
     writeAsVersion100(world);
     world.records.clear();
@@ -151,7 +151,7 @@ describe("a thread", () => {
     expect(reads(1)).toEqual([]);
   });
 
-  it("of version 1.0.0 keeps its answers where its first task is gone and one route has all destinations", async () => {
+  it("gives an agent the answers of version 1.0.0 if the first task is gone and its route has all destinations", async () => {
     const routing = { ...routed(), routes: [{ destination: ["local", "far", "spare"] }] };
     const { world, reads } = await thread(["first"], { routing });
     writeAsVersion100(world);
@@ -160,7 +160,7 @@ describe("a thread", () => {
     expect(reads(1).map(({ text }) => text)).toEqual(["Answer 1."]);
   });
 
-  it("of version 1.0.0 stays where its first task went when its route has moved, and starts anew once that is removed", async () => {
+  it("stays where its first task of version 1.0.0 went when its route has moved, and starts anew once that is removed", async () => {
     const { world, routing, reads } = await thread(["first"]);
     writeAsVersion100(world);
     routing.routes = [{ destination: ["spare"] }];

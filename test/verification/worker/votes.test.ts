@@ -231,7 +231,7 @@ describe("an Execution zone", () => {
     },
   );
 
-  it("that stays away is called with each delivery of the click, for which nothing else is queued", async () => {
+  it("calls an absent zone with each delivery of the click, and queues nothing else", async () => {
     let calls = 0;
     const world = await runWorld({
       fate: ({ name }): Fate => (name === "feedback" && ++calls > 0 ? "refused" : "ok"),
