@@ -3,9 +3,9 @@ import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credenti
 import { createEndpointResolver } from "../../lambdas/shared/aws/environment.ts";
 import { createReadManagedSecret } from "../../lambdas/shared/aws/secrets-manager.ts";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { openProcessTelemetry } from "../../lambdas/shared/config/telemetry/process-telemetry.ts";
 import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { createXrayTarget } from "../../lambdas/shared/telemetry/otlp-target.ts";
-import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
 
 /** Reads from the Secrets Manager of the stage's region; a reference to a variable is read from the environment. */

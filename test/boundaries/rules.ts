@@ -69,10 +69,10 @@ export const rules: readonly Rule[] = [
     mustNotImport: /^(lambdas\/(verification|execution)|bin|lib|test)\//,
   },
   {
-    name: "the stacks know the configuration, the partitions of AWS, the table's layout and the names of metrics and commands, and of a zone only the paths that they bundle",
+    name: "the stacks know the configuration, the partitions of AWS, the alias of operators, the table's layout and the names of metrics and commands, and of a zone only the paths that they bundle",
     about: /^lib\/cdk\//,
     mustNotImport:
-      /^(lambdas\/(?!shared\/(command-line\.ts$|aws\/partitions\.ts$|config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|lib\/(?!cdk\/)|test\/)/,
+      /^(lambdas\/(?!shared\/(command-line\.ts$|aws\/(partitions|operator-alias)\.ts$|config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|lib\/(?!cdk\/)|test\/)/,
   },
   {
     name: "what commands do does not know the commands",

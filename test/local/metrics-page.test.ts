@@ -1,9 +1,9 @@
 /** `GET /metrics` of the Verification zone: who may read it. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { readSecret } from "../../lambdas/shared/config/secrets.ts";
+import { openProcessTelemetry } from "../../lambdas/shared/config/telemetry/process-telemetry.ts";
 import { telemetrySchema } from "../../lambdas/shared/config/telemetry-schema.ts";
 import { silentLog } from "../../lambdas/shared/log.ts";
-import { openProcessTelemetry } from "../../lambdas/shared/telemetry/process-telemetry.ts";
 import { startMetricsServer } from "../../lib/local/metrics-page.ts";
 import { exposed, sumOf } from "../shared/telemetry/exposed.ts";
 import { httpGet } from "../shared/telemetry/http-get.ts";

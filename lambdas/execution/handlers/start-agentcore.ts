@@ -1,8 +1,8 @@
 /** Runs the Execution zone on Bedrock AgentCore: the host behind node:http, as the platform expects it. */
 import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
+import { openProcessTelemetry } from "../../shared/config/telemetry/process-telemetry.ts";
 import { createLog } from "../../shared/log.ts";
 import { createXrayTarget } from "../../shared/telemetry/otlp-target.ts";
-import { openProcessTelemetry } from "../../shared/telemetry/process-telemetry.ts";
 import { createId } from "../../shared/unique-id.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { type Authenticator, createPlatformAuthenticator } from "../authenticator/authenticator.ts";

@@ -2,6 +2,7 @@
 
 import { SekishoError } from "../../../contracts/errors.ts";
 import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
+import { openLambdaTelemetry } from "../../shared/config/telemetry/lambda-telemetry.ts";
 import {
   type BatchResponse,
   endingSignal,
@@ -15,7 +16,6 @@ import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { isNewerRecord } from "../../shared/engine/record-version.ts";
 import { createLog, type Log } from "../../shared/log.ts";
 import { readQueuedIds } from "../../shared/queued-ids.ts";
-import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";

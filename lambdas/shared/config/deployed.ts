@@ -1,14 +1,8 @@
-/** Names that the stacks and the deployed functions share: the configuration file beside a handler, and the alias for operators. */
+/** The configuration file beside a deployed handler. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorKind } from "../error-kind.ts";
 import type { Config } from "./schema.ts";
-
-/**
- * The alias of the worker function that operators invoke; event sources invoke the function itself. IAM compares the whole ARN, so a
- * permission for the alias does not include the function. Lambda tells the handler which one was invoked.
- */
-export const operatorAlias = "operator";
 
 /**
  * Reads `config.json` in the handler's folder, which has only the sections that the handler needs. It is not parsed again: the deploy wrote

@@ -3,9 +3,6 @@
 import { createCachedValue } from "../async/cache.ts";
 import type { AwsDependencies } from "../aws/credentials.ts";
 import { createSigner } from "../aws/signer.ts";
-import { ConfigError } from "../config/config-error.ts";
-import type { TelemetryConfig } from "../config/telemetry-schema.ts";
-import type { SecretReference } from "../config/values.ts";
 
 export type OtlpTarget = {
   url: URL;
@@ -14,38 +11,15 @@ export type OtlpTarget = {
   forget(): void;
 };
 
-type Exporter = Exclude<TelemetryConfig["traces"]["exporter"], { type: "none" }>;
-type ReadSecret = (reference: SecretReference) => Promise<string>;
-
-/** Throws a ConfigError if `xray` is configured but unavailable. Reads nothing before the first post. */
-export function createOtlpTarget(options: {
-  exporter: Exporter;
-  readSecret: ReadSecret;
-  xray: OtlpTarget | undefined;
+/** Reads the headers before the first post, and again after the collector refused them. */
+export function createCollectorTarget(options: {
+  url: string;
+  readHeaders: () => Promise<Record<string, string>>;
 }): OtlpTarget {
-  const { exporter, readSecret, xray } = options;
-  if (exporter.type === "otlp") return createCollectorTarget({ exporter, readSecret });
-  if (xray !== undefined) return xray;
-  const problem =
-    'telemetry.traces.exporter: "xray" needs AWS: set AWS_REGION; in a container, or without AWS, use "otlp"';
-  throw new ConfigError("The configuration", [problem]);
-}
-
-function createCollectorTarget(options: {
-  exporter: Extract<Exporter, { type: "otlp" }>;
-  readSecret: ReadSecret;
-}): OtlpTarget {
-  const { readSecret } = options;
-  const { url, headers } = options.exporter;
-  const read = async () => {
-    const entries = Object.entries(headers).map(
-      async ([name, secret]) => [name, await readSecret(secret)] as const,
-    );
-    return Object.fromEntries(await Promise.all(entries));
-  };
+  const { url, readHeaders } = options;
   const cached = createCachedValue({
     now: Date.now,
-    load: async () => ({ value: await read(), keepMs: Number.POSITIVE_INFINITY }),
+    load: async () => ({ value: await readHeaders(), keepMs: Number.POSITIVE_INFINITY }),
   });
   return {
     url: new URL(url),

@@ -17,12 +17,10 @@ import {
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import { waitAtMost } from "../async/deadline.ts";
-import type { TelemetryConfig } from "../config/telemetry-schema.ts";
-import type { SecretReference } from "../config/values.ts";
 import type { Log } from "../log.ts";
 import { createOtelSpans, isSampled, type StartRoot } from "./otel-spans.ts";
 import { createOtlpExporter, createOtlpPost } from "./otlp-exporter.ts";
-import { createOtlpTarget, type OtlpTarget } from "./otlp-target.ts";
+import type { OtlpTarget } from "./otlp-target.ts";
 import { drawDigits, isTraceSampled, type Spans } from "./telemetry.ts";
 
 export type Tracing = {
@@ -37,28 +35,27 @@ export type Tracing = {
 const exportTimeoutMs = 5000;
 const sendEveryMs = 5000;
 
-/** Opens nothing before the first spans are sent. Throws if the exporter cannot be used here. */
+/** Opens nothing before the first spans are sent. */
 export function openTracing(options: {
-  config: TelemetryConfig["traces"];
+  /** The share of tasks, from 0 to 1, whose spans are sent. */
+  sampleRatio: number;
+  /** Undefined if spans are not sent. */
+  target: OtlpTarget | undefined;
   service: "verification" | "execution";
   /** Attributes of the process, by OpenTelemetry's semantic conventions for resources. */
   resource?: Record<string, string>;
-  readSecret: (reference: SecretReference) => Promise<string>;
-  /** Undefined if X-Ray is not available. */
-  xray?: OtlpTarget | undefined;
   flushMs: number;
   log: Log;
 }): Tracing {
-  const { service, resource = {}, readSecret, xray, flushMs, log } = options;
-  const { exporter, sampleRatio } = options.config;
-  if (exporter.type === "none") {
+  const { sampleRatio, target, service, resource = {}, flushMs, log } = options;
+  if (target === undefined) {
     return {
       spans: createOtelSpans({ sampleRatio }),
       flush: async () => {},
       close: async () => {},
     };
   }
-  const post = createOtlpPost({ target: createOtlpTarget({ exporter, readSecret, xray }) });
+  const post = createOtlpPost({ target });
   const spanExporter = createOtlpExporter({ post, timeoutMs: exportTimeoutMs, log });
   const own = createTracerProvider({
     exporter: spanExporter,

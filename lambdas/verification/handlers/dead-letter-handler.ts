@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Config } from "../../shared/config/schema.ts";
 import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
+import { openLambdaTelemetry } from "../../shared/config/telemetry/lambda-telemetry.ts";
 import {
   type BatchResponse,
   endingSignal,
@@ -14,7 +15,6 @@ import { openDynamoDb, openSqs } from "../../shared/engine/aws/client.ts";
 import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import { createLog } from "../../shared/log.ts";
-import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createReadFormer, openSsm } from "../config/former-settings.ts";
 import { parseStoredSettings, readSettings } from "../config/stored-settings.ts";
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";

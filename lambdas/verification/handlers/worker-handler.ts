@@ -1,16 +1,17 @@
 /** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
+import { isOperatorInvocation } from "../../shared/aws/operator-alias.ts";
 import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
 import type { Config } from "../../shared/config/schema.ts";
 import { withExecutionAddress } from "../../shared/config/stage-config.ts";
 import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
+import { openLambdaTelemetry } from "../../shared/config/telemetry/lambda-telemetry.ts";
 import {
   type BatchResponse,
   createRetryLater,
   endingSignal,
   handleBatch,
   type InvocationContext,
-  isOperatorInvocation,
   parseBatch,
   type SqsRecord,
 } from "../../shared/engine/aws/batch.ts";
@@ -19,7 +20,6 @@ import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
 import type { TaskQueue } from "../../shared/engine/ports.ts";
 import { createLog, type Log } from "../../shared/log.ts";
-import { openLambdaTelemetry } from "../../shared/telemetry/lambda-telemetry.ts";
 import { createOperatorHandler, type OperatorDependencies } from "../checks/answer-operator.ts";
 import {
   type DestinationsAnswer,

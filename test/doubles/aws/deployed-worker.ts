@@ -1,6 +1,7 @@
 /** The worker function of a deployed stage, as far as operators invoke it, with the secrets of its account. */
+
+import { operatorAlias } from "../../../lambdas/shared/aws/operator-alias.ts";
 import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
-import { operatorAlias } from "../../../lambdas/shared/config/deployed.ts";
 import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
 import { parseConfig } from "../../../lambdas/shared/config/load.ts";
 import {

@@ -1,18 +1,21 @@
 /** Sending spans to a collector over a real socket: what it takes, what it refuses, and one that is not there. */
+
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { openProcessTelemetry } from "../../../lambdas/shared/config/telemetry/process-telemetry.ts";
+import { createSpanTarget } from "../../../lambdas/shared/config/telemetry/span-target.ts";
 import {
   type TelemetryConfig,
   telemetrySchema,
 } from "../../../lambdas/shared/config/telemetry-schema.ts";
+import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
 import { createLog, silentLog } from "../../../lambdas/shared/log.ts";
 import { createOtlpExporter } from "../../../lambdas/shared/telemetry/otlp-exporter.ts";
 import {
   createXrayTarget,
   type OtlpTarget,
 } from "../../../lambdas/shared/telemetry/otlp-target.ts";
-import { openProcessTelemetry } from "../../../lambdas/shared/telemetry/process-telemetry.ts";
 import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { openTracing } from "../../../lambdas/shared/telemetry/tracing.ts";
 import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
@@ -33,12 +36,13 @@ type TraceOptions = {
 
 function trace({ exporter, xray, secrets = {}, flushMs = 3000 }: TraceOptions) {
   const lines: Record<string, unknown>[] = [];
+  const readSecret = async (reference: SecretReference) =>
+    secrets["env" in reference ? reference.env : ""] ?? fail();
   const tracing = closeAfterTest(
     openTracing({
-      config: { sampleRatio: 1, exporter },
+      sampleRatio: 1,
+      target: createSpanTarget({ exporter, readSecret, ...(xray !== undefined && { xray }) }),
       service: "verification",
-      readSecret: async (reference) => secrets["env" in reference ? reference.env : ""] ?? fail(),
-      xray,
       flushMs,
       log: createLog({ service: "verification", write: (line) => lines.push(JSON.parse(line)) }),
     }),

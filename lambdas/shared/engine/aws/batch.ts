@@ -2,7 +2,6 @@
 
 import * as z from "zod";
 import { createDeadline } from "../../async/deadline.ts";
-import { operatorAlias } from "../../config/deployed.ts";
 import { errorKind } from "../../error-kind.ts";
 import type { Log } from "../../log.ts";
 import { readQueuedIds } from "../../queued-ids.ts";
@@ -120,12 +119,6 @@ export type InvocationContext = {
   /** The ARN that the caller invoked, including an alias if the caller used one. */
   invokedFunctionArn: string;
 };
-
-export function isOperatorInvocation({
-  invokedFunctionArn,
-}: Pick<InvocationContext, "invokedFunctionArn">): boolean {
-  return invokedFunctionArn.endsWith(`:${operatorAlias}`);
-}
 
 /** Creates a signal that aborts shortly before the function times out, in time to store what was done. `end` clears the timer. */
 export function endingSignal(request: {

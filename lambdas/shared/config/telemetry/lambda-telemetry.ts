@@ -1,14 +1,15 @@
 /** Telemetry of a Lambda function: metrics as log lines for CloudWatch, and spans that are sent before an invocation ends. */
-import type { AwsDependencies } from "../aws/credentials.ts";
-import { functionResource, readMetricsNamespace } from "../aws/environment.ts";
-import type { TelemetryConfig } from "../config/telemetry-schema.ts";
-import type { SecretReference } from "../config/values.ts";
-import type { Log } from "../log.ts";
-import { createEmfMetrics } from "./emf-metrics.ts";
-import { metricTable } from "./metric-table.ts";
-import { createXrayTarget } from "./otlp-target.ts";
-import { type InvocationTelemetry, noMetrics } from "./telemetry.ts";
-import { openTracing } from "./tracing.ts";
+import type { AwsDependencies } from "../../aws/credentials.ts";
+import { functionResource, readMetricsNamespace } from "../../aws/environment.ts";
+import type { Log } from "../../log.ts";
+import { createEmfMetrics } from "../../telemetry/emf-metrics.ts";
+import { metricTable } from "../../telemetry/metric-table.ts";
+import { createXrayTarget } from "../../telemetry/otlp-target.ts";
+import { type InvocationTelemetry, noMetrics } from "../../telemetry/telemetry.ts";
+import { openTracing } from "../../telemetry/tracing.ts";
+import type { TelemetryConfig } from "../telemetry-schema.ts";
+import type { SecretReference } from "../values.ts";
+import { createSpanTarget } from "./span-target.ts";
 
 /** The caller waits for the flush, so an unreachable collector must not delay answers for long. */
 const flushMs = 1000;
@@ -27,16 +28,9 @@ export function openLambdaTelemetry(options: {
       ? undefined
       : createEmfMetrics({ table: metricTable, namespace, zone: service });
   const resource = functionResource({ region: aws.region });
-  const xray = createXrayTarget(aws);
-  const tracing = openTracing({
-    config: config.traces,
-    service,
-    resource,
-    readSecret,
-    xray,
-    flushMs,
-    log,
-  });
+  const { sampleRatio, exporter } = config.traces;
+  const target = createSpanTarget({ exporter, readSecret, xray: createXrayTarget(aws) });
+  const tracing = openTracing({ sampleRatio, target, service, resource, flushMs, log });
   return {
     metrics: measured?.metrics ?? noMetrics,
     spans: tracing.spans,

@@ -1,13 +1,15 @@
 /** Telemetry of a long-running process: metrics for Prometheus, and spans for a collector. */
-import { ConfigError } from "../config/config-error.ts";
-import { formatSecretName, hasSecret } from "../config/secrets.ts";
-import type { TelemetryConfig } from "../config/telemetry-schema.ts";
-import type { SecretReference } from "../config/values.ts";
-import type { Log } from "../log.ts";
-import type { OtlpTarget } from "./otlp-target.ts";
-import { createPrometheusMetrics } from "./prometheus-metrics.ts";
-import { noMetrics, type ProcessTelemetry } from "./telemetry.ts";
-import { openTracing } from "./tracing.ts";
+
+import type { Log } from "../../log.ts";
+import type { OtlpTarget } from "../../telemetry/otlp-target.ts";
+import { createPrometheusMetrics } from "../../telemetry/prometheus-metrics.ts";
+import { noMetrics, type ProcessTelemetry } from "../../telemetry/telemetry.ts";
+import { openTracing } from "../../telemetry/tracing.ts";
+import { ConfigError } from "../config-error.ts";
+import { formatSecretName, hasSecret } from "../secrets.ts";
+import type { TelemetryConfig } from "../telemetry-schema.ts";
+import type { SecretReference } from "../values.ts";
+import { createSpanTarget } from "./span-target.ts";
 
 /** The limit for the last flush, when the process ends. */
 const flushMs = 2000;
@@ -21,10 +23,12 @@ export function openProcessTelemetry(options: {
   xray?: OtlpTarget | undefined;
   log: Log;
 }): ProcessTelemetry {
-  const { config, ...dependencies } = options;
+  const { config, service, readSecret, xray, log } = options;
   requireHeaders(config);
   const measured = config.metrics ? createPrometheusMetrics() : undefined;
-  const tracing = openTracing({ config: config.traces, flushMs, ...dependencies });
+  const { sampleRatio, exporter } = config.traces;
+  const target = createSpanTarget({ exporter, readSecret, xray });
+  const tracing = openTracing({ sampleRatio, target, service, flushMs, log });
   return {
     metrics: measured?.metrics ?? noMetrics,
     spans: tracing.spans,
