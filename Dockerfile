@@ -14,11 +14,20 @@ ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian13:nonroot
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
+COPY contracts/package.json contracts/
+COPY lambdas/runtime/package.json lambdas/runtime/
+COPY lambdas/config/package.json lambdas/config/
+COPY lambdas/execution/package.json lambdas/execution/
+COPY lambdas/verification/package.json lambdas/verification/
+COPY lib/cdk/package.json lib/cdk/
+COPY lib/conformance/package.json lib/conformance/
+COPY lib/local/package.json lib/local/
+COPY lib/cli/package.json lib/cli/
 RUN npm ci
 COPY . .
 ARG CONFIG=sekisho.config.json
 RUN node bin/sekisho.mjs execution bundle --config "$CONFIG" --out /out
-RUN node lib/cli/release/sbom.ts /out/sbom.cdx.json
+RUN node bin/release/sbom.ts "$CONFIG" /out/sbom.cdx.json
 RUN mkdir /data
 
 FROM ${RUNTIME_IMAGE}

@@ -1,9 +1,9 @@
 /** The CDK app: reads the configuration, chooses the stage (`-c stage=NAME`), and synthesizes its stacks. */
 
-import { ConfigError } from "../lambdas/shared/config/config-error.ts";
-import { readCdkEnvironment } from "../lambdas/shared/config/environment.ts";
-import { configDirectory, loadConfig } from "../lambdas/shared/config/load.ts";
-import { synthesize } from "../lib/cdk/app.ts";
+import { synthesize } from "@sekisho/cdk/app.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { readCdkEnvironment } from "@sekisho/config/environment.ts";
+import { configDirectory, loadConfig } from "@sekisho/config/load.ts";
 
 /** Resolves to the exit code. Without `-c stage` it takes the first stage of the file, and says so. */
 export async function main(): Promise<number> {

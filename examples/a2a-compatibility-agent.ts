@@ -3,7 +3,13 @@
  * else. Name this file in the configuration as `execution.agent`.
  */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Agent, AgentContext, AgentTask, Artifact, TaskUpdate } from "@sekisho/sekisho/agent";
+import type {
+  Agent,
+  AgentContext,
+  AgentTask,
+  Artifact,
+  TaskUpdate,
+} from "@sekisho/execution/agent";
 
 type Step = TaskUpdate | { type: "wait"; ms: number };
 

@@ -1,5 +1,5 @@
 /** An agent of your own: an async generator of updates. Name this file in the configuration as `execution.agent`. */
-import type { Agent } from "@sekisho/sekisho/agent";
+import type { Agent } from "@sekisho/execution/agent";
 
 export const agent: Agent = async function* greet(task, { signal }) {
   yield { type: "progress", text: "Counting the words" };

@@ -1,15 +1,15 @@
 /** The boundaries between contracts, zones and pure code, asked of every source file; and the asker, asked of samples. */
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { layerRule, packageOf, packageRule, packages } from "./boundaries/packages.ts";
 import { leastPureShare, pureFiles, pureFolders } from "./boundaries/pure-files.ts";
 import {
   circleRule,
   environmentFiles,
-  layerRule,
   purePaths,
   pureRule,
   rules,
-  verificationLayers,
   violations,
 } from "./boundaries/rules.ts";
 import { parseSource, readSources, type Source } from "./boundaries/source.ts";
@@ -26,84 +26,24 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
     "contracts/a.ts",
     'import { readFileSync } from "node:fs";\nreadFileSync("a");',
   ],
-  ["contracts import", "contracts/a.ts", 'import type { Log } from "../lambdas/shared/log.ts";'],
+  ["contracts import", "contracts/a.ts", 'import type { Log } from "@sekisho/runtime/log.ts";'],
   ["contracts import", "contracts/a.ts", "export const a = Buffer.from('a');"],
   ["contracts import", "contracts/a.ts", 'const fs = await import("node:fs");'],
+  [packageRule, "lambdas/verification/a.ts", 'import { host } from "@sekisho/execution/host.ts";'],
+  [packageRule, "lambdas/verification/a.ts", 'import { host } from "../execution/host.ts";'],
+  [packageRule, "lambdas/verification/a.ts", 'await import("@sekisho/execution/host.ts");'],
+  [packageRule, "lambdas/execution/a.ts", 'type M = import("@sekisho/verification/a.ts").M;'],
+  [packageRule, "lambdas/runtime/a.ts", 'import type { Config } from "@sekisho/config/schema.ts";'],
+  [packageRule, "lambdas/runtime/a.ts", 'import { log } from "@sekisho/runtime/log.ts";'],
+  [packageRule, "lambdas/execution/a.ts", 'import { log } from "../runtime/log.ts";'],
+  [packageRule, "lambdas/execution/a.ts", 'import {\n  a,\n  b,\n} from "../../bin/a.ts";'],
+  [packageRule, "lib/cdk/a.ts", 'import type { Host } from "@sekisho/execution/host.ts";'],
   [
-    "the Verification zone",
-    "lambdas/verification/a.ts",
-    'import { host } from "../execution/host/host.ts";',
+    packageRule,
+    "lib/conformance/a.ts",
+    'import { UsageError } from "@sekisho/sekisho/command.ts";',
   ],
-  [
-    "the Verification zone",
-    "lambdas/verification/a/b.ts",
-    'import type { Host } from "../../execution/host/host.ts";',
-  ],
-  [
-    "the Verification zone",
-    "lambdas/verification/a.ts",
-    'await import("../execution/host/host.ts");',
-  ],
-  [
-    "the Verification zone",
-    "lambdas/verification/a.ts",
-    'import {\n  a,\n  b,\n} from "../../bin/a.ts";',
-  ],
-  ["the Verification zone", "lambdas/verification/a.ts", 'import "../execution/host/host.ts";'],
-  [
-    "the Execution zone",
-    "lambdas/execution/a.ts",
-    'import { next } from "../verification/task/machine.ts";',
-  ],
-  [
-    "the Execution zone",
-    "lambdas/execution/a.ts",
-    'type M = import("../verification/task/machine.ts").M;',
-  ],
-  [
-    "what both zones share",
-    "lambdas/shared/a.ts",
-    'import { next } from "../verification/task/machine.ts";',
-  ],
-  [
-    "what both zones share",
-    "lambdas/shared/engine/a.ts",
-    'import type { Agent } from "../../execution/agents/agent.ts";',
-  ],
-  [
-    "the Verification zone",
-    "lambdas/verification/a.ts",
-    'import { formatRoleName } from "../../lib/names.ts";',
-  ],
-  [
-    "the stacks know",
-    "lib/cdk/a.ts",
-    'import type { Host } from "../../lambdas/execution/host.ts";',
-  ],
-  [
-    "the stacks know",
-    "lib/cdk/constructs/a.ts",
-    'import { createWorkerHandler } from "../../../lambdas/verification/worker/a.ts";',
-  ],
-  ["the stacks know", "lib/cdk/a.ts", 'import { createLog } from "../../lambdas/shared/log.ts";'],
-  ["the stacks know", "lib/cdk/a.ts", 'import { main } from "../../bin/app.ts";'],
-  ["the stacks know", "lib/cdk/a.ts", 'import { sendTasks } from "../cli/doctor/send.ts";'],
-  [
-    "the stacks know",
-    "lib/cdk/constructs/a.ts",
-    'import type { Engine } from "../../local/engine.ts";',
-  ],
-  ["what commands do", "lib/cli/a.ts", 'import { start } from "../../bin/commands/start.ts";'],
-  [
-    "the conformance run",
-    "lib/cli/conformance/a.ts",
-    'import { UsageError } from "../command.ts";',
-  ],
-  [
-    "the conformance run",
-    "lib/cli/conformance/cases/a.ts",
-    'import { redact } from "../../../../lambdas/verification/a.ts";',
-  ],
+  [packageRule, "lib/local/a.ts", 'import type { Command } from "@sekisho/sekisho/command.ts";'],
   [
     "the task machine",
     "lambdas/verification/task/a.ts",
@@ -112,7 +52,7 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
   [
     "the task machine",
     "lambdas/verification/task/a.ts",
-    'import type { Log } from "../../shared/log.ts";',
+    'import type { Log } from "@sekisho/runtime/log.ts";',
   ],
   ["the task machine", "lambdas/verification/task/a.ts", 'import type { Socket } from "node:net";'],
   [
@@ -136,19 +76,14 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
     'import type { Worker } from "./worker/worker.ts";',
   ],
   [layerRule, "lambdas/verification/new/a.ts", "export const a = 1;"],
-  [circleRule, "lambdas/shared/a.ts", 'import type { A } from "./a.ts";'],
-  [
-    "the local zones know no command",
-    "lib/local/a.ts",
-    'import type { CommandRun } from "../cli/command.ts";',
-  ],
+  [circleRule, "lambdas/runtime/a.ts", 'import type { A } from "./a.ts";'],
   ["the environment", "lib/a.ts", "export const region = process.env.AWS_REGION;"],
   ["the environment", "lambdas/execution/http/server.ts", "export const port = process.env.PORT;"],
   ["the environment", "bin/a.ts", "const { env } = process;\nexport const port = env.PORT;"],
   ["the environment", "bin/a.mjs", 'console.log(process["env"].PORT);'],
   [
     "the environment",
-    "lambdas/shared/a.ts",
+    "lambdas/runtime/a.ts",
     'import { env } from "node:process";\nexport const port = env.PORT;',
   ],
   [
@@ -175,8 +110,8 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
   ["each client of the AWS SDK", "lib/a.ts", "const client = new sdk.SSMClient({ region });"],
   ["nothing is exported as default", "bin/a.ts", "export default function run() {}"],
   ["nothing is exported as default", "bin/a.ts", "const a = 1;\nexport { a as default };"],
-  ["no file hands on", "lambdas/shared/index.ts", 'export * from "./log.ts";'],
-  ["no file hands on", "lambdas/shared/index.ts", 'export { createLog } from "./log.ts";'],
+  ["no file hands on", "lambdas/runtime/index.ts", 'export * from "./log.ts";'],
+  ["no file hands on", "lambdas/runtime/index.ts", 'export { createLog } from "./log.ts";'],
   ["a test draws no seed", "test/a/b.test.ts", "const seed = Math.floor(Math.random() * 1000);"],
   [
     "a test draws no seed",
@@ -224,7 +159,7 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
   [
     "a type may come from impure code",
     "lambdas/verification/gate/a.ts",
-    'import type { Log } from "../../shared/log.ts";',
+    'import type { Log } from "@sekisho/runtime/log.ts";',
   ],
   [
     "a hash is no random source",
@@ -238,13 +173,13 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
   ],
   [
     "a listed file reads the environment",
-    "lambdas/shared/config/environment.ts",
+    "lambdas/config/environment.ts",
     "export const port = process.env.PORT;",
   ],
   [
     "the stacks read the table's layout and the configuration",
-    "lib/cdk/a.ts",
-    'import { taskTable } from "../../lambdas/shared/engine/aws/table.ts";\nimport { stageConfig } from "../../lambdas/shared/config/stage-config.ts";',
+    "lib/cdk/constructs/a.ts",
+    'import { taskTable } from "@sekisho/runtime/engine/aws/table.ts";\nimport { stageConfig } from "@sekisho/config/stage-config.ts";',
   ],
   ["process has more than an environment", "bin/a.ts", "process.exitCode = 1;"],
   [
@@ -254,12 +189,12 @@ const innocent: readonly (readonly [why: string, path: string, text: string])[] 
   ],
   [
     "zod is imported as it should be",
-    "lambdas/shared/a.ts",
+    "lambdas/runtime/http/a.ts",
     'import * as z from "zod";\nexport const a = z.string();',
   ],
   [
     "its small version is, too",
-    "lambdas/shared/a.ts",
+    "lambdas/runtime/http/a.ts",
     'import * as z from "zod/mini";\nexport const a = z.string();',
   ],
 ];
@@ -285,7 +220,9 @@ describe("the boundaries", () => {
   });
 
   it("each have a sample that breaks them", () => {
-    const names = [...rules, pureRule].map(({ name }) => name).concat(layerRule, circleRule);
+    const names = [...rules, pureRule]
+      .map(({ name }) => name)
+      .concat(packageRule, layerRule, circleRule);
     const untested = names.filter((name) => !broken.some(([rule]) => name.startsWith(rule)));
     expect(untested).toEqual([]);
   });
@@ -302,26 +239,42 @@ describe("the boundaries", () => {
     );
   });
 
-  it("name layers that exist, all of the zone", () => {
-    const below = (one: string) =>
-      sources.filter(({ path }) => path.startsWith(`lambdas/verification/${one}`));
-    expect(verificationLayers.flat().filter((one) => below(one).length === 0)).toEqual([]);
-    expect(below("").length).toBe(verificationLayers.flat().flatMap(below).length);
+  it.each(packages)("give $name layers that exist", ({ folder, layers }) => {
+    const paths = sources.map(({ path }) => path);
+    const missing = layers
+      .flat()
+      .filter((one) => !paths.some((path) => path.startsWith(folder + one)));
+    expect(missing).toEqual([]);
+  });
+
+  it.each(packages)("let $name depend on what its files import, and on nothing else", (own) => {
+    const files = sources.filter(({ path }) => packageOf(path) === own);
+    const modules = files.flatMap(({ imports }) =>
+      imports.map(({ specifier }) => specifier).filter((one) => !/^(\.|node:)/.test(one)),
+    );
+    const imported = new Set(modules.map((one) => /^(@[^/]+\/)?[^/]+/.exec(one)?.[0]));
+    const file = join(import.meta.dirname, "..", own.folder, "package.json");
+    const manifest = JSON.parse(readFileSync(file, "utf8"));
+    const named = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+    expect(named.sort()).toEqual([...imported].sort());
   });
 
   it("see a circle of several files, types included", () => {
     const files = [
-      ["lambdas/shared/a.ts", 'import { b } from "./b.ts";\nexport type A = number;\nb();'],
-      ["lambdas/shared/b.ts", 'import { c } from "./c.ts";\nexport const b = () => c();'],
-      ["lambdas/shared/c.ts", 'import type { A } from "./a.ts";\nexport const c = (): A => 1;'],
-      ["lambdas/shared/d.ts", 'import { b } from "./b.ts";\nb();'],
+      ["lambdas/runtime/http/a.ts", 'import { b } from "./b.ts";\nexport type A = number;\nb();'],
+      ["lambdas/runtime/http/b.ts", 'import { c } from "./c.ts";\nexport const b = () => c();'],
+      [
+        "lambdas/runtime/http/c.ts",
+        'import type { A } from "./a.ts";\nexport const c = (): A => 1;',
+      ],
+      ["lambdas/runtime/http/d.ts", 'import { b } from "./b.ts";\nb();'],
     ].map(([path = "", text = ""]) => parseSource({ path, text }));
     const imports = ["a.ts imports b.ts", "b.ts imports c.ts", "c.ts imports a.ts"].map((text) => {
-      const [from, to] = text.split(" imports ").map((name) => `lambdas/shared/${name}`);
+      const [from, to] = text.split(" imports ").map((name) => `lambdas/runtime/http/${name}`);
       return `${from} imports ${to} (${from})`;
     });
     expect(violations(files)).toEqual([
-      `lambdas/shared/a.ts: ${circleRule}: ${imports.join(", ")}`,
+      `lambdas/runtime/http/a.ts: ${circleRule}: ${imports.join(", ")}`,
     ]);
     expect(violations(files.slice(1))).toEqual([]);
   });
@@ -389,15 +342,15 @@ describe("the boundaries", () => {
     const files = [
       [
         "lambdas/verification/gate/machine.ts",
-        'import { later } from "../../shared/later.ts";\nlater();',
+        'import { later } from "@sekisho/runtime/async/later.ts";\nlater();',
       ],
       [
-        "lambdas/shared/later.ts",
+        "lambdas/runtime/async/later.ts",
         'import { now } from "./now.ts";\nexport const later = () => now() + 1;',
       ],
-      ["lambdas/shared/now.ts", "export const now = () => Date.now();"],
+      ["lambdas/runtime/async/now.ts", "export const now = () => Date.now();"],
     ].map(([path = "", text = ""]) => parseSource({ path, text }));
-    expect(violations(files)).toEqual([`lambdas/shared/now.ts: ${pureRule.name}: Date.now`]);
+    expect(violations(files)).toEqual([`lambdas/runtime/async/now.ts: ${pureRule.name}: Date.now`]);
     expect(violations(files.slice(1))).toEqual([]);
   });
 });

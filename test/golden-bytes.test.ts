@@ -9,15 +9,15 @@ import {
   deriveConversationId,
   deriveMessageTaskId,
   deriveTaskId,
-} from "../lambdas/execution/tasks/execution-task.ts";
-import { toShardKey } from "../lambdas/shared/engine/aws/table.ts";
-import { formatPosition, toRecordAttributes } from "../lambdas/shared/engine/aws/task-store.ts";
-import { storedRulesId } from "../lambdas/verification/gate/rules.ts";
-import { createMetadata } from "../lambdas/verification/slack/api/posts.ts";
-import { encodeButton } from "../lambdas/verification/slack/messages/buttons.ts";
-import { interactionIdOf, requestIdOf, sessionIdOf } from "../lambdas/verification/task/routing.ts";
-import { threadIdOf } from "../lambdas/verification/task/thread.ts";
-import { createHistoryId, createHistoryState } from "../lambdas/verification/usage/entry.ts";
+} from "@sekisho/execution/tasks/execution-task.ts";
+import { toShardKey } from "@sekisho/runtime/engine/aws/table.ts";
+import { formatPosition, toRecordAttributes } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { storedRulesId } from "@sekisho/verification/gate/rules.ts";
+import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
+import { encodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
+import { interactionIdOf, requestIdOf, sessionIdOf } from "@sekisho/verification/task/routing.ts";
+import { threadIdOf } from "@sekisho/verification/task/thread.ts";
+import { createHistoryId, createHistoryState } from "@sekisho/verification/usage/entry.ts";
 import { sampleTask } from "./verification/task/sample.ts";
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";

@@ -1,6 +1,6 @@
 /** The generated part of `docs/reference/commands.md`, made from the help of each command. */
-import type { CommandHelp } from "../../lib/cli/command.ts";
-import { commands } from "../sekisho.ts";
+import type { CommandHelp } from "@sekisho/sekisho/command.ts";
+import { commands } from "@sekisho/sekisho/main.ts";
 import { escapeProse, formatTable } from "./markdown.ts";
 
 export async function commandsPart(): Promise<string> {

@@ -1,7 +1,8 @@
 /** The generated part of `docs/reference/configuration.md`, made from the schemas of the configuration and of the environment. */
-import { containerVariables } from "../../lambdas/execution/config/container-environment.ts";
-import { environmentVariables } from "../../lambdas/shared/config/environment.ts";
-import { configJsonSchema } from "../../lambdas/shared/config/json-schema.ts";
+
+import { environmentVariables } from "@sekisho/config/environment.ts";
+import { configJsonSchema } from "@sekisho/config/json-schema.ts";
+import { containerVariables } from "@sekisho/execution/config/container-environment.ts";
 import { keyRows, type Section, sectionsOf, variableRows } from "./config-keys.ts";
 import { escapeProse, formatTable } from "./markdown.ts";
 

@@ -1,8 +1,9 @@
 /** Writes the type and the default of a configuration key for people. */
+
+import { authenticatorSchema } from "@sekisho/config/authenticator-schema.ts";
+import { authorizerSchema } from "@sekisho/config/authorizer-schema.ts";
+import { secretSchema } from "@sekisho/config/values.ts";
 import * as z from "zod";
-import { authenticatorSchema } from "../../lambdas/shared/config/authenticator-schema.ts";
-import { authorizerSchema } from "../../lambdas/shared/config/authorizer-schema.ts";
-import { secretSchema } from "../../lambdas/shared/config/values.ts";
 
 /** The part of JSON Schema that the configuration uses. */
 export type JsonSchema = {

@@ -11,7 +11,7 @@ import {
   type ToolUseBlock,
   type ToolUseBlockStart,
 } from "@aws-sdk/client-bedrock-runtime";
-import type { Agent, AgentTask, TaskUpdate } from "@sekisho/sekisho/agent";
+import type { Agent, AgentTask, TaskUpdate } from "@sekisho/execution/agent";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
 
 const system = [

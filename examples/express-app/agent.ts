@@ -1,6 +1,6 @@
 /** The agent: replace this with your own code. */
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Agent } from "@sekisho/sekisho/agent";
+import type { Agent } from "@sekisho/execution/agent";
 
 /** A text such as "wait 5" is answered over five seconds, and "fail" fails. What an agent throws is told to nobody. */
 export const agent: Agent = async function* wait({ text }, { signal }) {

@@ -1,5 +1,5 @@
 /** An Express app that serves an Execution zone at a path, beside routes of its own. */
-import { createExecutionZone } from "@sekisho/sekisho/execution";
+import { createExecutionZone } from "@sekisho/execution";
 import express from "express";
 import { agent } from "./agent.ts";
 

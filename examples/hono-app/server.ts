@@ -1,6 +1,6 @@
 /** A Hono app that serves an Execution zone at a path, beside routes of its own. */
 import { serve } from "@hono/node-server";
-import { createExecutionZone } from "@sekisho/sekisho/execution";
+import { createExecutionZone } from "@sekisho/execution";
 import { Hono } from "hono";
 import { agent } from "./agent.ts";
 

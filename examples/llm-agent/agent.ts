@@ -1,5 +1,5 @@
 /** An agent that asks a language model and lets it use two tools, over any endpoint that speaks OpenAI's chat completions. */
-import type { Agent, AgentTask } from "@sekisho/sekisho/agent";
+import type { Agent, AgentTask } from "@sekisho/execution/agent";
 import { type Message, streamCompletion } from "./chat-completions.ts";
 import { callTool, tools } from "./tools.ts";
 

@@ -1,5 +1,5 @@
 /** A client of chat completions with streaming and tools (https://platform.openai.com/docs/api-reference/chat-streaming). */
-import type { TaskUpdate } from "@sekisho/sekisho/agent";
+import type { TaskUpdate } from "@sekisho/execution/agent";
 
 export type ToolCall = {
   id: string;

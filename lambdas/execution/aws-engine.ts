@@ -1,10 +1,10 @@
 /** The Execution zone's engine on AWS: its DynamoDB table, its SQS queues, and the completion queue of the other zone. */
-import type { AwsDependencies } from "../shared/aws/credentials.ts";
-import { inRegion } from "../shared/aws/environment.ts";
-import { openDynamoDb, openSqs } from "../shared/engine/aws/client.ts";
-import { createSqsQueue } from "../shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../shared/engine/aws/task-store.ts";
-import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { inRegion } from "@sekisho/runtime/aws/environment.ts";
+import { openDynamoDb, openSqs } from "@sekisho/runtime/engine/aws/client.ts";
+import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type ExecutionTask, parseExecutionTask } from "./tasks/execution-task.ts";
 import { deriveCallerGroup } from "./tasks/task-message.ts";
 

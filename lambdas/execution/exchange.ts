@@ -1,13 +1,13 @@
 /** One HTTP exchange in a shape that every server can provide, and the constructors of common answers. */
 
-import type { Dialect } from "../../contracts/dialects.ts";
-import type { RequestId } from "../../contracts/envelope.ts";
-import { createErrorResponse } from "../../contracts/error-data.ts";
-import type { SekishoError } from "../../contracts/errors.ts";
-import type { BodyRefusal } from "../shared/http/read-body.ts";
-import type { OpenBodyShare } from "../shared/http/server-limits.ts";
-import type { Trace } from "../shared/telemetry/telemetry.ts";
-import { toWellFormedJson } from "../shared/untrusted-input.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import type { RequestId } from "@sekisho/contracts/envelope.ts";
+import { createErrorResponse } from "@sekisho/contracts/error-data.ts";
+import type { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { BodyRefusal } from "@sekisho/runtime/http/read-body.ts";
+import type { OpenBodyShare } from "@sekisho/runtime/http/server-limits.ts";
+import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { toWellFormedJson } from "@sekisho/runtime/untrusted-input.ts";
 
 export type Exchange = {
   method: string;

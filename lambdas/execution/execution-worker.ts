@@ -1,10 +1,10 @@
 /** The Execution worker: runs each task whose id it receives from the queue, and checks tasks that have push configurations. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { abortable, backoffMs } from "../shared/async/waiting.ts";
-import type { TaskQueue } from "../shared/engine/ports.ts";
-import { isNewerRecord } from "../shared/engine/record-version.ts";
-import type { Log } from "../shared/log.ts";
-import type { Telemetry } from "../shared/telemetry/telemetry.ts";
+import { abortable, backoffMs } from "@sekisho/runtime/async/waiting.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   createHandleLook,
   type HandleLook,

@@ -1,12 +1,12 @@
 /** The settings that the host and its worker share: their defaults, and their values from the configuration. */
 import { randomUUID } from "node:crypto";
 import { basename } from "node:path";
-import { defaultSyncBudgetMs } from "../shared/config/call-time.ts";
-import type { AgentConfig } from "../shared/config/execution-schema.ts";
-import type { Config } from "../shared/config/schema.ts";
-import { longestTaskMs, resolveMaxTaskMs } from "../shared/config/stage-config.ts";
-import { type Log, silentLog } from "../shared/log.ts";
-import { noTelemetry, type Telemetry } from "../shared/telemetry/telemetry.ts";
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { longestTaskMs, resolveMaxTaskMs } from "@sekisho/config/stage-config.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import { noTelemetry, type Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { type RunTimes, runDefaults } from "./tasks/execution-task.ts";
 
 type Defaults = RunTimes & {

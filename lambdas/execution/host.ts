@@ -1,12 +1,12 @@
 /** The Execution host: takes requests, runs the agent at most once per task, and answers from the store. */
-import type { Dialect } from "../../contracts/dialects.ts";
-import { maxRequestBytes as contractMaxRequestBytes } from "../../contracts/methods.ts";
-import { createTimeLimit } from "../shared/async/time-limit.ts";
-import type { TaskQueue, TaskStore } from "../shared/engine/ports.ts";
-import { createBodyBudget, defaultMaxHeldBytes } from "../shared/http/server-limits.ts";
-import type { Log } from "../shared/log.ts";
-import type { PublicFetch } from "../shared/public-fetch/public-fetch.ts";
-import type { ProcessTelemetry, Telemetry } from "../shared/telemetry/telemetry.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import { maxRequestBytes as contractMaxRequestBytes } from "@sekisho/contracts/methods.ts";
+import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { createBodyBudget, defaultMaxHeldBytes } from "@sekisho/runtime/http/server-limits.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import type { ProcessTelemetry, Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { type A2aSettings, openA2a } from "./a2a/endpoint.ts";
 import { createHandleLook, type HandleLook, openTaskChanges } from "./a2a/push-outbox.ts";
 import type { Agent } from "./agents/agent.ts";

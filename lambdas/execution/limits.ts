@@ -1,5 +1,5 @@
 /** Counts the runs and calls that each caller has in this process, and limits them. */
-import { SekishoError } from "../../contracts/errors.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 
 export type CallerLimits = {
   /** Runs of agents. */

@@ -1,5 +1,5 @@
 /** The error for params that do not fit, which every protocol of the host answers alike. */
-import { SekishoError } from "../../contracts/errors.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 
 const maxIssues = 20;
 

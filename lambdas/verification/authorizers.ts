@@ -1,13 +1,11 @@
 /** Creates the configured authorizers. */
-import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
-import { AwsCallError } from "../shared/aws/retry.ts";
-import { createSts, type Sts } from "../shared/aws/sts.ts";
-import {
-  toWebIdentityRequest,
-  type WebIdentityRequest,
-} from "../shared/config/authorizer-needs.ts";
-import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
-import type { SecretReference } from "../shared/config/values.ts";
+
+import { toWebIdentityRequest, type WebIdentityRequest } from "@sekisho/config/authorizer-needs.ts";
+import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import { createSts, type Sts } from "@sekisho/runtime/aws/sts.ts";
 import { type Authorizer, noAuthorizer } from "./transport/authorizer/authorizer.ts";
 import { createAzureAuthorizer } from "./transport/authorizer/azure.ts";
 import { createGoogleAuthorizer } from "./transport/authorizer/google.ts";

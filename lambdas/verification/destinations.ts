@@ -1,13 +1,14 @@
 /** Creates the clients of the configured destinations. */
-import { agentCardPath } from "../../contracts/a2a/card.ts";
-import type { AwsCredentialsProvider } from "../shared/aws/credentials.ts";
-import type { AuthorizerConfig } from "../shared/config/authorizer-schema.ts";
-import { callTimes, resolveLongPollMs } from "../shared/config/call-time.ts";
-import type { Destination } from "../shared/config/destination-schema.ts";
-import type { Config } from "../shared/config/schema.ts";
-import type { SecretReference } from "../shared/config/values.ts";
-import type { Log } from "../shared/log.ts";
-import type { Telemetry } from "../shared/telemetry/telemetry.ts";
+
+import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
+import { callTimes, resolveLongPollMs } from "@sekisho/config/call-time.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
+import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createAuthorizer } from "./authorizers.ts";
 import type { Task } from "./task/task.ts";
 import { createA2aTransport } from "./transport/a2a/transport.ts";

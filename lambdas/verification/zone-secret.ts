@@ -3,10 +3,10 @@
  * replace it: the former value then stays valid for what it has keyed, until the operator drops it.
  */
 import { randomBytes } from "node:crypto";
+import { createCachedValue } from "@sekisho/runtime/async/cache.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
 import * as z from "zod";
-import { createCachedValue } from "../shared/async/cache.ts";
-import type { TaskStore } from "../shared/engine/ports.ts";
-import { checkRecord } from "../shared/engine/record-version.ts";
 import type { ZoneSecretValues } from "./task/routing.ts";
 
 export const zoneSecretId = "zone-secret";

@@ -1,10 +1,10 @@
 /** The CDK app of one stage: its stacks in deploy order, checked by cdk-nag and by CDK's own template validation. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Config } from "@sekisho/config/schema.ts";
+import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 import { App, Validations } from "aws-cdk-lib";
 import { AwsSolutionsChecks, ServerlessChecks } from "cdk-nag";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { projectDirectory } from "./bundle/entry.ts";
 import { addStage, createSettings } from "./stage.ts";
 
 type StageApp = { config: Config; configDirectory: string; stageName: string; outdir: string };

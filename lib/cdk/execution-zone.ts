@@ -1,11 +1,12 @@
 /** The Execution zone as a construct: its key and task table, and either an AgentCore Runtime or Lambda behind a Function URL. */
+
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { findExecutionTarget, isA2aEndpoint } from "@sekisho/config/stage-config.ts";
 import { Stack } from "aws-cdk-lib";
 import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import type { Role } from "aws-cdk-lib/aws-iam";
 import type { Topic } from "aws-cdk-lib/aws-sns";
 import { Construct } from "constructs";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
-import { findExecutionTarget, isA2aEndpoint } from "../../lambdas/shared/config/stage-config.ts";
 import { permitAgent } from "./constructs/agent-permissions.ts";
 import { createAgentRuntime, createRuntimeRole } from "./constructs/agent-runtime.ts";
 import { createAlarms, watchRuntime } from "./constructs/alarms.ts";

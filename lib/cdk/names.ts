@@ -1,6 +1,7 @@
 /** Fixed names, which other accounts and the command line must know before the stacks exist. */
-import { findPartition } from "../../lambdas/shared/aws/partitions.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
+
+import type { Config } from "@sekisho/config/schema.ts";
+import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
 
 export const zoneStacks = ["Identity", "Execution", "Verification"] as const;
 export type ZoneStack = (typeof zoneStacks)[number];

@@ -1,7 +1,8 @@
 /** Checks that a construct is in a stack of the account and the region that the configuration names. */
+
+import { ConfigError } from "@sekisho/config/config-error.ts";
 import { Stack, Token } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
 import type { ZoneStack } from "./names.ts";
 
 type Placement = {

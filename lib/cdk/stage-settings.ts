@@ -1,8 +1,9 @@
 /** The settings that every stack of a stage gets, and the environment variables that follow from them. */
+
+import type { Config } from "@sekisho/config/schema.ts";
+import type { ExecutionAddress } from "@sekisho/config/stage-config.ts";
+import type { Stage } from "@sekisho/config/stage-schema.ts";
 import type { Stack } from "aws-cdk-lib";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import type { ExecutionAddress } from "../../lambdas/shared/config/stage-config.ts";
-import type { Stage } from "../../lambdas/shared/config/stage-schema.ts";
 import type { WriteBundle } from "./bundle/entry.ts";
 import { formatMetricsNamespace } from "./names.ts";
 

@@ -2,15 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { configDirectory as directoryOf, loadConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createStageConfig, findExecutionTarget } from "@sekisho/config/stage-config.ts";
 import { CrossStackReferences, type Environment, ReferenceStrength, Stack } from "aws-cdk-lib";
 import type { Construct } from "constructs";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
-import { configDirectory as directoryOf, loadConfig } from "../../lambdas/shared/config/load.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import {
-  createStageConfig,
-  findExecutionTarget,
-} from "../../lambdas/shared/config/stage-config.ts";
 import { createWriteBundle } from "./bundle/bundle.ts";
 import { ExecutionZone } from "./execution-zone.ts";
 import { SekishoIdentity } from "./identity.ts";

@@ -1,4 +1,11 @@
 /** The Verification zone as a construct: entry, ingress, queues, worker, dead-letter handler, task table, alarms. */
+
+import { baseWorkerSeconds, workerSeconds } from "@sekisho/config/call-time.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { createFingerprints } from "@sekisho/config/live-settings.ts";
+import { findExecutionTarget } from "@sekisho/config/stage-config.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { operatorAlias } from "@sekisho/runtime/aws/operator-alias.ts";
 import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import type { Alarm } from "aws-cdk-lib/aws-cloudwatch";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
@@ -7,12 +14,6 @@ import { Alias, type Function as LambdaFunction } from "aws-cdk-lib/aws-lambda";
 import type { Topic } from "aws-cdk-lib/aws-sns";
 import { CfnParameter as SsmParameter } from "aws-cdk-lib/aws-ssm";
 import { Construct } from "constructs";
-import { operatorAlias } from "../../lambdas/shared/aws/operator-alias.ts";
-import { baseWorkerSeconds, workerSeconds } from "../../lambdas/shared/config/call-time.ts";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
-import { createFingerprints } from "../../lambdas/shared/config/live-settings.ts";
-import { findExecutionTarget } from "../../lambdas/shared/config/stage-config.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
 import { createAlarms, watchRuntime, watchVerification } from "./constructs/alarms.ts";
 import { destinationSecrets, permitDestinations } from "./constructs/destination-permissions.ts";
 import { consumeMessages, createNodeFunction } from "./constructs/node-function.ts";

@@ -1,11 +1,7 @@
 /** The type of a command, and `defineCommand`, which makes the help and the parser from one description. */
 import { parseArgs } from "node:util";
-import {
-  formatSecretName,
-  hasSecret,
-  shortTokenProblems,
-} from "../../lambdas/shared/config/secrets.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
+import { formatSecretName, hasSecret, shortTokenProblems } from "@sekisho/config/secrets.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
 
 export type CommandRun = {
   /** The arguments after the command's name. */

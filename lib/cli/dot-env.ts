@@ -1,8 +1,8 @@
 /** Reads `.env` of the working directory for the commands that work on this machine. Deployed code has no part in it. */
 import { join } from "node:path";
 import { parseEnv } from "node:util";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
-import { readTextFile } from "../../lambdas/shared/text-file.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { readTextFile } from "@sekisho/runtime/text-file.ts";
 
 /** Commands that work on a stage on AWS, whose secrets are not those of this machine. */
 const stageCommands: ReadonlySet<string> = new Set([

@@ -1,14 +1,11 @@
 /** Finds the endpoint that the command line names: a URL with `--auth`, or a destination of the configuration. */
 
-import { sekisho } from "../../lambdas/shared/command-line.ts";
-import {
-  type AuthorizerConfig,
-  authorizerSchema,
-} from "../../lambdas/shared/config/authorizer-schema.ts";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
-import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
-import { type ConfigLocation, loadConfig, parseConfig } from "../../lambdas/shared/config/load.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { type AuthorizerConfig, authorizerSchema } from "@sekisho/config/authorizer-schema.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import { type ConfigLocation, loadConfig, parseConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { UsageError } from "./command.ts";
 
 export type Endpoint = { config: Config; name: string; destination: Destination; called: string };

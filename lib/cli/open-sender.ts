@@ -1,17 +1,23 @@
 /** Opens a destination of the configuration for the conformance run, with its credentials and with those of strangers. */
-import { SekishoError } from "../../contracts/errors.ts";
-import { isLoopbackHost } from "../../contracts/loopback.ts";
-import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
-import type { AuthorizerConfig } from "../../lambdas/shared/config/authorizer-schema.ts";
-import type { Destination } from "../../lambdas/shared/config/destination-schema.ts";
-import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import { createAuthorizer } from "../../lambdas/verification/authorizers.ts";
-import { credentialText } from "../../lambdas/verification/checks/failed-check.ts";
-import { openDestination } from "../local/open-destination.ts";
-import { type Authorize, createHttpSender, SendError, type Sender } from "./conformance/sender.ts";
+
+import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { readSecret } from "@sekisho/config/secrets.ts";
+import {
+  type Authorize,
+  createHttpSender,
+  SendError,
+  type Sender,
+} from "@sekisho/conformance/sender.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { openDestination } from "@sekisho/local/open-destination.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createAuthorizer } from "@sekisho/verification/authorizers.ts";
+import { credentialText } from "@sekisho/verification/checks/failed-check.ts";
 
 type SenderOptions = {
   config: Config;

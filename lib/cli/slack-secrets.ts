@@ -1,6 +1,6 @@
 /** Checks Slack's secrets on this machine before a zone starts: which are missing, and which variable holds the wrong one. */
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { formatSecretName, hasSecret, readVariable } from "../../lambdas/shared/config/secrets.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { formatSecretName, hasSecret, readVariable } from "@sekisho/config/secrets.ts";
 import { UsageError } from "./command.ts";
 
 /** Slack's kinds of secrets, by their form (https://docs.slack.dev/authentication/tokens). `xoxe.` begins a token that expires. */

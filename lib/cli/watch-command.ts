@@ -1,8 +1,8 @@
 /** `--watch` of the commands that run an agent file. */
 import { join, resolve } from "node:path";
-import { configFileName } from "../../lambdas/shared/config/config-error.ts";
-import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
-import { supervise } from "../local/watch/supervise.ts";
+import { configFileName } from "@sekisho/config/config-error.ts";
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import { supervise } from "@sekisho/local/watch/supervise.ts";
 import { type CommandRun, UsageError } from "./command.ts";
 
 type Watched = {

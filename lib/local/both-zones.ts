@@ -2,17 +2,17 @@
 
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
-import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import { createDestinations } from "../../lambdas/verification/destinations.ts";
-import type { Page } from "../../lambdas/verification/ingress/server.ts";
-import { installationOf } from "../../lambdas/verification/task/task.ts";
-import { type Tap, tapTransport } from "../../lambdas/verification/transport/tap.ts";
-import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
-import { type Engine, openSqliteEngine } from "./engine.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
+import { readSecret } from "@sekisho/config/secrets.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
+import { type Engine, openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createDestinations } from "@sekisho/verification/destinations.ts";
+import type { Page } from "@sekisho/verification/ingress/server.ts";
+import { installationOf } from "@sekisho/verification/task/task.ts";
+import { type Tap, tapTransport } from "@sekisho/verification/transport/tap.ts";
+import type { Observation } from "@sekisho/verification/worker/run-step.ts";
 import { startExecutionZone } from "./execution-zone.ts";
 import { type FakeSlack, startFakeSlack } from "./fake-slack/fake-slack.ts";
 import { workspace } from "./fake-slack/workspace.ts";

@@ -1,38 +1,34 @@
 /** The Execution zone on one machine: the host and its agent around one engine. */
 import { resolve } from "node:path";
 import { styleText } from "node:util";
-import {
-  type A2aAgent,
-  createA2aAgent,
-  startPushLoop,
-} from "../../lambdas/execution/a2a/a2a-agent.ts";
-import { loadAgent } from "../../lambdas/execution/agents/load-agent.ts";
+import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
+import { localSyncBudgetMs } from "@sekisho/config/call-time.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { readSecret } from "@sekisho/config/secrets.ts";
+import { type A2aAgent, createA2aAgent, startPushLoop } from "@sekisho/execution/a2a/a2a-agent.ts";
+import { loadAgent } from "@sekisho/execution/agents/load-agent.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,
-} from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createHost, type Host } from "../../lambdas/execution/host.ts";
-import { createHostSettings } from "../../lambdas/execution/host-settings.ts";
-import { type ExecutionServer, startExecutionServer } from "../../lambdas/execution/http/server.ts";
-import { createLocalAttachmentFetch } from "../../lambdas/execution/runs/run.ts";
-import { handleUncaughtErrors, runAsAgent } from "../../lambdas/execution/runs/uncaught-errors.ts";
-import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import type { AuthenticatorConfig } from "../../lambdas/shared/config/authenticator-schema.ts";
-import { localSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
-import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import type { AgentConfig } from "../../lambdas/shared/config/execution-schema.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { sanitizeLines } from "../../lambdas/shared/untrusted-input.ts";
+} from "@sekisho/execution/authenticator/authenticator.ts";
+import { createAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { createHost, type Host } from "@sekisho/execution/host.ts";
+import { createHostSettings } from "@sekisho/execution/host-settings.ts";
+import { type ExecutionServer, startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { createLocalAttachmentFetch } from "@sekisho/execution/runs/run.ts";
+import { handleUncaughtErrors, runAsAgent } from "@sekisho/execution/runs/uncaught-errors.ts";
+import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { ProcessTelemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 import { describeLoadError } from "./author/describe-load.ts";
 import { describeError, reportAgent } from "./author/report-agent.ts";
 import { isAuthorsFile } from "./author/source-place.ts";
-import type { Engine } from "./engine.ts";
 
 export type ExecutionZone = { host: Host; url: string; port: number; close(): Promise<void> };
 

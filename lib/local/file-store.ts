@@ -6,10 +6,10 @@ import { mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from "node:f
 import type { ServerResponse } from "node:http";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { errorKind } from "../../lambdas/shared/error-kind.ts";
-import { type Log, silentLog } from "../../lambdas/shared/log.ts";
-import { type FileStore, fileLifeMs } from "../../lambdas/verification/files/files.ts";
-import type { Page } from "../../lambdas/verification/ingress/server.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import { type FileStore, fileLifeMs } from "@sekisho/verification/files/files.ts";
+import type { Page } from "@sekisho/verification/ingress/server.ts";
 
 const sweepEveryMs = 3600_000;
 

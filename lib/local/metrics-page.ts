@@ -1,8 +1,8 @@
 /** `GET /metrics` of the Verification zone on one machine. Its own listener keeps it out of a tunnel to Slack's port. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { QueueDepth } from "../../lambdas/shared/engine/ports.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+import type { QueueDepth } from "@sekisho/runtime/engine/ports.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { ProcessTelemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { isFromOwnPage, loopbackHosts } from "./web/guard.ts";
 import { startPageServer } from "./web/page-server.ts";
 

@@ -3,17 +3,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
-import { readEnvironment } from "../../lambdas/shared/config/environment.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import {
-  createDestinations,
-  type WorkerDestination,
-} from "../../lambdas/verification/destinations.ts";
-import type { Transport } from "../../lambdas/verification/transport/transport.ts";
-import { openSqliteEngine } from "./engine.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { readSecret } from "@sekisho/config/secrets.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createDestinations, type WorkerDestination } from "@sekisho/verification/destinations.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { openHost } from "./execution-zone.ts";
 
 export type OpenedDestination = {

@@ -1,12 +1,13 @@
 /** Uses AWS with the operator's own credentials, as the SDK's default chain finds them. */
-import { defaultAwsCredentials } from "../../lambdas/shared/aws/default-credentials.ts";
-import { createEndpointResolver } from "../../lambdas/shared/aws/environment.ts";
-import { createReadManagedSecret } from "../../lambdas/shared/aws/secrets-manager.ts";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import { openProcessTelemetry } from "../../lambdas/shared/config/telemetry/process-telemetry.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { createXrayTarget } from "../../lambdas/shared/telemetry/otlp-target.ts";
-import type { ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
+
+import { readSecret } from "@sekisho/config/secrets.ts";
+import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetry.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
+import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
+import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
+import { createXrayTarget } from "@sekisho/runtime/telemetry/otlp-target.ts";
+import type { ProcessTelemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 
 /** Reads from the Secrets Manager of the stage's region; a reference to a variable is read from the environment. */
 export function createReadOperatorSecret({

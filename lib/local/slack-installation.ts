@@ -1,19 +1,19 @@
 /** The bot tokens of a Verification zone on one machine, and the flow with which further workspaces install the app. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import type { Page } from "../../lambdas/verification/ingress/server.ts";
-import { createFindTeam } from "../../lambdas/verification/installations/find-team.ts";
-import { createInstallationFile } from "../../lambdas/verification/installations/installation-file.ts";
-import { createBotTokens } from "../../lambdas/verification/installations/installations.ts";
-import { createMemoryLedger } from "../../lambdas/verification/oauth/ledger.ts";
-import { createOauth } from "../../lambdas/verification/oauth/oauth.ts";
-import { botScopes } from "../../lambdas/verification/slack/api/manifest.ts";
-import type { BotTokens } from "../../lambdas/verification/slack/api/slack.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { hasSecret, readSecret } from "@sekisho/config/secrets.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Page } from "@sekisho/verification/ingress/server.ts";
+import { createFindTeam } from "@sekisho/verification/installations/find-team.ts";
+import { createInstallationFile } from "@sekisho/verification/installations/installation-file.ts";
+import { createBotTokens } from "@sekisho/verification/installations/installations.ts";
+import { createMemoryLedger } from "@sekisho/verification/oauth/ledger.ts";
+import { createOauth } from "@sekisho/verification/oauth/oauth.ts";
+import { botScopes } from "@sekisho/verification/slack/api/manifest.ts";
+import type { BotTokens } from "@sekisho/verification/slack/api/slack.ts";
 
 /** A rotated client secret is used after this time. */
 const secretKeepMs = 60_000;

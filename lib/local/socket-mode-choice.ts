@@ -1,9 +1,10 @@
 /** Connects to the real Slack on one machine: over Socket Mode with an app token, otherwise over HTTP. */
-import { sekisho } from "../../lambdas/shared/command-line.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import { formatSecretName, hasSecret, readSecret } from "../../lambdas/shared/config/secrets.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { slackManifest } from "../../lambdas/verification/slack/api/manifest.ts";
+
+import type { Config } from "@sekisho/config/schema.ts";
+import { formatSecretName, hasSecret, readSecret } from "@sekisho/config/secrets.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { slackManifest } from "@sekisho/verification/slack/api/manifest.ts";
 import { fetchSlackIdentity, type SlackIdentity } from "./socket-mode-identity.ts";
 
 type Secret = () => Promise<string>;

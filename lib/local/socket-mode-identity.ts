@@ -1,9 +1,9 @@
 /** Looks up a bot token (https://docs.slack.dev/reference/methods/auth.test), and explains tokens that Slack refuses. */
 
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { findProxyError } from "@sekisho/runtime/http/tunnel.ts";
+import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
 import * as z from "zod";
-import { sekisho } from "../../lambdas/shared/command-line.ts";
-import { findProxyError } from "../../lambdas/shared/http/tunnel.ts";
-import { callWebApi, toSlackError } from "../../lambdas/verification/slack/api/web-call.ts";
 
 export type SlackIdentity = { bot: string; team: string; teamId: string };
 

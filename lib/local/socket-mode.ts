@@ -5,15 +5,15 @@
 
 import type { Socket } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
+import { withinDeadline } from "@sekisho/runtime/async/deadline.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { createConnector } from "@sekisho/runtime/http/connector.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Intake } from "@sekisho/verification/ingress/ingress.ts";
+import type { VerifiedPayload } from "@sekisho/verification/ingress/interpret-payload.ts";
+import { toNamedError } from "@sekisho/verification/slack/api/web-call.ts";
 import type { Logger, SocketModeClient } from "@slack/socket-mode";
 import * as z from "zod";
-import { withinDeadline } from "../../lambdas/shared/async/deadline.ts";
-import { errorKind } from "../../lambdas/shared/error-kind.ts";
-import { createConnector } from "../../lambdas/shared/http/connector.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import type { Intake } from "../../lambdas/verification/ingress/ingress.ts";
-import type { VerifiedPayload } from "../../lambdas/verification/ingress/interpret-payload.ts";
-import { toNamedError } from "../../lambdas/verification/slack/api/web-call.ts";
 import { readJson } from "./read-json.ts";
 import { toTokenError } from "./socket-mode-identity.ts";
 

@@ -1,7 +1,7 @@
 /** Log lines on one machine: readable ones on a terminal, JSON everywhere else. */
 import { styleText } from "node:util";
-import { createLog, type Log, type LogLevel } from "../../lambdas/shared/log.ts";
-import { isJsonObject, parseJson, sanitizeLine } from "../../lambdas/shared/untrusted-input.ts";
+import { createLog, type Log, type LogLevel } from "@sekisho/runtime/log.ts";
+import { isJsonObject, parseJson, sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
 
 type Options = {
   service: "verification" | "execution" | "sekisho";

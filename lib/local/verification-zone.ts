@@ -1,25 +1,25 @@
 /** The Verification zone on one machine: ingress and worker around one engine. */
 import { join } from "node:path";
-import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
-import { longestExtraMs } from "../../lambdas/shared/config/call-time.ts";
-import type { AllowlistRule, Config } from "../../lambdas/shared/config/schema.ts";
-import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
-import type { QueueConsumer, ReceivedMessage } from "../../lambdas/shared/engine/ports.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import { createMinuteLimiter } from "../../lambdas/shared/minute-limiter.ts";
-import { createTrace, type ProcessTelemetry } from "../../lambdas/shared/telemetry/telemetry.ts";
-import type { WorkerDestination } from "../../lambdas/verification/destinations.ts";
-import { createArtifactFetch } from "../../lambdas/verification/files/artifact-fetch.ts";
-import { createFiles } from "../../lambdas/verification/files/create-files.ts";
-import { createIngress, createIntake } from "../../lambdas/verification/ingress/ingress.ts";
-import { type Page, startVerificationServer } from "../../lambdas/verification/ingress/server.ts";
-import { createSlackApi } from "../../lambdas/verification/slack/api/web-api.ts";
-import type { Observation } from "../../lambdas/verification/worker/run-step.ts";
+import { longestExtraMs } from "@sekisho/config/call-time.ts";
+import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import type { QueueConsumer, ReceivedMessage } from "@sekisho/runtime/engine/ports.ts";
+import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createMinuteLimiter } from "@sekisho/runtime/minute-limiter.ts";
+import { createTrace, type ProcessTelemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
+import type { WorkerDestination } from "@sekisho/verification/destinations.ts";
+import { createArtifactFetch } from "@sekisho/verification/files/artifact-fetch.ts";
+import { createFiles } from "@sekisho/verification/files/create-files.ts";
+import { createIngress, createIntake } from "@sekisho/verification/ingress/ingress.ts";
+import { type Page, startVerificationServer } from "@sekisho/verification/ingress/server.ts";
+import { createSlackApi } from "@sekisho/verification/slack/api/web-api.ts";
+import type { Observation } from "@sekisho/verification/worker/run-step.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
-} from "../../lambdas/verification/worker/verification-worker.ts";
-import type { Engine } from "./engine.ts";
+} from "@sekisho/verification/worker/verification-worker.ts";
 import { openFileStore } from "./file-store.ts";
 import { startMetricsServer } from "./metrics-page.ts";
 import type { SlackInstallation } from "./slack-installation.ts";

@@ -8,16 +8,16 @@ import {
   InMemoryTaskStore,
 } from "@a2a-js/sdk/server";
 import { jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { startListening } from "@sekisho/runtime/http/server.ts";
 import express from "express";
-import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createHost } from "../../lambdas/execution/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
-import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
-import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
-import { startListening } from "../../lambdas/shared/http/server.ts";
 import { serveParent } from "./measure.ts";
 
 const [, , kind, file = ""] = process.argv;

@@ -60,7 +60,7 @@ async function ingressHandler(url: string): Promise<Handle> {
     SEKISHO_SIGNING_SECRET: "signing",
     SEKISHO_LOG_LEVEL: "error",
   });
-  const { handler } = await import("../../lambdas/verification/handlers/ingress.ts");
+  const { handler } = await import("@sekisho/verification/handlers/ingress.ts");
   return handler;
 }
 

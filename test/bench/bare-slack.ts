@@ -1,7 +1,7 @@
 /** A Slack that answers every call at once and keeps nothing but when each task's placeholder and answer came. */
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
-import { startListening } from "../../lambdas/shared/http/server.ts";
+import { startListening } from "@sekisho/runtime/http/server.ts";
 
 export type SeenTask = { placeholderAtMs: number; answerAtMs: number };
 

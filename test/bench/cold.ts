@@ -6,11 +6,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { bundle, bundleBytes, coldBytes, writeFiles } from "@sekisho/cdk/bundle/bundle.ts";
+import { type BundleName, bundleNames } from "@sekisho/cdk/bundle/entry.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
 import { buildSync } from "esbuild";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
-import { bundle, bundleBytes, coldBytes, writeFiles } from "../../lib/cdk/bundle/bundle.ts";
-import { type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
 import { type BenchRun, hasPeer, rank, takeTurns } from "./bench.ts";
 import { type AwsStub, startAwsStub } from "./cold/aws-stub.ts";
 import { createColdConfig, listColdFunctions } from "./cold/functions.ts";
@@ -179,8 +179,8 @@ async function loadCode(root: string): Promise<Code> {
   const files = [
     "lib/cdk/bundle/bundle.ts",
     "lib/cdk/bundle/entry.ts",
-    "lambdas/shared/config/load.ts",
-    "lambdas/shared/config/stage-config.ts",
+    "lambdas/config/load.ts",
+    "lambdas/config/stage-config.ts",
   ];
   const code: Code = Object.assign(
     {},

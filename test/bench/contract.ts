@@ -1,14 +1,14 @@
 /** Bench of the contract in process: parse, validate, dispatch, serialize, beside bare JSON.parse with hand-written checks. */
-import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createHost } from "../../lambdas/execution/host.ts";
-import { parseRequest } from "../../lambdas/execution/http/answer-post.ts";
-import type { MethodHandlers } from "../../lambdas/execution/methods/methods.ts";
-import { createDispatch } from "../../lambdas/execution/methods/methods.ts";
-import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { noMetrics } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { parseRequest } from "@sekisho/execution/http/answer-post.ts";
+import type { MethodHandlers } from "@sekisho/execution/methods/methods.ts";
+import { createDispatch } from "@sekisho/execution/methods/methods.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { noMetrics } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { type BenchRun, takeTurns } from "./bench.ts";
 import { type BenchRow, type BenchTable, type Goal, ratioTable } from "./table.ts";
 

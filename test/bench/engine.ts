@@ -4,9 +4,9 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
+import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { type BenchRun, hasPeer, rank, takeTurns } from "./bench.ts";
 import { type BenchTable, ratioTable } from "./table.ts";
 

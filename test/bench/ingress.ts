@@ -1,9 +1,9 @@
 /** Bench of the ingress: all that it does with one event, beside the bare signature check and JSON.parse. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createIngress, type IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createIngress, type IngressRequest } from "@sekisho/verification/ingress/ingress.ts";
 import { benchAcknowledgement } from "./acknowledgement.ts";
 import { type BenchRun, takeTurns } from "./bench.ts";
 import { type BenchTable, ratioTable } from "./table.ts";

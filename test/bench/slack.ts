@@ -1,11 +1,12 @@
 /** Bench of a post to Slack over loopback: our call and that of Slack's own client, beside the same form sent by a bare undici client. */
+
+import { silentLog } from "@sekisho/runtime/log.ts";
+import type { SlackCall } from "@sekisho/verification/slack/api/call.ts";
+import { createPosts } from "@sekisho/verification/slack/api/posts.ts";
+import { createSlackApi } from "@sekisho/verification/slack/api/web-api.ts";
+import { encodeForm } from "@sekisho/verification/slack/api/web-call.ts";
 import type { Logger } from "@slack/web-api";
 import { Pool } from "undici";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import type { SlackCall } from "../../lambdas/verification/slack/api/call.ts";
-import { createPosts } from "../../lambdas/verification/slack/api/posts.ts";
-import { createSlackApi } from "../../lambdas/verification/slack/api/web-api.ts";
-import { encodeForm } from "../../lambdas/verification/slack/api/web-call.ts";
 import { type BenchRun, hasPeer } from "./bench.ts";
 import { type Caller, connections, measureSides } from "./measure.ts";
 import type { BenchTable } from "./table.ts";

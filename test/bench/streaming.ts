@@ -6,10 +6,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { signedHeaders } from "@sekisho/local/signed-events.ts";
 import { request as httpRequest } from "undici";
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import { signedHeaders } from "../../lib/local/signed-events.ts";
 import { type BareSlack, type SeenCall, startBareSlack } from "./bare-slack.ts";
 import { type BenchRun, takeTurns } from "./bench.ts";
 import { type BenchTable, formatFigure, formatGoal, type Goal } from "./table.ts";

@@ -7,10 +7,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { signedHeaders } from "@sekisho/local/signed-events.ts";
 import { Pool } from "undici";
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import { signedHeaders } from "../../lib/local/signed-events.ts";
 import { type BareSlack, startBareSlack } from "./bare-slack.ts";
 import { type BenchRun, rank, takeTurns } from "./bench.ts";
 import {

@@ -1,15 +1,15 @@
 /** The server of the benches over sockets, in a process of its own: a bare peer, or the host with a store. Tells its URL to the parent. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createHost } from "../../lambdas/execution/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
-import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
-import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { serveParent } from "./measure.ts";
 
 const [, , kind, file = ""] = process.argv;

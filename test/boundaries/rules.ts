@@ -1,5 +1,6 @@
 /** The boundaries as data: which files a rule is about, and what they may not import or say. */
 import { findCircles } from "./circles.ts";
+import { listLayerBreaches, listPackageBreaches } from "./packages.ts";
 import { pureFiles, pureFolders } from "./pure-files.ts";
 import { type Source, withAllTheyLoad } from "./source.ts";
 
@@ -24,14 +25,14 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "bin/pinned-node.mjs",
   "lambdas/execution/config/aws-environment.ts",
   "lambdas/execution/config/container-environment.ts",
-  "lambdas/shared/aws/environment.ts",
-  "lambdas/shared/config/environment.ts",
-  "lambdas/shared/config/proxy-environment.ts",
-  "lambdas/shared/config/secrets.ts",
+  "lambdas/runtime/aws/environment.ts",
+  "lambdas/config/environment.ts",
+  "lambdas/config/proxy-environment.ts",
+  "lambdas/config/secrets.ts",
   "lambdas/verification/config/ingress-environment.ts",
   "lambdas/verification/config/oauth-environment.ts",
   "lambdas/verification/config/worker-environment.ts",
-  "lib/cli/conformance/environment.ts",
+  "lib/conformance/environment.ts",
   "lib/cli/dot-env.ts",
   "lib/local/watch/supervise.ts",
 ]);
@@ -52,42 +53,6 @@ export const rules: readonly Rule[] = [
     except: /^contracts\/generate\.ts$/,
     mustNotImport: /^(?!zod$|contracts\/)/,
     mustNotSay: /\b(process|Buffer|require)\b/,
-  },
-  {
-    name: "the Verification zone does not know the Execution zone",
-    about: /^lambdas\/verification\//,
-    mustNotImport: /^(lambdas\/execution|bin|lib|test)\//,
-  },
-  {
-    name: "the Execution zone does not know the Verification zone",
-    about: /^lambdas\/execution\//,
-    mustNotImport: /^(lambdas\/verification|bin|lib|test)\//,
-  },
-  {
-    name: "what both zones share knows neither",
-    about: /^lambdas\/shared\//,
-    mustNotImport: /^(lambdas\/(verification|execution)|bin|lib|test)\//,
-  },
-  {
-    name: "the stacks know the configuration, the partitions of AWS, the alias of operators, the table's layout and the names of metrics and commands, and of a zone only the paths that they bundle",
-    about: /^lib\/cdk\//,
-    mustNotImport:
-      /^(lambdas\/(?!shared\/(command-line\.ts$|aws\/(partitions|operator-alias)\.ts$|config\/|engine\/aws\/table\.ts$|telemetry\/metric-table[a-z-]*\.ts$))|bin\/|lib\/(?!cdk\/)|test\/)/,
-  },
-  {
-    name: "what commands do does not know the commands",
-    about: /^lib\//,
-    mustNotImport: /^(bin|test)\//,
-  },
-  {
-    name: "the local zones know no command",
-    about: /^lib\/local\//,
-    mustNotImport: /^(bin|lib\/(cli|package))\//,
-  },
-  {
-    name: "the conformance run, which is bundled into one file, imports the contract and what both zones share",
-    about: /^lib\/cli\/conformance\//,
-    mustNotImport: /^(?!node:|zod$|contracts\/|lambdas\/shared\/|lib\/cli\/conformance\/)/,
   },
   {
     name: "the task machine imports the contract, zod and hashes alone",
@@ -118,9 +83,9 @@ export const rules: readonly Rule[] = [
     mustNotSay: /\bexport default\b|\bas default\b/,
   },
   {
-    name: "no file hands on the exports of another, except the entries of the package",
+    name: "no file hands on the exports of another, except the entries of a package",
     about: anywhere,
-    except: /^lib\/package\//,
+    except: /^(contracts|lambdas\/execution|lib\/cdk|lib\/conformance)\/(index|agent)\.ts$/,
     mustNotImportAs: /^export\b/,
   },
   {
@@ -135,46 +100,6 @@ export const rules: readonly Rule[] = [
     mustNotSay: /\bDate\b/,
   },
 ];
-
-const verification = "lambdas/verification/";
-
-/**
- * The Verification zone from top to bottom, in folders and files. A file imports its own line's folder and the lines below,
- * types included. Folders of one line do not import each other. `contracts/` and `lambdas/shared/` are below all of them.
- */
-export const verificationLayers: readonly (readonly string[])[] = [
-  ["handlers/"],
-  ["ingress/", "oauth/", "worker/"],
-  ["checks/"],
-  ["destinations.ts"],
-  ["authorizers.ts"],
-  ["config/", "files/", "gate/", "lookups/", "transport/", "usage/", "zone-secret.ts"],
-  ["installations/", "slots.ts"],
-  ["slack/"],
-  ["task/"],
-];
-
-export const layerRule = "inside the Verification zone, imports go down";
-
-function layerOf(path: string): { folder: string; depth: number } | undefined {
-  for (const [depth, folders] of verificationLayers.entries()) {
-    const folder = folders.find((one) => path.startsWith(`${verification}${one}`));
-    if (folder !== undefined) return { folder, depth };
-  }
-  return undefined;
-}
-
-function layerBreaches({ path, imports }: Source): readonly string[] {
-  if (!path.startsWith(verification)) return [];
-  const own = layerOf(path);
-  if (own === undefined) return [`${path}: ${layerRule}: it is in no layer`];
-  const upward = imports.filter(({ target }) => {
-    if (!target.startsWith(verification)) return false;
-    const other = layerOf(target);
-    return other !== undefined && other.folder !== own.folder && other.depth <= own.depth;
-  });
-  return upward.map(({ target }) => `${path}: ${layerRule}: ${target}`);
-}
 
 /** Types included. It has no exceptions. */
 export const circleRule = "no files and no folders import each other in a circle";
@@ -197,7 +122,7 @@ export function violations(sources: readonly Source[]): readonly string[] {
     const found = asked.flatMap((rule) =>
       breaches(rule, source).map((what) => `${source.path}: ${rule.name}: ${what}`),
     );
-    return [...found, ...layerBreaches(source)];
+    return [...found, ...listPackageBreaches(source), ...listLayerBreaches(source)];
   });
   const circles = findCircles(sources.filter(({ path }) => anywhere.test(path)));
   return [

@@ -2,9 +2,12 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { extname, join, posix } from "node:path";
 import { transformSync } from "esbuild";
+import { packages } from "./packages.ts";
 
-/** `target` is a path from the repository's root for a relative import, and else the package or builtin. */
-type Import = { target: string; typeOnly: boolean; statement: string };
+const root = join(import.meta.dirname, "../..");
+
+/** `target` is a path from the repository's root for a file of ours, and else the package or builtin. */
+type Import = { target: string; specifier: string; typeOnly: boolean; statement: string };
 export type Source = { path: string; text: string; code: string; imports: readonly Import[] };
 
 const staticImport = /^[ \t]*(?:import|export)\s(?:[^"'`;]*?\bfrom\s*)?["']([^"']+)["']/gm;
@@ -21,12 +24,22 @@ export function parseSource({ path, text }: { path: string; text: string }): Sou
   });
   const imports = [staticImport, dynamicImport].flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([statement, specifier = ""]) => ({
-      target: specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier,
+      target: resolve(path, specifier),
+      specifier,
       typeOnly: /^\s*(?:import|export)\s+type\s/.test(statement),
       statement: statement.trim(),
     })),
   );
   return { path, text, code, imports };
+}
+
+function resolve(path: string, specifier: string): string {
+  if (specifier.startsWith(".")) return posix.join(posix.dirname(path), specifier);
+  const own = packages.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
+  if (own === undefined) return specifier;
+  const { exports } = JSON.parse(readFileSync(join(root, own.folder, "package.json"), "utf8"));
+  const subpath = `.${specifier.slice(own.name.length)}`;
+  return posix.join(own.folder, exports[subpath] ?? subpath);
 }
 
 /** All sources below the folders, by paths from the root with forward slashes; a folder that is not there has none. */

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createTokenAdmission } from "@sekisho/sekisho/operate/token-admission.ts";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createTokenAdmission } from "../../lib/cli/operate/token-admission.ts";
 import {
   openTasksInFile,
   requestIdOf,

@@ -2,16 +2,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { openPageBesideRun, type PageBesideRun } from "../../lib/cli/operate/server.ts";
-import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import type { FakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import { createPage } from "../../lib/local/page/page.ts";
-import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
-import { createTaskWatch } from "../../lib/local/recorder/task-watch.ts";
-import { createDoor } from "../../lib/local/web/door.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
+import type { FakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createPage } from "@sekisho/local/page/page.ts";
+import { createStepRecorder } from "@sekisho/local/recorder/step-recorder.ts";
+import { createTaskWatch } from "@sekisho/local/recorder/task-watch.ts";
+import { createDoor } from "@sekisho/local/web/door.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { openPageBesideRun, type PageBesideRun } from "@sekisho/sekisho/operate/server.ts";
 
 /** `address` gives the printed address of a page, with the token. */
 export type Started = {

@@ -1,17 +1,17 @@
 /** Warm operations of the product, in process and with doubles that answer at once. Each does the same at every run. */
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createHost } from "../../lambdas/execution/host.ts";
-import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
-import { createIngress } from "../../lambdas/verification/ingress/ingress.ts";
-import { answerParts } from "../../lambdas/verification/slack/messages/answer.ts";
-import { createClient } from "../../lambdas/verification/transport/runner.ts";
-import { signedHeaders } from "../../lib/local/signed-events.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { signedHeaders } from "@sekisho/local/signed-events.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { createIngress } from "@sekisho/verification/ingress/ingress.ts";
+import { answerParts } from "@sekisho/verification/slack/messages/answer.ts";
+import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { sampleTask } from "../verification/task/sample.ts";
 
 /** Runs the operation once. Rejects if its outcome is not the expected one. */

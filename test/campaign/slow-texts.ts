@@ -1,25 +1,25 @@
 /** Entry of the campaign's search for slow texts: which text of 64 KB holds the event loop longest, in which function? */
 import { parseArgs } from "node:util";
-import { parseRetryAfter } from "../../lambdas/shared/async/waiting.ts";
-import { invisible } from "../../lambdas/shared/visible-text.ts";
-import { isSignInPage } from "../../lambdas/verification/files/attachments.ts";
-import { safeFileName } from "../../lambdas/verification/files/files.ts";
-import { findRoute } from "../../lambdas/verification/gate/rules.ts";
+import { createMarkdownTree } from "@sekisho/local/page/display-tree.ts";
+import { parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
+import { invisible } from "@sekisho/runtime/visible-text.ts";
+import { isSignInPage } from "@sekisho/verification/files/attachments.ts";
+import { safeFileName } from "@sekisho/verification/files/files.ts";
+import { findRoute } from "@sekisho/verification/gate/rules.ts";
 import {
   findOtherBotUser,
   isAddressedToOther,
   readUserText,
-} from "../../lambdas/verification/slack/api/user-text.ts";
-import { parseMarkdown, readMarkdown } from "../../lambdas/verification/slack/markdown/markdown.ts";
-import { createWork } from "../../lambdas/verification/slack/markdown/nodes.ts";
-import { chooseFileName } from "../../lambdas/verification/slack/messages/answer.ts";
-import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
-import { isCancelWord } from "../../lambdas/verification/task/command-words.ts";
-import { freshnessMs } from "../../lambdas/verification/transport/a2a/card-source.ts";
-import { isEventStream } from "../../lambdas/verification/transport/read-response.ts";
-import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
-import { createMarkdownTree } from "../../lib/local/page/display-tree.ts";
+} from "@sekisho/verification/slack/api/user-text.ts";
+import { parseMarkdown, readMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
+import { createWork } from "@sekisho/verification/slack/markdown/nodes.ts";
+import { chooseFileName } from "@sekisho/verification/slack/messages/answer.ts";
+import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import { isCancelWord } from "@sekisho/verification/task/command-words.ts";
+import { freshnessMs } from "@sekisho/verification/transport/a2a/card-source.ts";
+import { isEventStream } from "@sekisho/verification/transport/read-response.ts";
+import { takeResult } from "@sekisho/verification/transport/take-result.ts";
 import { fragments } from "../verification/slack/markdown/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../verification/task/sample.ts";
 import { createStepCounter, findGrowth, type Growth } from "./count-steps.ts";

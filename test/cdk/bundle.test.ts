@@ -3,16 +3,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, jest } from "@jest/globals";
+import * as bundler from "@sekisho/cdk/bundle/bundle.ts";
+import { agentFileName, type BundleName, bundleNames, entries } from "@sekisho/cdk/bundle/entry.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
 import { stop } from "esbuild";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { createStageConfig } from "../../lambdas/shared/config/stage-config.ts";
-import * as bundler from "../../lib/cdk/bundle/bundle.ts";
-import {
-  agentFileName,
-  type BundleName,
-  bundleNames,
-  entries,
-} from "../../lib/cdk/bundle/entry.ts";
 import { sectionOf, tablesIn, textOf as textOfPage } from "../docs/pages.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { configWith } from "./synth.ts";
@@ -86,7 +81,7 @@ describe("a bundle", () => {
     (name) => {
       // Another copy of the module, because one builds each handler once.
       jest.isolateModules(() => {
-        const again = require("../../lib/cdk/bundle/bundle.ts") as typeof bundler;
+        const again = require("@sekisho/cdk/bundle/bundle.ts") as typeof bundler;
         expect(bundleOf(name, "echo", again).text).toBe(echo(name).text);
       });
     },

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { App, Stack } from "aws-cdk-lib";
-import { type PolicyStatement, Role } from "aws-cdk-lib/aws-iam";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
 import {
   destinationSecrets,
   permitDestinations,
-} from "../../lib/cdk/constructs/destination-permissions.ts";
+} from "@sekisho/cdk/constructs/destination-permissions.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { App, Stack } from "aws-cdk-lib";
+import { type PolicyStatement, Role } from "aws-cdk-lib/aws-iam";
 
 type Json = Record<string, unknown>;
 

@@ -2,8 +2,8 @@
 import { readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, it } from "@jest/globals";
+import { writeFiles } from "@sekisho/cdk/bundle/bundle.ts";
 import { FileSystem } from "aws-cdk-lib";
-import { writeFiles } from "../../lib/cdk/bundle/bundle.ts";
 import { readAssembly } from "../rehearsal/template/assembly.ts";
 import { createResolver } from "../rehearsal/template/resolve.ts";
 import { functionsOf, runtimesOf } from "../rehearsal/template/wiring.ts";

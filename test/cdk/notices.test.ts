@@ -2,12 +2,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { bundle } from "@sekisho/cdk/bundle/bundle.ts";
+import { type BundleName, bundleNames } from "@sekisho/cdk/bundle/entry.ts";
+import { bundledPackages, noticesFileName } from "@sekisho/cdk/bundle/notices.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
 import { stop } from "esbuild";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { bundle } from "../../lib/cdk/bundle/bundle.ts";
-import { type BundleName, bundleNames } from "../../lib/cdk/bundle/entry.ts";
-import { bundledPackages, noticesFileName } from "../../lib/cdk/bundle/notices.ts";
-import { bundleConformance } from "../../lib/cli/release/bundle-conformance.ts";
+import { bundleConformance } from "../../bin/release/bundle-conformance.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 
 afterAll(stop);

@@ -1,14 +1,14 @@
 /** The completion queue in the templates: who may send to it, and who consumes it. */
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { App, Stack } from "aws-cdk-lib";
-import { Template } from "aws-cdk-lib/assertions";
-import { Role } from "aws-cdk-lib/aws-iam";
 import {
   createFileBucket,
   createTaskTable,
   createZoneKey,
   permitFiles,
-} from "../../lib/cdk/constructs/storage.ts";
+} from "@sekisho/cdk/constructs/storage.ts";
+import { App, Stack } from "aws-cdk-lib";
+import { Template } from "aws-cdk-lib/assertions";
+import { Role } from "aws-cdk-lib/aws-iam";
 import { a, b, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
 const chosen = {

@@ -2,15 +2,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
+import { permitSpans } from "@sekisho/cdk/constructs/permissions.ts";
+import { createZoneMetrics } from "@sekisho/cdk/constructs/zone-metrics.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createEmfMetrics } from "@sekisho/runtime/telemetry/emf-metrics.ts";
+import { metricTable } from "@sekisho/runtime/telemetry/metric-table.ts";
+import type { Metric } from "@sekisho/runtime/telemetry/metric-table-entry.ts";
+import { createPrometheusMetrics } from "@sekisho/runtime/telemetry/prometheus-metrics.ts";
 import { App, Stack } from "aws-cdk-lib";
 import { Role } from "aws-cdk-lib/aws-iam";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { createEmfMetrics } from "../../lambdas/shared/telemetry/emf-metrics.ts";
-import { metricTable } from "../../lambdas/shared/telemetry/metric-table.ts";
-import type { Metric } from "../../lambdas/shared/telemetry/metric-table-entry.ts";
-import { createPrometheusMetrics } from "../../lambdas/shared/telemetry/prometheus-metrics.ts";
-import { permitSpans } from "../../lib/cdk/constructs/permissions.ts";
-import { createZoneMetrics } from "../../lib/cdk/constructs/zone-metrics.ts";
 import { alarmStates, watchedBy } from "../rehearsal/aws/alarms.ts";
 import { createMetrics } from "../rehearsal/aws/metrics.ts";
 import {

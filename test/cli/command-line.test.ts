@@ -12,8 +12,8 @@ import {
 import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { describe, expect, it } from "@jest/globals";
-import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
-import { freePort } from "../../lib/local/free-port.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
+import { failureText } from "@sekisho/verification/slack/messages/failure-text.ts";
 import { writeConfig } from "./aws/a-stage.ts";
 import { commandHere, failing, printing, refusing } from "./aws/command-here.ts";
 import { commandsInFolder } from "./commands-in-folder.ts";

@@ -2,9 +2,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { ConfigError } from "../../lambdas/shared/config/config-error.ts";
-import { checkConfig } from "../../lib/cli/check-config.ts";
-import { checkSyntax } from "../../lib/cli/config-syntax.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { checkConfig } from "@sekisho/sekisho/config/check-config.ts";
+import { checkSyntax } from "@sekisho/sekisho/config/config-syntax.ts";
 import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run } = commandsInFolder();

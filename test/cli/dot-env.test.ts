@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { readsDotEnv } from "../../lib/cli/dot-env.ts";
+import { readsDotEnv } from "@sekisho/sekisho/dot-env.ts";
 import { sekisho } from "../e2e/processes.ts";
 import { folderOfTest } from "../tooling/cleanup.ts";
 

@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import { execution } from "../../bin/commands/execution.ts";
-import { operate } from "../../bin/commands/operate.ts";
-import { verification } from "../../bin/commands/verification.ts";
-import { openSqliteEngine } from "../../lib/local/engine.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { execution } from "@sekisho/sekisho/execution/command.ts";
+import { operate } from "@sekisho/sekisho/operate/command.ts";
+import { verification } from "@sekisho/sekisho/verification/command.ts";
 
 let folder: string;
 

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { packageName } from "../../lib/cli/package-name.ts";
+import { packageName } from "@sekisho/sekisho/package-name.ts";
 import { commandsInFolder } from "./commands-in-folder.ts";
 
 const { folder, run } = commandsInFolder();
@@ -11,9 +11,9 @@ const read = (path: string) => readFileSync(join(project, path), "utf8");
 
 beforeEach(() => {
   rmSync(project, { recursive: true, force: true });
-  const packages = join(project, "node_modules", packageName);
-  mkdirSync(resolve(packages, ".."), { recursive: true });
-  symlinkSync(resolve(import.meta.dirname, "../.."), packages);
+  mkdirSync(join(project, "node_modules"), { recursive: true });
+  const packages = resolve(import.meta.dirname, "../../node_modules/@sekisho");
+  symlinkSync(packages, join(project, "node_modules/@sekisho"));
 });
 
 describe("sekisho init", () => {
@@ -51,7 +51,7 @@ describe("sekisho init", () => {
       "ap-northeast-1",
     ]);
     expect(ended.stdout).toContain(
-      `cd project/bot && npm install ${packageName} && npx --no-install sekisho start --watch`,
+      `cd project/bot && npm install ${packageName} @sekisho/execution && npx --no-install sekisho start --watch`,
     );
     const { stages } = JSON.parse(read("bot/sekisho.config.json"));
     for (const stage of ["dev", "prod"]) {

@@ -1,11 +1,11 @@
 /** `sekisho send`: the deadline of a task, and what it says of one that brought no result. */
 import { setTimeout } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { complete } from "../../bin/commands/send.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createInProcessTransport } from "../../lambdas/verification/transport/in-process/transport.ts";
-import { createClient } from "../../lambdas/verification/transport/runner.ts";
-import { freePort } from "../../lib/local/free-port.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { complete } from "@sekisho/sekisho/send/command.ts";
+import { createInProcessTransport } from "@sekisho/verification/transport/in-process/transport.ts";
+import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { failure, json, raw, result, silence, success } from "../doubles/answers.ts";
 import {
   connectionReset,

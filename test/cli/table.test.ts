@@ -1,6 +1,6 @@
 /** Tables on a terminal. */
 import { expect, it } from "@jest/globals";
-import { formatTable } from "../../lib/cli/table.ts";
+import { formatTable } from "@sekisho/sekisho/table.ts";
 
 it("aligns texts to the left, numbers and their head to the right, and leaves no space at the end", () => {
   expect(

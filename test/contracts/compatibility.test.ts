@@ -3,11 +3,11 @@ import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "@jest/globals";
+import { decodeError } from "@sekisho/contracts/error-data.ts";
+import { generatedFiles } from "@sekisho/contracts/generated-files.ts";
+import { type MethodName, methods } from "@sekisho/contracts/methods.ts";
+import { contractVersion } from "@sekisho/contracts/version.ts";
 import fc from "fast-check";
-import { decodeError } from "../../contracts/error-data.ts";
-import { generatedFiles } from "../../contracts/generated-files.ts";
-import { type MethodName, methods } from "../../contracts/methods.ts";
-import { contractVersion } from "../../contracts/version.ts";
 import { anyOfSchema, validatorOf } from "./any-of-schema.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -7,9 +7,9 @@ import {
   listReasons,
   toErrorCode,
   toHttpStatus,
-} from "../../contracts/dialects.ts";
-import { isRetryable, type Reason, reasons } from "../../contracts/errors.ts";
-import { taskStateSchema } from "../../contracts/methods.ts";
+} from "@sekisho/contracts/dialects.ts";
+import { isRetryable, type Reason, reasons } from "@sekisho/contracts/errors.ts";
+import { taskStateSchema } from "@sekisho/contracts/methods.ts";
 import { errorTable, numbersIn, stateIn } from "./error-table.ts";
 
 const dialects = dialectSchema.options;

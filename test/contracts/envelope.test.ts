@@ -1,12 +1,12 @@
 /** The JSON-RPC envelope: valid requests, and the responses that a client takes. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   errorObjectSchema,
   requestSchema,
   responseSchema,
   uuidPattern,
-} from "../../contracts/envelope.ts";
+} from "@sekisho/contracts/envelope.ts";
+import fc from "fast-check";
 
 const id = "0189d2c4-7a5e-5000-8000-000000000001";
 const request = { jsonrpc: "2.0", method: "get_task", id };

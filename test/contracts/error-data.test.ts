@@ -1,31 +1,31 @@
 /** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what is never sent. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   type Dialect,
   dialectSchema,
   listErrorCodes,
   listReasons,
   toHttpStatus,
-} from "../../contracts/dialects.ts";
+} from "@sekisho/contracts/dialects.ts";
 import {
   errorObjectSchema,
   type JsonRpcErrorObject,
   responseSchema,
-} from "../../contracts/envelope.ts";
+} from "@sekisho/contracts/envelope.ts";
 import {
   createErrorResponse,
   decodeError,
   encodeError,
   errorDataSchema,
-} from "../../contracts/error-data.ts";
+} from "@sekisho/contracts/error-data.ts";
 import {
   type ErrorDetails,
   isRetryable,
   type Reason,
   reasons,
   SekishoError,
-} from "../../contracts/errors.ts";
+} from "@sekisho/contracts/errors.ts";
+import fc from "fast-check";
 import { errorTable } from "./error-table.ts";
 
 const dialects = dialectSchema.options;

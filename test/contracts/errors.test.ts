@@ -1,8 +1,8 @@
 /** The one error class: fixed texts, which reasons may be retried, and what becomes of other thrown values. */
 import { describe, expect, it } from "@jest/globals";
+import { reasonSchema } from "@sekisho/contracts/error-data.ts";
+import { isRetryable, reasons, SekishoError } from "@sekisho/contracts/errors.ts";
 import fc from "fast-check";
-import { reasonSchema } from "../../contracts/error-data.ts";
-import { isRetryable, reasons, SekishoError } from "../../contracts/errors.ts";
 
 function unreadable(): never {
   throw new Error("a text of an agent");

@@ -1,7 +1,7 @@
 /** The values of a form: what fits the fields of a question, and what is said of the rest. */
 import { describe, expect, it } from "@jest/globals";
-import { checkFieldValues, describeFieldProblem } from "../../contracts/field-values.ts";
-import type { FieldValues, QuestionField } from "../../contracts/question-fields.ts";
+import { checkFieldValues, describeFieldProblem } from "@sekisho/contracts/field-values.ts";
+import type { FieldValues, QuestionField } from "@sekisho/contracts/question-fields.ts";
 
 const options = [
   { id: "eu", label: "Europe" },

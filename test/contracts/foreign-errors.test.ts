@@ -2,10 +2,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { Dialect } from "../../contracts/dialects.ts";
-import { responseSchema } from "../../contracts/envelope.ts";
-import { decodeError } from "../../contracts/error-data.ts";
-import type { ErrorDetails, Reason } from "../../contracts/errors.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import { responseSchema } from "@sekisho/contracts/envelope.ts";
+import { decodeError } from "@sekisho/contracts/error-data.ts";
+import type { ErrorDetails, Reason } from "@sekisho/contracts/errors.ts";
 import { hangSignal } from "../tooling/hang.ts";
 
 type Fixture = {

@@ -1,7 +1,7 @@
 /** A value that may be large is measured exactly, and one that is surely small is not written. */
 import { describe, expect, it } from "@jest/globals";
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import fc from "fast-check";
-import { isJsonWithin } from "../../contracts/json-size.ts";
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 

@@ -1,5 +1,5 @@
 /** Params and results that the methods accept or refuse. The zod schemas and the generated JSON Schemas must agree with them. */
-import type { MethodName } from "../../contracts/methods.ts";
+import type { MethodName } from "@sekisho/contracts/methods.ts";
 
 /** `codeOnly`: a rule that JSON Schema cannot express. */
 export type MethodCase = {

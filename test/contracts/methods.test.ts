@@ -1,13 +1,13 @@
 /** The params and results of every method: accepted, refused, dropped and passed through. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { isLoopbackHost } from "../../contracts/loopback.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import {
   executeTaskParamsSchema,
   isDedupedId,
   legacyErrorResultSchema,
   methods,
-} from "../../contracts/methods.ts";
+} from "@sekisho/contracts/methods.ts";
+import fc from "fast-check";
 import { methodCases } from "./method-cases.ts";
 
 describe("the methods", () => {

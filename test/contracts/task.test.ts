@@ -1,14 +1,14 @@
 /** The states of a task: the allowed transitions, and the error of a refused one in each protocol. */
 import { describe, expect, it } from "@jest/globals";
-import { a2aStateSchema, fromA2aState, toA2aState } from "../../contracts/a2a/task.ts";
-import { type Dialect, dialectSchema } from "../../contracts/dialects.ts";
-import { decodeError, encodeError } from "../../contracts/error-data.ts";
+import { a2aStateSchema, fromA2aState, toA2aState } from "@sekisho/contracts/a2a/task.ts";
+import { type Dialect, dialectSchema } from "@sekisho/contracts/dialects.ts";
+import { decodeError, encodeError } from "@sekisho/contracts/error-data.ts";
 import {
   canTransition,
   isTerminal,
   taskStateSchema,
   transitionError,
-} from "../../contracts/methods.ts";
+} from "@sekisho/contracts/methods.ts";
 import {
   a2aNames,
   a2aState,

@@ -1,6 +1,6 @@
 /** Every transition of a task, allowed or refused, for the contract and for A2A. */
-import { a2aStateSchema } from "../../contracts/a2a/task.ts";
-import { taskStateSchema } from "../../contracts/methods.ts";
+import { a2aStateSchema } from "@sekisho/contracts/a2a/task.ts";
+import { taskStateSchema } from "@sekisho/contracts/methods.ts";
 
 /** From rows to columns. `auth` is `input_required` with the kind `auth`, which is a state of its own in A2A. */
 const table = `

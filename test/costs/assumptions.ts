@@ -1,5 +1,5 @@
 /** The assumptions of the estimate, which neither a template nor the rehearsal can measure. The page shows them. */
-import { pushedTimes } from "../../lambdas/execution/host-settings.ts";
+import { pushedTimes } from "@sekisho/execution/host-settings.ts";
 
 type Assumption = { value: number; unit: string; what: string };
 

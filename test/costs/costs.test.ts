@@ -1,6 +1,6 @@
 /** The estimate behind docs/explanation/costs.md. */
 import { describe, expect, it } from "@jest/globals";
-import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
 import { textOf } from "../docs/pages.ts";
 import { assumptions } from "./assumptions.ts";
 import { type Estimate, estimate, planPolls, type Scenario } from "./estimate.ts";

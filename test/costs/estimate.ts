@@ -1,9 +1,9 @@
 /** The estimate as data: a month of tasks for every kind of Execution zone, and one task by its length. */
 
-import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
-import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
-import { pollDelay } from "../../lambdas/verification/task/step.ts";
-import { isPollStored } from "../../lambdas/verification/task/waiting.ts";
+import { defaultIdleSeconds } from "@sekisho/config/agentcore-session.ts";
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
+import { pollDelay } from "@sekisho/verification/task/step.ts";
+import { isPollStored } from "@sekisho/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
 import { toDollars } from "./prices.ts";
 import {

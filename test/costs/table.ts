@@ -1,7 +1,7 @@
 /** The tables of docs/explanation/costs.md. */
 
-import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
-import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
+import { defaultIdleSeconds } from "@sekisho/config/agentcore-session.ts";
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
 import { assumptions } from "./assumptions.ts";
 import { estimate, installAlarmMetrics, stageItems } from "./estimate.ts";
 import { priceList } from "./prices.ts";

@@ -1,8 +1,8 @@
 /** The AWS calls and log bytes of one task, and their cost by service. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
 import * as z from "zod";
-import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
 import { assumptions as a } from "./assumptions.ts";
 import { toDollars } from "./prices.ts";
 

@@ -4,8 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { executionOutputs, verificationOutputs } from "../../lib/cdk/names.ts";
-import { projectFiles } from "../../lib/cli/init/files.ts";
+import { executionOutputs, verificationOutputs } from "@sekisho/cdk/names.ts";
+import { projectFiles } from "@sekisho/sekisho/init/files.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { blocksIn, root, sectionOf, tablesIn, textOf } from "./pages.ts";
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { commands } from "../../bin/sekisho.ts";
+import { commands } from "@sekisho/sekisho/main.ts";
 import { pages, root, textOf } from "./pages.ts";
 
 const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));

@@ -3,21 +3,21 @@ import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { completionSchema } from "../../contracts/completion.ts";
-import { dialectSchema, listErrorCodes } from "../../contracts/dialects.ts";
-import { requestSchema, responseSchema } from "../../contracts/envelope.ts";
-import { errorDataSchema } from "../../contracts/error-data.ts";
-import { SekishoError } from "../../contracts/errors.ts";
-import { legacyErrorResultSchema, type MethodName, methods } from "../../contracts/methods.ts";
-import { buildOpenRpc } from "../../contracts/openrpc.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { completionSchema } from "@sekisho/contracts/completion.ts";
+import { dialectSchema, listErrorCodes } from "@sekisho/contracts/dialects.ts";
+import { requestSchema, responseSchema } from "@sekisho/contracts/envelope.ts";
+import { errorDataSchema } from "@sekisho/contracts/error-data.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { legacyErrorResultSchema, type MethodName, methods } from "@sekisho/contracts/methods.ts";
+import { buildOpenRpc } from "@sekisho/contracts/openrpc.ts";
 import type {
   Agent,
   AgentContext,
   AgentTask,
   TaskUpdate,
-} from "../../lambdas/execution/agents/agent.ts";
-import { runAgent } from "../../lambdas/execution/agents/agent.ts";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
+} from "@sekisho/execution/agents/agent.ts";
+import { runAgent } from "@sekisho/execution/agents/agent.ts";
 import { b, configWith, synthAll } from "../cdk/synth.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
 import { blocksIn, pages, proseOf, root, sectionOf, tablesIn, textOf } from "./pages.ts";

@@ -1,5 +1,7 @@
 /** The reference of commands and configuration says what the help and the schemas say. */
 import { describe, expect, it } from "@jest/globals";
+import { environmentVariables } from "@sekisho/config/environment.ts";
+import { configJsonSchema } from "@sekisho/config/json-schema.ts";
 import {
   keyRows,
   type Section,
@@ -8,8 +10,6 @@ import {
 } from "../../bin/reference/config-keys.ts";
 import { replaceGenerated } from "../../bin/reference/markdown.ts";
 import { referencePages } from "../../bin/reference/pages.ts";
-import { environmentVariables } from "../../lambdas/shared/config/environment.ts";
-import { configJsonSchema } from "../../lambdas/shared/config/json-schema.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
 import { sectionOf, tablesIn, textOf } from "./pages.ts";
 

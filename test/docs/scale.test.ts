@@ -1,9 +1,9 @@
 /** The figures of docs/explanation/scale.md and docs/explanation/bench.md that come from code, and those of docs/explanation/costs.md beside its generated tables. */
 import { describe, expect, it } from "@jest/globals";
-import { defaultIdleSeconds } from "../../lambdas/shared/config/agentcore-session.ts";
-import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
-import { stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
-import { shardCount } from "../../lambdas/shared/engine/aws/table.ts";
+import { defaultIdleSeconds } from "@sekisho/config/agentcore-session.ts";
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
+import { stageSchema } from "@sekisho/config/stage-schema.ts";
+import { shardCount } from "@sekisho/runtime/engine/aws/table.ts";
 import { assumptions } from "../costs/assumptions.ts";
 import { estimate } from "../costs/estimate.ts";
 import { countPushes, type MeasuredKind, measuredKinds } from "../costs/task-cost.ts";

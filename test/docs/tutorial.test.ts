@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { freePort } from "../../lib/local/free-port.ts";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
 import { startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { type Process, type Run, sekisho } from "../e2e/processes.ts";
 import { blocksIn, root, sectionOf, textOf } from "./pages.ts";

@@ -1,5 +1,5 @@
 /** An A2A agent whose answers come from the test. It keeps all requests. */
-import type { A2aVersion } from "../../contracts/a2a/operations.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 import { cardOf } from "./a2a-peer.ts";
 import { json } from "./answers.ts";
 import { startWebServer } from "./web-server.ts";

@@ -1,11 +1,11 @@
 /** Translates responses of the zone contract to A2A. */
-import { taskKey } from "../../contracts/a2a/extension.ts";
-import type { A2aVersion } from "../../contracts/a2a/operations.ts";
-import type { A2aState, A2aTask } from "../../contracts/a2a/task.ts";
-import { resultToV03 } from "../../contracts/a2a/v03/results.ts";
-import { errorObjectSchema } from "../../contracts/envelope.ts";
-import { decodeError, encodeError } from "../../contracts/error-data.ts";
-import type { ClientReason } from "../../contracts/errors.ts";
+import { taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import type { A2aState, A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import { resultToV03 } from "@sekisho/contracts/a2a/v03/results.ts";
+import { errorObjectSchema } from "@sekisho/contracts/envelope.ts";
+import { decodeError, encodeError } from "@sekisho/contracts/error-data.ts";
+import type { ClientReason } from "@sekisho/contracts/errors.ts";
 
 export type AnsweredOperation = "SendMessage" | "GetTask" | "CancelTask";
 

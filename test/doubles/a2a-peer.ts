@@ -1,9 +1,9 @@
 /** A scripted peer that speaks A2A. Scripts use the zone contract; their answers are translated to A2A. */
 
-import { slackMessageKey } from "../../contracts/a2a/extension.ts";
-import { type A2aVersion, operations, toA2aOperation } from "../../contracts/a2a/operations.ts";
-import { joinTextParts } from "../../contracts/a2a/part.ts";
-import { v03Operations } from "../../contracts/a2a/v03/params.ts";
+import { slackMessageKey } from "@sekisho/contracts/a2a/extension.ts";
+import { type A2aVersion, operations, toA2aOperation } from "@sekisho/contracts/a2a/operations.ts";
+import { joinTextParts } from "@sekisho/contracts/a2a/part.ts";
+import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
 import { type AnsweredOperation, a2aAnswer } from "./a2a-peer-answer.ts";
 import { json } from "./answers.ts";
 import { createPeer, type Peer, type Script } from "./execution-peer.ts";

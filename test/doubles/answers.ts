@@ -1,6 +1,6 @@
 /** Answers of scripted peers, valid and invalid. */
-import { encodeError } from "../../contracts/error-data.ts";
-import { type ErrorDetails, type Reason, SekishoError } from "../../contracts/errors.ts";
+import { encodeError } from "@sekisho/contracts/error-data.ts";
+import { type ErrorDetails, type Reason, SekishoError } from "@sekisho/contracts/errors.ts";
 import type { PeerCall } from "./execution-peer.ts";
 
 export function json(value: unknown, init: ResponseInit = {}): Response {

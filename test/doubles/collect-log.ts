@@ -1,5 +1,5 @@
 /** A log that keeps its lines, as they are written and parsed. */
-import { createLog, type Log } from "../../lambdas/shared/log.ts";
+import { createLog, type Log } from "@sekisho/runtime/log.ts";
 
 export type CollectedLog = { log: Log; lines: string[]; entries(): Record<string, unknown>[] };
 

@@ -1,5 +1,5 @@
 /** A queue in memory that delivers each message once, after its delay, without retries. */
-import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 
 export type DelayedQueue = TaskQueue & {
   /** Stops delivering. Resolves when all delivered messages are handled. */

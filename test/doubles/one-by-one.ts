@@ -1,5 +1,5 @@
 /** Writes several items one after the other, which is all that `writeTogether` promises, so that each write can fail by itself. */
-import type { ItemWriter, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { ItemWriter, TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 
 type Writable = Pick<TaskStore<TaskItem>, "create" | "replace">;
 

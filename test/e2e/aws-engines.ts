@@ -1,12 +1,12 @@
 /** The aws engine for both zones, on emulators of its services: per world a table for each zone and queues. */
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { SQSClient } from "@aws-sdk/client-sqs";
-import type { AwsDependencies } from "../../lambdas/shared/aws/credentials.ts";
-import { createJsonClient } from "../../lambdas/shared/aws/json-call.ts";
-import type { DynamoDb, Sqs } from "../../lambdas/shared/engine/aws/client.ts";
-import { createSqsQueue } from "../../lambdas/shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
-import type { Engine } from "../../lib/local/engine.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import type { DynamoDb, Sqs } from "@sekisho/runtime/engine/aws/client.ts";
+import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import {
   emulatedAws,
   emulatorAccess,

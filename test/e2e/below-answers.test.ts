@@ -3,8 +3,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "@jest/globals";
-import { listVotes } from "../../lib/local/fake-slack/blocks.ts";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { listVotes } from "@sekisho/local/fake-slack/blocks.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import {
   type E2eWorld,
   inThread,

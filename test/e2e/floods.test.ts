@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { sendEvent } from "@sekisho/local/signed-events.ts";
 import {
   maxNoticesPerUser,
   maxRefusalsPerTeam,
   maxRefusalsPerUser,
-} from "../../lambdas/verification/gate/refusals.ts";
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
-import { sendEvent } from "../../lib/local/signed-events.ts";
+} from "@sekisho/verification/gate/refusals.ts";
 import { type E2eWorld, startWorld, textsOf, withButton } from "./world.ts";
 
 /** Bounds a flood that hangs: each is hundreds of requests. */

@@ -2,11 +2,11 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { createLog, silentLog } from "../../lambdas/shared/log.ts";
-import type { Task } from "../../lambdas/verification/task/task.ts";
-import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { openSqliteEngine } from "../../lib/local/engine.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { createLog, silentLog } from "@sekisho/runtime/log.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { closeAfterTest } from "../doubles/serving.ts";
 
 /** `destination` and `limits` are parts of the configuration. */

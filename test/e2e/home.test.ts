@@ -1,7 +1,7 @@
 /** The App Home and the help, from Slack's event to what people see. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { listButtons } from "../../lib/local/fake-slack/blocks.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { listButtons } from "@sekisho/local/fake-slack/blocks.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
 import { type E2eWorld, startWorld, textsOf, until } from "./world.ts";

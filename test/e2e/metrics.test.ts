@@ -1,6 +1,6 @@
 /** Tasks through both zones on one machine, and what `GET /metrics` of each of them says then. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { exposed, type Sample, sumOf } from "../shared/telemetry/exposed.ts";
+import { exposed, type Sample, sumOf } from "../runtime/telemetry/exposed.ts";
 import { type E2eWorld, startWorld } from "./world.ts";
 
 type Read = { verification: Sample[]; execution: Sample[] };

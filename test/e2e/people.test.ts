@@ -1,6 +1,6 @@
 /** Whatever else people do in Slack, over one transport: commands, conversations with an agent, two who press, other languages, other companies. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
+import { failureText } from "@sekisho/verification/slack/messages/failure-text.ts";
 import {
   type E2eWorld,
   inThread,

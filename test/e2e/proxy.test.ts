@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { createServer } from "node:tls";
 import { describe, expect, it } from "@jest/globals";
-import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { startConnectProxy } from "../doubles/connect-proxy.ts";
 import { createAuthority } from "../doubles/issuers/certificates.ts";
 import { closeAfterTest, listen } from "../doubles/serving.ts";

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
-import { type Engine, openSqliteEngine } from "../../lib/local/engine.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { type Engine, openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import { type E2eWorld, startWorld } from "./world.ts";
 
 const never = 3_600_000;

@@ -1,6 +1,6 @@
 /** The message shortcut: a message of anybody becomes a task in its thread, asked by whoever chose it, with its files and an instruction. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { type E2eWorld, startWorld, textsOf, until } from "./world.ts";
 
 const callbackId = "sekisho_ask_about";

@@ -4,10 +4,10 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { type FakeSlack, startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
-import { freePort } from "../../lib/local/free-port.ts";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { type Process, sekisho } from "./processes.ts";
 import { labelsOf, textsOf, until } from "./world.ts";

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { referenceText } from "../../lambdas/verification/slack/messages/outcome-text.ts";
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
-import { sendEvent } from "../../lib/local/signed-events.ts";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { sendEvent } from "@sekisho/local/signed-events.ts";
+import { referenceText } from "@sekisho/verification/slack/messages/outcome-text.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
 import { type E2eWorld, startWorld, transports, until } from "./world.ts";

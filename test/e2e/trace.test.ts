@@ -1,7 +1,7 @@
 /** One trace of one message: from Slack's event through both zones and back to the delivery, as a collector gets it. */
 import { afterEach, describe, expect, it } from "@jest/globals";
 import { SpanKind } from "@opentelemetry/api";
-import { parseTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { parseTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { type CollectedSpan, startOtlpCollector } from "../doubles/otlp-collector.ts";
 import { startWorld, transports } from "./world.ts";
 

@@ -1,8 +1,8 @@
 /** The scenarios of the A2A compatibility kits, with the example on our host, in plain JSON. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { Message } from "../../contracts/a2a/part.ts";
-import type { A2aTask, SendResult, StreamEvent } from "../../contracts/a2a/task.ts";
+import type { Message } from "@sekisho/contracts/a2a/part.ts";
+import type { A2aTask, SendResult, StreamEvent } from "@sekisho/contracts/a2a/task.ts";
 import { agent } from "../../examples/a2a-compatibility-agent.ts";
 import { type A2aHost, startA2aHost, userMessage } from "../execution/a2a/a2a-host.ts";
 import { quickAgent } from "../interop/quick-agent.ts";

@@ -1,7 +1,7 @@
 /** The example with a model of Bedrock, in our host, against an endpoint on loopback that speaks the event stream of AWS. */
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { type Agent, runAgent, type TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
+import { type Agent, runAgent, type TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { type ConverseRequest, type ConverseRound, startConverse } from "../doubles/converse.ts";
 import { agentContext, agentTask } from "../execution/agents/agent-context.ts";
 import { eventStream, startBedrockServer, text } from "../execution/agents/bedrock-server.ts";

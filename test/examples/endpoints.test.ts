@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { checkEndpoint } from "../../lib/package/conformance.ts";
+import { checkEndpoint } from "@sekisho/conformance/index.ts";
 import { eventually } from "../execution/test-host.ts";
 import {
   addressOf,

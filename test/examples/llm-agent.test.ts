@@ -1,8 +1,8 @@
 /** The example with a language model and tools, in our host, against an endpoint on loopback that is as strict as the real one. */
 import { once } from "node:events";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { runAgent, type TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { agent } from "../../examples/llm-agent/agent.ts";
-import { runAgent, type TaskUpdate } from "../../lambdas/execution/agents/agent.ts";
 import {
   type CompletionRequest,
   type Round,

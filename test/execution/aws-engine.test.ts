@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { openCompletionQueue } from "../../lambdas/execution/aws-engine.ts";
-import { readAwsEnvironment } from "../../lambdas/shared/aws/environment.ts";
+import { openCompletionQueue } from "@sekisho/execution/aws-engine.ts";
+import { readAwsEnvironment } from "@sekisho/runtime/aws/environment.ts";
 import { startWebServer, type WebServer } from "../doubles/web-server.ts";
 
 const before = { ...process.env };

@@ -1,11 +1,11 @@
 /** A host that runs no agent itself: tasks go through a queue to a worker, and the store tells how they ended. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createExecutionWorker } from "../../lambdas/execution/execution-worker.ts";
-import type { HostOptions } from "../../lambdas/execution/host.ts";
-import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createExecutionWorker } from "@sekisho/execution/execution-worker.ts";
+import type { HostOptions } from "@sekisho/execution/host.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { createQueuedHost } from "./runs/queued-host.ts";
 import { answering, createGate, eventually, hello, memoryStore, yielding } from "./test-host.ts";
 

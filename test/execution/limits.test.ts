@@ -1,9 +1,9 @@
 /** What one caller may have at once. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createRunSlots } from "@sekisho/execution/limits.ts";
 import fc from "fast-check";
-import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createRunSlots } from "../../lambdas/execution/limits.ts";
 import {
   createGate,
   createTestHost,

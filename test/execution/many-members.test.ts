@@ -1,6 +1,6 @@
 /** Requests and updates with many thousand members: the host visits only those that it knows. */
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
-import { updateSchema } from "../../lambdas/execution/runs/update-schema.ts";
+import { updateSchema } from "@sekisho/execution/runs/update-schema.ts";
 import { type CountedValue, countVisits } from "../doubles/count-visits.ts";
 import { createTestHost, post } from "./test-host.ts";
 

@@ -1,20 +1,17 @@
 /** A host over a memory store, with short times, and the calls of a client that speaks JSON-RPC to it. */
 import { randomUUID } from "node:crypto";
-import type { Artifact } from "../../contracts/methods.ts";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
 import type {
   Agent,
   AgentContext,
   AgentTask,
   TaskUpdate,
-} from "../../lambdas/execution/agents/agent.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createHost, type Host, type HostOptions } from "../../lambdas/execution/host.ts";
-import {
-  type ExecutionTask,
-  parseExecutionTask,
-} from "../../lambdas/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
-import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
+} from "@sekisho/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost, type Host, type HostOptions } from "@sekisho/execution/host.ts";
+import { type ExecutionTask, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { collectLog } from "../doubles/collect-log.ts";
 
 export type Answer = {

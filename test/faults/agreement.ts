@@ -1,9 +1,9 @@
 /** Compares the thread with what a person may expect of a message, and the records of both zones with each other. */
-import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
-import type { Task, TaskOutcome } from "../../lambdas/verification/task/task.ts";
-import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
+import type { HistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer } from "./sim-agent.ts";

@@ -1,7 +1,7 @@
 /** People press buttons that they see, once, and Slack tells the ingress a single time. */
-import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import { questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
-import { isOutcome } from "../../lambdas/verification/worker/own-posts.ts";
+import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import { questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { isOutcome } from "@sekisho/verification/worker/own-posts.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { teamOf, workspace } from "./settings.ts";

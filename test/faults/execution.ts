@@ -1,10 +1,11 @@
 /** The Execution zone: hosts, and where tasks are queued, the workers that run their agents. */
-import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import type { Host } from "../../lambdas/execution/host.ts";
-import { createHostSettings, withDefaults } from "../../lambdas/execution/host-settings.ts";
-import type { ExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { resolveMaxTaskMs } from "../../lambdas/shared/config/stage-config.ts";
-import type { TaskStore } from "../../lambdas/shared/engine/ports.ts";
+
+import { resolveMaxTaskMs } from "@sekisho/config/stage-config.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import type { Host } from "@sekisho/execution/host.ts";
+import { createHostSettings, withDefaults } from "@sekisho/execution/host-settings.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { consume, type Handler } from "./event-source.ts";
 import { createPool, type Pool } from "./pool.ts";
 import { configOf, secrets } from "./settings.ts";

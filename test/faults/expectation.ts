@@ -1,5 +1,5 @@
 /** Derives what a person may expect of a message, from what people did and saw in Slack and never from the records of the zones. */
-import { placeholderPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
+import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer, options } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";

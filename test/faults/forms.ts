@@ -2,11 +2,11 @@
  * People use modals: they press the button of a question that has fields, or choose the shortcut of a message, and fill in what opens. Slack
  * tells the ingress each of these once. What seems to have done nothing they try again, for some minutes.
  */
-import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import { askAboutShortcut } from "../../lambdas/verification/slack/api/manifest.ts";
-import type { ModalView } from "../../lambdas/verification/slack/api/slack.ts";
-import { questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
-import { interactionIdOf } from "../../lambdas/verification/task/routing.ts";
+import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import { askAboutShortcut } from "@sekisho/verification/slack/api/manifest.ts";
+import type { ModalView } from "@sekisho/verification/slack/api/slack.ts";
+import { questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { interactionIdOf } from "@sekisho/verification/task/routing.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Asked } from "./people.ts";
 import type { Pool } from "./pool.ts";

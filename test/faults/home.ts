@@ -1,8 +1,8 @@
 /** A person opens the App Home, sees what is under way, and cancels it there. */
-import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import type { SlackBlock } from "../../lambdas/verification/slack/api/slack.ts";
-import { decodeButton } from "../../lambdas/verification/slack/messages/buttons.ts";
-import { isCanceled, type Task } from "../../lambdas/verification/task/task.ts";
+import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import type { SlackBlock } from "@sekisho/verification/slack/api/slack.ts";
+import { decodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
+import { isCanceled, type Task } from "@sekisho/verification/task/task.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { workspace } from "./settings.ts";

@@ -1,6 +1,6 @@
 /** The invariants that hold after every run, whatever went wrong in it. Each is one small function with one sentence. */
 
-import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
+import { openingPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import {
   answeredByOtherText,
   disagreement,

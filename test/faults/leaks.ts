@@ -1,5 +1,5 @@
 /** Watches for secrets and texts of messages where they must not be. */
-import type { Log, LogFields } from "../../lambdas/shared/log.ts";
+import type { Log, LogFields } from "@sekisho/runtime/log.ts";
 import { secretMark, secrets } from "./settings.ts";
 
 export type Leaks = {

@@ -204,7 +204,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "finish-last",
-    file: "lambdas/shared/engine/loop.ts",
+    file: "lambdas/runtime/engine/loop.ts",
     find: "await handle(message, limit.signal);",
     replace:
       "await consumer.finish({ receipt: message.receipt }); await handle(message, limit.signal);",
@@ -360,7 +360,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "newer-member-at-host",
-    file: "lambdas/shared/engine/record-version.ts",
+    file: "lambdas/runtime/engine/record-version.ts",
     find: "return json as T;",
     replace: "return schema.parse(json);",
     story: "accepted",
@@ -378,7 +378,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "newer-record-is-broken",
-    file: "lambdas/shared/engine/records.ts",
+    file: "lambdas/runtime/engine/records.ts",
     find: 'isNewer = comparison !== "known";\n    if (comparison === "newer_major")',
     replace: "if (false)",
     story: "accepted",
@@ -396,7 +396,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "newer-message-is-copied-too-often",
-    file: "lambdas/shared/engine/leave-to-newer.ts",
+    file: "lambdas/runtime/engine/leave-to-newer.ts",
     find: "Math.max(waitedMs / 10, firstDelayMs)",
     replace: "Math.max(waitedMs / 1e6, firstDelayMs)",
     story: "thread",
@@ -405,7 +405,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "newer-message-is-dropped",
-    file: "lambdas/shared/engine/leave-to-newer.ts",
+    file: "lambdas/runtime/engine/leave-to-newer.ts",
     find: "await queue.send({",
     replace: "void ({",
     story: "sync",

@@ -1,5 +1,5 @@
 /** Names the subject of an operation so that no refactor changes it: the messages of a story are #1, #2 and so on. */
-import type { TaskItem } from "../../lambdas/shared/engine/ports.ts";
+import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
 
 export type Names = {
   /** The request id of a message, its `ts`, or the id of its task at a host. */

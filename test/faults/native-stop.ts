@@ -1,7 +1,7 @@
 /** A person presses Slack's own stop button while an answer is being written. Slack ends the streams itself, and then tells the app. */
-import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import { isCanceled, type Task } from "../../lambdas/verification/task/task.ts";
-import { isOutcome } from "../../lambdas/verification/worker/own-posts.ts";
+import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import { isCanceled, type Task } from "@sekisho/verification/task/task.ts";
+import { isOutcome } from "@sekisho/verification/worker/own-posts.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";

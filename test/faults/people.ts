@@ -1,7 +1,7 @@
 /** People write in Slack, and Slack tells the ingress: signed, again where nobody answered, and sometimes twice. */
-import type { Ingress, IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
-import { buttonRetryIdOf } from "../../lambdas/verification/task/retry.ts";
-import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
+import type { Ingress, IngressRequest } from "@sekisho/verification/ingress/ingress.ts";
+import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { clickButtons } from "./button-clicks.ts";
 import { chooseShortcuts, fillForms } from "./forms.ts";
 import { cancelAtHome } from "./home.ts";

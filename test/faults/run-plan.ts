@@ -1,6 +1,6 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
-import { taskStateSchema } from "../../contracts/methods.ts";
-import { createHistoryId } from "../../lambdas/verification/usage/entry.ts";
+import { taskStateSchema } from "@sekisho/contracts/methods.ts";
+import { createHistoryId } from "@sekisho/verification/usage/entry.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";

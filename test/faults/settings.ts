@@ -1,6 +1,6 @@
 /** The configuration of the simulated zones, and the secrets that must never leave their place. */
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
 import type { Story } from "./stories.ts";
 
 /** Every secret has it, and nothing else does: one look finds them all. */

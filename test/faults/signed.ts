@@ -1,6 +1,6 @@
 /** Requests of Slack to the ingress, signed as Slack signs them. */
 import { createHmac } from "node:crypto";
-import type { IngressRequest } from "../../lambdas/verification/ingress/ingress.ts";
+import type { IngressRequest } from "@sekisho/verification/ingress/ingress.ts";
 import { secrets } from "./settings.ts";
 import { worldMs } from "./virtual-time.ts";
 

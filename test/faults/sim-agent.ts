@@ -1,6 +1,6 @@
 /** The agent: works for as long as its story says, asks or tells where it is that kind, and heeds its signal. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Agent, AgentTask } from "../../lambdas/execution/agents/agent.ts";
+import type { Agent, AgentTask } from "@sekisho/execution/agents/agent.ts";
 import { operate } from "./operate.ts";
 import { currentProcess } from "./processes.ts";
 import { worldMs } from "./virtual-time.ts";

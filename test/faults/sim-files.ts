@@ -1,10 +1,10 @@
 /** Files: what the product brings in is there or not; what it brings out takes the steps of an upload. */
 
-import { silentLog } from "../../lambdas/shared/log.ts";
-import type { Files } from "../../lambdas/verification/files/files.ts";
-import { createUpload } from "../../lambdas/verification/files/upload.ts";
-import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
-import { createShare } from "../../lambdas/verification/slots.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import type { Files } from "@sekisho/verification/files/files.ts";
+import { createUpload } from "@sekisho/verification/files/upload.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { createShare } from "@sekisho/verification/slots.ts";
 import { operate } from "./operate.ts";
 import type { World } from "./world.ts";
 

@@ -1,5 +1,5 @@
 /** The modals of the simulated Slack: each trigger is good for one modal, for three seconds. */
-import { type ModalView, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
+import { type ModalView, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 
 const lifeMs = 3000;
 

@@ -2,8 +2,8 @@
 import {
   createDelayFields,
   type MessageAttributes,
-} from "../../lambdas/shared/engine/aws/sqs-message.ts";
-import type { TaskQueue } from "../../lambdas/shared/engine/ports.ts";
+} from "@sekisho/runtime/engine/aws/sqs-message.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { queuedName } from "./names.ts";
 import { operate } from "./operate.ts";

@@ -1,5 +1,5 @@
 /** The records of a simulated store, linearizable per item. */
-import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { worldMs } from "./virtual-time.ts";
 
 type Row<T> = {

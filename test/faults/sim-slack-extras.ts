@@ -1,6 +1,6 @@
 /** Further methods of Slack: streams, files, direct messages, ephemeral messages. */
 import { setTimeout as wait } from "node:timers/promises";
-import { type SlackApi, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { currentProcess } from "./processes.ts";
 import { teamOf } from "./settings.ts";
 import type { At, NewPost, Post } from "./sim-slack.ts";

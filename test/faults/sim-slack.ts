@@ -7,8 +7,8 @@ import {
   type SlackApi,
   type SlackBlock,
   SlackError,
-} from "../../lambdas/verification/slack/api/slack.ts";
-import { openingPart, questionPart } from "../../lambdas/verification/slack/messages/blocks.ts";
+} from "@sekisho/verification/slack/api/slack.ts";
+import { openingPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";

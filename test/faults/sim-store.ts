@@ -1,5 +1,5 @@
 /** A task store that is linearizable per item, behind the faults of its engine. */
-import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
+import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Point } from "./faults.ts";
 import { recordName } from "./names.ts";
 import { operate } from "./operate.ts";

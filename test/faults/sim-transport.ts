@@ -1,15 +1,15 @@
 /** The way between the zones: the request on its way there and the response on its way back can meet their own faults. */
 
-import { SekishoError } from "../../contracts/errors.ts";
-import type { ExchangeResponse } from "../../lambdas/execution/exchange.ts";
-import type { Host } from "../../lambdas/execution/host.ts";
-import { abortable } from "../../lambdas/shared/async/waiting.ts";
-import { requestHeaders } from "../../lambdas/verification/transport/http/transport.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { ExchangeResponse } from "@sekisho/execution/exchange.ts";
+import type { Host } from "@sekisho/execution/host.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { requestHeaders } from "@sekisho/verification/transport/http/transport.ts";
 import type {
   Transport,
   TransportRequest,
   TransportResponse,
-} from "../../lambdas/verification/transport/transport.ts";
+} from "@sekisho/verification/transport/transport.ts";
 import { operate } from "./operate.ts";
 import type { Pool } from "./pool.ts";
 import { within } from "./processes.ts";

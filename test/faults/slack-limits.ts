@@ -1,8 +1,8 @@
 /** The content that Slack refuses, with the errors of the real adapter. */
 
-import type { MessageContent, SlackError } from "../../lambdas/verification/slack/api/slack.ts";
-import { toNamedError, toSlackError } from "../../lambdas/verification/slack/api/web-call.ts";
-import { parseBlocks } from "../../lib/local/fake-slack/blocks.ts";
+import { parseBlocks } from "@sekisho/local/fake-slack/blocks.ts";
+import type { MessageContent, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { toNamedError, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
 
 const maxTextLength = 40_000;
 const maxPieceLength = 12_000;

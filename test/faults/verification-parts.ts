@@ -1,8 +1,8 @@
 /** The parts of the processes of the Verification zone, for any number of processes. */
-import type { Config } from "../../lambdas/shared/config/schema.ts";
-import type { Log } from "../../lambdas/shared/log.ts";
-import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import type { Worker } from "../../lambdas/verification/worker/worker.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import type { Worker } from "@sekisho/verification/worker/worker.ts";
 import type { SimQueue } from "./sim-queue.ts";
 import type { World } from "./world.ts";
 

@@ -1,25 +1,25 @@
 /** The Verification zone: what takes Slack's events, and what moves the tasks. */
 
-import { createCachedSecret } from "../../lambdas/shared/async/cached-secret.ts";
-import type { Config } from "../../lambdas/shared/config/schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
 import {
   endingSignal,
   handleBatch,
   parseBatch,
   retryDelaySeconds,
   type SqsRecord,
-} from "../../lambdas/shared/engine/aws/batch.ts";
-import { runQueueLoop } from "../../lambdas/shared/engine/loop.ts";
-import type { QueueConsumer, TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import type { Usage } from "../../lambdas/verification/gate/quotas.ts";
-import type { RefusalRecord } from "../../lambdas/verification/gate/refusals.ts";
-import type { Ingress } from "../../lambdas/verification/ingress/ingress.ts";
-import type { SlackApi } from "../../lambdas/verification/slack/api/slack.ts";
-import type { Task } from "../../lambdas/verification/task/task.ts";
-import type { Thread } from "../../lambdas/verification/task/thread.ts";
-import type { HistoryEntry } from "../../lambdas/verification/usage/entry.ts";
-import type { Worker } from "../../lambdas/verification/worker/worker.ts";
-import type { ZoneSecret } from "../../lambdas/verification/zone-secret.ts";
+} from "@sekisho/runtime/engine/aws/batch.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import type { QueueConsumer, TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import type { Usage } from "@sekisho/verification/gate/quotas.ts";
+import type { RefusalRecord } from "@sekisho/verification/gate/refusals.ts";
+import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import type { Thread } from "@sekisho/verification/task/thread.ts";
+import type { HistoryEntry } from "@sekisho/verification/usage/entry.ts";
+import type { Worker } from "@sekisho/verification/worker/worker.ts";
+import type { ZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
 import { oneByOne } from "../doubles/one-by-one.ts";
 import { consume, type Handler, type Source } from "./event-source.ts";

@@ -3,11 +3,11 @@ import type {
   PostedMessage,
   SessionStatus,
   SlackBlock,
-} from "../../lambdas/verification/slack/api/slack.ts";
+} from "@sekisho/verification/slack/api/slack.ts";
 import type {
   TransportRequest,
   TransportResponse,
-} from "../../lambdas/verification/transport/transport.ts";
+} from "@sekisho/verification/transport/transport.ts";
 import type { Engine } from "./engines.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Leaks } from "./leaks.ts";

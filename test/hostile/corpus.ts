@@ -1,10 +1,10 @@
 /** Hostile answers and responses of an Execution zone: texts, results and whole HTTP responses. */
 import { gzipSync } from "node:zlib";
-import { failureText } from "../../lambdas/verification/slack/messages/failure-text.ts";
+import { failureText } from "@sekisho/verification/slack/messages/failure-text.ts";
 import {
   emptyAnswerText,
   missingFilesText,
-} from "../../lambdas/verification/slack/messages/outcome-text.ts";
+} from "@sekisho/verification/slack/messages/outcome-text.ts";
 import { failure, halfOf, json, raw, result, silence } from "../doubles/answers.ts";
 import type { PeerCall } from "../doubles/execution-peer.ts";
 import { connectionReset } from "../doubles/web-server.ts";

@@ -1,6 +1,6 @@
 /** Whatever an Execution zone answers, the person reads one visible answer within seconds, and nothing stands still. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "../e2e/aws-engines.ts";
 import { corpus, type Entry } from "./corpus.ts";

@@ -5,21 +5,20 @@ import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
-import { createLog } from "../../lambdas/shared/log.ts";
-import { safeFileName } from "../../lambdas/verification/files/files.ts";
-import { pageResponse } from "../../lambdas/verification/oauth/page.ts";
-import { decodeEntities } from "../../lambdas/verification/slack/markdown/characters.ts";
-import { createOutgoingFiles } from "../../lambdas/verification/slack/messages/answer.ts";
-import { nextStreamPiece } from "../../lambdas/verification/slack/messages/stream-piece.ts";
-import { createTaskText } from "../../lambdas/verification/slack/messages/task-text.ts";
-import { takeResult } from "../../lambdas/verification/transport/take-result.ts";
-
-import { csvLine } from "../../lib/cli/usage/csv.ts";
-import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import { createChangeFeed } from "../../lib/local/page/changes.ts";
-import { createStepRecorder } from "../../lib/local/recorder/step-recorder.ts";
-import { createEventStreams } from "../../lib/local/web/event-streams.ts";
-import { respondJson } from "../../lib/local/web/site.ts";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { createChangeFeed } from "@sekisho/local/page/changes.ts";
+import { createStepRecorder } from "@sekisho/local/recorder/step-recorder.ts";
+import { createEventStreams } from "@sekisho/local/web/event-streams.ts";
+import { respondJson } from "@sekisho/local/web/site.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import { csvLine } from "@sekisho/sekisho/usage/csv.ts";
+import { safeFileName } from "@sekisho/verification/files/files.ts";
+import { pageResponse } from "@sekisho/verification/oauth/page.ts";
+import { decodeEntities } from "@sekisho/verification/slack/markdown/characters.ts";
+import { createOutgoingFiles } from "@sekisho/verification/slack/messages/answer.ts";
+import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import { takeResult } from "@sekisho/verification/transport/take-result.ts";
 import { writeConfig } from "../cli/aws/a-stage.ts";
 import { commandHere } from "../cli/aws/command-here.ts";
 import { raw, result, success } from "../doubles/answers.ts";
@@ -255,15 +254,15 @@ describe("whoever writes to a terminal", () => {
   /** Each goes through `escapeActiveCharacters` or `sanitizeLines`, or writes words of ours alone. */
   const known = [
     "bin/app.ts",
-    "bin/sekisho.ts",
+    "lib/cli/main.ts",
     "lambdas/execution/handlers/run-container.ts",
-    "lambdas/shared/log.ts",
-    "lambdas/shared/telemetry/emf-metrics.ts",
+    "lambdas/runtime/log.ts",
+    "lambdas/runtime/telemetry/emf-metrics.ts",
     "lib/cli/aws/secret-values.ts",
     "lib/cli/confirm.ts",
-    "lib/cli/conformance/main.ts",
-    "lib/cli/release/bundle-conformance.ts",
-    "lib/cli/release/package.ts",
+    "lib/conformance/main.ts",
+    "bin/release/bundle-conformance.ts",
+    "bin/release/package.ts",
     "lib/local/execution-zone.ts",
     "lib/local/terminal-log.ts",
   ];
@@ -279,6 +278,6 @@ describe("whoever writes to a terminal", () => {
           readFileSync(file, "utf8"),
         ),
     );
-    expect(writers.sort()).toEqual(known);
+    expect(writers.sort()).toEqual(known.toSorted());
   });
 });

@@ -2,12 +2,12 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { createLog, silentLog } from "../../lambdas/shared/log.ts";
-import type { Task } from "../../lambdas/verification/task/task.ts";
-import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { type Engine, openSqliteEngine } from "../../lib/local/engine.ts";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
+import { type Engine, openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { createLog, silentLog } from "@sekisho/runtime/log.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { startExecutionPeer } from "../doubles/execution-peer.ts";
 import type { Entry } from "./corpus.ts";
 

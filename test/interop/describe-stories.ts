@@ -1,12 +1,12 @@
 /** Runs the stories against a peer, through our transport. */
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { A2aVersion } from "../../contracts/a2a/operations.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createA2aTransport } from "../../lambdas/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createClient, type ExecutionClient } from "../../lambdas/verification/transport/runner.ts";
-import { common } from "../conformance/transport-sample.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
+import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createClient, type ExecutionClient } from "@sekisho/verification/transport/runner.ts";
+import { common } from "../tables/transport-sample.ts";
 import { hangMs, hangSignal } from "../tooling/hang.ts";
 import { stories, type Teller } from "./stories.ts";
 

@@ -1,13 +1,13 @@
 /** Our Execution host on loopback, with its agent card and push notifications. */
 
-import { type Cards, createCards } from "../../lambdas/execution/a2a/cards.ts";
-import { createPushDelivery } from "../../lambdas/execution/a2a/push-delivery.ts";
-import type { Agent } from "../../lambdas/execution/agents/agent.ts";
-import { createNoneAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createHost } from "../../lambdas/execution/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
-import { a2aSchema } from "../../lambdas/shared/config/a2a-schema.ts";
+import { a2aSchema } from "@sekisho/config/a2a-schema.ts";
+import { type Cards, createCards } from "@sekisho/execution/a2a/cards.ts";
+import { createPushDelivery } from "@sekisho/execution/a2a/push-delivery.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { createDelayedQueue } from "../doubles/delayed-queue.ts";
 import { memoryStore } from "../execution/test-host.ts";
 

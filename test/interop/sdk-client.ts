@@ -15,9 +15,9 @@ import {
   DefaultAgentCardResolver,
   JsonRpcTransportFactory,
 } from "@a2a-js/sdk/client";
-import type { A2aVersion } from "../../contracts/a2a/operations.ts";
-import type { Message as WireMessage } from "../../contracts/a2a/part.ts";
-import type { A2aTask, StreamEvent } from "../../contracts/a2a/task.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import type { Message as WireMessage } from "@sekisho/contracts/a2a/part.ts";
+import type { A2aTask, StreamEvent } from "@sekisho/contracts/a2a/task.ts";
 import type { OurHost } from "./our-host.ts";
 
 /** The client of 1.0 reads the card. The client of 0.3 gets the card without `supportedInterfaces`, which 0.3 does not have. */

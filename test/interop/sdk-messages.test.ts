@@ -1,6 +1,6 @@
 /** Our transport and an agent of the official SDK that answers by a message only, as JSON and as the SDK's own stream. */
 import { describe, expect, it } from "@jest/globals";
-import type { Agent } from "../../lambdas/execution/agents/agent.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { closeAfterTest, serve } from "../doubles/serving.ts";
 import { clientTo, hello } from "../verification/transport/a2a/sample.ts";
 import { startSdkServer } from "./sdk-server.ts";

@@ -11,18 +11,18 @@ import {
   type RequestContext,
 } from "@a2a-js/sdk/server";
 import { agentCardHandler, jsonRpcHandler, UserBuilder } from "@a2a-js/sdk/server/express";
-import express from "express";
-import type { A2aVersion } from "../../contracts/a2a/operations.ts";
-import { joinTextParts } from "../../contracts/a2a/part.ts";
-import { toA2aState } from "../../contracts/a2a/task.ts";
-import { toParts } from "../../lambdas/execution/a2a/view.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { joinTextParts } from "@sekisho/contracts/a2a/part.ts";
+import { toA2aState } from "@sekisho/contracts/a2a/task.ts";
+import { toParts } from "@sekisho/execution/a2a/view.ts";
 import {
   type Agent,
   type AgentAnswer,
   runAgent,
   type TaskUpdate,
-} from "../../lambdas/execution/agents/agent.ts";
-import { closeServer, startListening } from "../../lambdas/shared/http/server.ts";
+} from "@sekisho/execution/agents/agent.ts";
+import { closeServer, startListening } from "@sekisho/runtime/http/server.ts";
+import express from "express";
 import { agentContext } from "../execution/agents/agent-context.ts";
 
 const about = {

@@ -1,8 +1,8 @@
 /** Stories that an agent which speaks A2A must pass, in the terms of the zone contract. */
 import { randomUUID } from "node:crypto";
 import { expect } from "@jest/globals";
-import { SekishoError } from "../../contracts/errors.ts";
-import type { MethodName, ParamsOf, ResultOf, TaskResult } from "../../contracts/methods.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { MethodName, ParamsOf, ResultOf, TaskResult } from "@sekisho/contracts/methods.ts";
 
 export type Teller = {
   call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>>;

@@ -1,9 +1,10 @@
 /** The people of a load run: which messages they post in which threads, and how the events are delivered. */
-import { requestIdOf } from "../../lambdas/verification/task/routing.ts";
-import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import { sendEvent } from "../../lib/local/signed-events.ts";
+
+import type { FakeSlackMessages } from "@sekisho/local/fake-slack/messages.ts";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { sendEvent } from "@sekisho/local/signed-events.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 
 /** `number` counts from 0. The agent answers a quick task at once and holds any other (children/hold.ts). */
 export type PlannedTask = { number: number; quick: boolean };

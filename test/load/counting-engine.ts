@@ -1,12 +1,13 @@
 /** Counts what a task costs: the operations of the engines, and the calls of Slack and of the Execution zone. */
+
 import type {
   ItemWriter,
   QueueConsumer,
   TaskItem,
   TaskQueue,
   TaskStore,
-} from "../../lambdas/shared/engine/ports.ts";
-import type { Engine } from "../../lib/local/engine.ts";
+} from "@sekisho/runtime/engine/ports.ts";
+import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 
 /**
  * `about` is the state of the record, or the type of the sent message (`early` for the copy of a wake-up that came before its record

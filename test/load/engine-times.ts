@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { TaskItem } from "../../lambdas/shared/engine/ports.ts";
-import { openSqliteEngine } from "../../lib/local/engine.ts";
+import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 
 const kinds = ["create", "get", "replace", "list", "send", "receive", "finish"] as const;
 type Times = Record<(typeof kinds)[number], number>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { createMetadata } from "../../lambdas/verification/slack/api/posts.ts";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
 import { type AskedTask, answerTo, textOf } from "./asker.ts";
 import { type AgentEvent, memoryProblems, problemsOf } from "./load-result.ts";
 

@@ -1,7 +1,8 @@
 /** Whether a load run kept the promise: what the threads show, what the agents did, and whether memory stayed flat. Pure. */
-import { metadataSchema, readPostKey } from "../../lambdas/verification/slack/api/posts.ts";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/posts.ts";
 import { type AskedTask, answerTo, textOf } from "./asker.ts";
 import type { Memory } from "./children/parent.ts";
 import type { MemorySample } from "./load.ts";

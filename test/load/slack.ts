@@ -1,8 +1,8 @@
 /** The fake Slack of a load run, behind a real socket. A share of its calls fails. */
-import type { Fault } from "../../lib/local/fake-slack/faults.ts";
-import type { FakeSlackMessages } from "../../lib/local/fake-slack/messages.ts";
-import { startSlackServer } from "../../lib/local/fake-slack/server.ts";
-import { createState } from "../../lib/local/fake-slack/state.ts";
+import type { Fault } from "@sekisho/local/fake-slack/faults.ts";
+import type { FakeSlackMessages } from "@sekisho/local/fake-slack/messages.ts";
+import { startSlackServer } from "@sekisho/local/fake-slack/server.ts";
+import { createState } from "@sekisho/local/fake-slack/state.ts";
 import { bump, type CallCounts } from "./counting-engine.ts";
 
 export type LoadSlack = {

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { isFolderLocked, lockFolder } from "../../lib/local/engine.ts";
+import { isFolderLocked, lockFolder } from "@sekisho/local/folder-lock.ts";
 
 let parent: string;
 let folder: string;

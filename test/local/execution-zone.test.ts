@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { openSqliteEngine } from "../../lib/local/engine.ts";
-import { startExecutionZone } from "../../lib/local/execution-zone.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { startExecutionZone } from "@sekisho/local/execution-zone.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -13,12 +13,12 @@ import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createPublicFetch } from "../../lambdas/shared/public-fetch/public-fetch.ts";
+import { type LocalFileStore, openFileStore } from "@sekisho/local/file-store.ts";
+import { createPublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import {
   startVerificationServer,
   type VerificationServer,
-} from "../../lambdas/verification/ingress/server.ts";
-import { type LocalFileStore, openFileStore } from "../../lib/local/file-store.ts";
+} from "@sekisho/verification/ingress/server.ts";
 
 const hourMs = 3600_000;
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";

@@ -1,12 +1,12 @@
 /** `GET /metrics` of the Verification zone: who may read it. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { readSecret } from "../../lambdas/shared/config/secrets.ts";
-import { openProcessTelemetry } from "../../lambdas/shared/config/telemetry/process-telemetry.ts";
-import { telemetrySchema } from "../../lambdas/shared/config/telemetry-schema.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { startMetricsServer } from "../../lib/local/metrics-page.ts";
-import { exposed, sumOf } from "../shared/telemetry/exposed.ts";
-import { httpGet } from "../shared/telemetry/http-get.ts";
+import { readSecret } from "@sekisho/config/secrets.ts";
+import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetry.ts";
+import { telemetrySchema } from "@sekisho/config/telemetry-schema.ts";
+import { startMetricsServer } from "@sekisho/local/metrics-page.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { exposed, sumOf } from "../runtime/telemetry/exposed.ts";
+import { httpGet } from "../runtime/telemetry/http-get.ts";
 
 const opened: (() => Promise<void>)[] = [];
 afterEach(async () => {

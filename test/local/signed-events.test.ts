@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createEventPayload } from "../../lib/local/fake-slack/payloads.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
-import { sendEvent } from "../../lib/local/signed-events.ts";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { sendEvent } from "@sekisho/local/signed-events.ts";
 import { type Received, startWebServer, type WebServer } from "../doubles/web-server.ts";
 
 const signingSecret = "8f742231b10e8888abcd99yyyzzz85a5";

@@ -3,9 +3,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { openSlackInstallation } from "../../lib/local/slack-installation.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { openSlackInstallation } from "@sekisho/local/slack-installation.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 
 const variable = "TEST_SLACK_INSTALLATION_CLIENT_SECRET";
 let server: Server | undefined;

@@ -1,13 +1,13 @@
 /** Socket Mode with Slack's own client, against a double of Slack's side on loopback. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createLog } from "../../lambdas/shared/log.ts";
+import { type SocketMode, startSocketMode } from "@sekisho/local/socket-mode.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import {
   createIntake,
   type IngressQueue,
   type Intake,
-} from "../../lambdas/verification/ingress/ingress.ts";
-import { type QueueMessage, queueMessageSchema } from "../../lambdas/verification/task/messages.ts";
-import { type SocketMode, startSocketMode } from "../../lib/local/socket-mode.ts";
+} from "@sekisho/verification/ingress/ingress.ts";
+import { type QueueMessage, queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import { type SocketModeSlack, startSocketModeSlack } from "../doubles/socket-mode-slack.ts";
 import { fixture } from "../verification/ingress/slack-request.ts";
 

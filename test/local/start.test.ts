@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, jest } from "@jest/globals";
-import { start } from "../../bin/commands/start.ts";
-import { lockFolder } from "../../lib/local/engine.ts";
+import { lockFolder } from "@sekisho/local/folder-lock.ts";
+import { start } from "@sekisho/sekisho/start/command.ts";
 
 it.each([
   ["with the fake Slack", {}],

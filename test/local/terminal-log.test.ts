@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { formatLogLine } from "../../lib/local/terminal-log.ts";
+import { formatLogLine } from "@sekisho/local/terminal-log.ts";
 import { sekisho } from "../e2e/processes.ts";
 import { folderOfTest } from "../tooling/cleanup.ts";
 

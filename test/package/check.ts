@@ -1,8 +1,9 @@
 /**
- * `npm run package:check`: packs the package, installs it into an empty folder, and uses it as people do: the command line, an agent
- * file, a server and a CDK app of their own. Two linters of packages look at it too. Needs the registry.
+ * `npm run package:check`: packs the packages, installs each into an empty folder, and uses it as people do: the contract, an Execution zone
+ * without AWS, the conformance run, a CDK app, and the command line with all of them. Two linters of packages look at them too. Needs the
+ * registry.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   cpSync,
@@ -14,14 +15,15 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { packageName } from "../../lib/cli/package-name.ts";
-import { writePackage } from "../../lib/cli/release/package.ts";
+import { basename, join } from "node:path";
+import type { Readable } from "node:stream";
+import { pack, writePackages } from "../../bin/release/package.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "sekisho-package-"));
 const project = join(folder, "project");
 const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+const tarballs = new Map<string, string>();
 
 function run(command: string, args: readonly string[], cwd = project): string {
   return execFileSync(command, args, {
@@ -31,15 +33,24 @@ function run(command: string, args: readonly string[], cwd = project): string {
   });
 }
 
-function install(...packages: string[]): void {
-  run("npm", [
-    "install",
-    "--no-audit",
-    "--no-fund",
-    "--prefer-offline",
-    "--ignore-scripts",
-    ...packages,
-  ]);
+function install(where: string, ...packages: string[]): void {
+  const flags = ["--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts"];
+  run("npm", ["install", ...flags, ...packages], where);
+}
+
+/** Installs the tarballs of these packages into an empty folder. */
+function installAlone(...names: string[]): string {
+  const where = join(folder, `alone-${names.at(-1)}`);
+  mkdirSync(where);
+  writeFileSync(join(where, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  install(where, ...names.map(tarball));
+  return where;
+}
+
+function tarball(name: string): string {
+  const file = tarballs.get(name);
+  if (file === undefined) throw new Error(`There is no packed ${name}.`);
+  return file;
 }
 
 function expectText(text: string, expected: string): void {
@@ -47,39 +58,100 @@ function expectText(text: string, expected: string): void {
     throw new Error(`${JSON.stringify(expected)} is missing in:\n${text}`);
 }
 
+/** Rejects if the process ends before it prints. */
+async function readLine(child: ChildProcessByStdio<null, Readable, null>): Promise<string> {
+  const ended = once(child, "close").then(() => {
+    throw new Error("The process ended without a line.");
+  });
+  const [line] = await Promise.race([once(child.stdout, "data"), ended]);
+  return String(line);
+}
+
 async function step(what: string, action: () => void | Promise<void>): Promise<void> {
   await action();
   process.stdout.write(`ok  ${what}\n`);
 }
 
+/** Serves the Execution zone of the package, prints its address, and says what fails without AWS. */
+const serverFile = `import { createExecutionZone, createFunctionUrlHandler } from "@sekisho/execution";
+import { defineAgent } from "@sekisho/execution/agent";
+const agent = defineAgent(async function* (task) {
+  yield { type: "answer", text: "You wrote: " + task.text };
+});
+const zone = createExecutionZone({ agent, tokens: "none", logLevel: "error" });
+const { url } = await zone.listen({ port: 0 });
+const refusal = await createFunctionUrlHandler({ config: {} }).catch((error) => error.message);
+console.log(url, refusal);
+`;
+
 try {
-  await step("it is packed, and the linters of packages find nothing", () => {
-    writePackage(join(folder, "package"));
-    run("npm", ["pack", "--silent", "--pack-destination", folder, join(folder, "package")], folder);
+  await step("each is packed, and the linters of packages find nothing", () => {
     const bin = (name: string) => join(root, "node_modules/.bin", name);
-    run(bin("publint"), ["run", join(folder, "package"), "--strict"], root);
-    // Node 22 and newer load ES modules by `require` too.
-    run(bin("attw"), ["--profile", "esm-only", tarball()], root);
+    for (const written of writePackages(join(folder, "packages"))) {
+      const name = basename(written);
+      tarballs.set(name, join(folder, pack(written, folder)));
+      run(bin("publint"), ["run", written, "--strict"], root);
+      // Node 22 and newer load ES modules by `require` too. A command line alone has no types.
+      if (name !== "sekisho") run(bin("attw"), ["--profile", "esm-only", tarball(name)], root);
+    }
   });
-  await step("it is installed into an empty folder, without any tool for tests", () => {
-    mkdirSync(project);
-    writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
-    install(tarball());
-    const installed = readdirSync(join(project, "node_modules"));
-    const strangers = [
-      "jest",
-      "typescript",
-      "esbuild",
-      "aws-cdk-lib",
-      "express",
-      "playwright-core",
-      "fast-check",
-    ];
-    const found = strangers.filter((name) => installed.includes(name));
-    if (found.length > 0) throw new Error(`It brings along ${found.join(", ")}.`);
+  await step("the contract alone encodes and decodes an error", () => {
+    const where = installAlone("contracts");
+    const code = `import { decodeError, encodeError, SekishoError } from "@sekisho/contracts";
+const error = encodeError({ error: new SekishoError("unauthenticated"), dialect: "zone" });
+console.log(JSON.stringify(error), decodeError({ error, dialect: "zone" }) instanceof SekishoError);`;
+    expectText(
+      run("node", ["--input-type=module", "-e", code], where),
+      '"reason":"unauthenticated"',
+    );
   });
+  await step("the Execution zone is served without AWS, and keeps the contract", async () => {
+    const where = installAlone("contracts", "execution");
+    writeFileSync(join(where, "server.js"), serverFile);
+    const installed = readdirSync(join(where, "node_modules"));
+    if (installed.includes("@aws-sdk")) throw new Error("The Execution zone brings AWS along.");
+    const zone = spawn("node", ["server.js"], { cwd: where, stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      const line = await readLine(zone);
+      expectText(line, "is not installed. Run npm install @");
+      const [url = ""] = line.split(" ");
+      const report = run(
+        "npx",
+        ["--no-install", "sekisho-conformance", url, "--failures"],
+        installAlone("contracts", "conformance"),
+      );
+      expectText(report, "0 failed");
+    } finally {
+      zone.kill();
+      await once(zone, "close");
+    }
+  });
+  await step(
+    "the command line is installed into an empty folder, without any tool for tests",
+    () => {
+      mkdirSync(project);
+      writeFileSync(
+        join(project, "package.json"),
+        JSON.stringify({ private: true, type: "module" }),
+      );
+      install(project, ...["contracts", "sekisho"].map(tarball));
+      const installed = readdirSync(join(project, "node_modules"));
+      const strangers = [
+        "jest",
+        "typescript",
+        "esbuild",
+        "aws-cdk-lib",
+        "express",
+        "playwright-core",
+        "fast-check",
+      ];
+      const found = strangers.filter((name) => installed.includes(name));
+      if (found.length > 0) throw new Error(`It brings along ${found.join(", ")}.`);
+    },
+  );
   await step("a new project has its files", () => {
     expectText(run("npx", ["--no-install", "sekisho", "init"]), "npx --no-install sekisho start");
+    install(project, ...["execution", "conformance"].map(tarball));
     cpSync(join(import.meta.dirname, "project/server.ts"), join(project, "server.ts"));
   });
   await step("the command line starts an Execution zone, and a task is answered", async () => {
@@ -93,8 +165,8 @@ try {
       },
     );
     try {
-      const [first] = await once(zone.stdout, "data");
-      const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(String(first)) ?? [];
+      const first = await readLine(zone);
+      const [url = ""] = /http:\/\/127\.0\.0\.1:\d+/.exec(first) ?? [];
       const config = {
         destinations: { here: { transport: "https", url: `${url}/` } },
         routes: [{ destination: "here" }],
@@ -142,7 +214,7 @@ try {
       const versions = ["aws-cdk", "aws-cdk-lib", "constructs", "typescript", "@types/node"].map(
         (name) => `${name}@${devDependencies[name]}`,
       );
-      install("--save-dev", ...versions);
+      install(project, "--save-dev", ...versions, tarball("cdk"));
       run("npx", ["--no-install", "tsc", "-p", "."]);
       const config = JSON.parse(readFileSync(join(project, "sekisho.config.json"), "utf8"));
       const write = (execution: object) =>
@@ -159,16 +231,10 @@ try {
         "AWS::Lambda::Function",
       );
       write(config.execution);
-      install("--save-dev", `esbuild@${devDependencies.esbuild}`);
+      install(project, "--save-dev", `esbuild@${devDependencies.esbuild}`);
       synthesize("dev");
     },
   );
 } finally {
   rmSync(folder, { recursive: true, force: true });
-}
-
-function tarball(): string {
-  const name = readdirSync(folder).find((file) => file.endsWith(".tgz"));
-  if (name === undefined) throw new Error(`There is no packed ${packageName}.`);
-  return join(folder, name);
 }

@@ -1,7 +1,7 @@
 /** The Execution zone that people mount in a server of their own. */
 import { existsSync } from "node:fs";
 import { describe, expect, it } from "@jest/globals";
-import { createExecutionZone } from "../../lib/package/execution.ts";
+import { createExecutionZone } from "@sekisho/execution/index.ts";
 import { answering } from "../execution/test-host.ts";
 import { afterTest, folderOfTest } from "../tooling/cleanup.ts";
 

@@ -9,6 +9,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -42,7 +43,7 @@ function buildHere(args: Readonly<Record<string, string>> = {}): Built {
   for (const { text } of instructions.filter(({ name, stage }) => name === "RUN" && stage === 0)) {
     const [command = "", ...args] = splitWords(text, variables);
     // In the place of `npm ci`.
-    if (command === "npm") symlinkSync(join(root, "node_modules"), join(build, "node_modules"));
+    if (command === "npm") linkPackages(build);
     else if (command === "mkdir") mkdirSync(inBuild(args[0] ?? ""));
     else
       run({
@@ -62,6 +63,19 @@ function buildHere(args: Readonly<Record<string, string>> = {}): Built {
     }
   }
   return { at: (path) => join(image, path), remove: () => rmSync(folder, { recursive: true }) };
+}
+
+/** The packages of others are those of the clone, and ours are in the folder of the build. */
+function linkPackages(build: string): void {
+  const installed = join(build, "node_modules");
+  mkdirSync(join(installed, "@sekisho"), { recursive: true });
+  for (const name of readdirSync(join(root, "node_modules"))) {
+    if (name !== "@sekisho") symlinkSync(join(root, "node_modules", name), join(installed, name));
+  }
+  for (const name of readdirSync(join(root, "node_modules/@sekisho"))) {
+    const link = readlinkSync(join(root, "node_modules/@sekisho", name));
+    symlinkSync(link, join(installed, "@sekisho", name));
+  }
 }
 
 function copyContext(build: string): void {
@@ -171,6 +185,15 @@ describe("the Dockerfile", () => {
     expect(named("FROM").length).toBe(stages.length + 1);
   });
 
+  it("installs the packages of every workspace before it copies the sources", () => {
+    const install = instructions.findIndex(({ name, text }) => name === "RUN" && text === "npm ci");
+    const before = instructions.slice(0, install).filter(({ name }) => name === "COPY");
+    const copied = before.map(({ text }) => text.split(" ")[0]);
+    expect(copied).toEqual(
+      expect.arrayContaining(manifest.workspaces.map((one: string) => `${one}/package.json`)),
+    );
+  });
+
   it("builds with the pinned Node, and runs on the same major version", () => {
     const { NODE_IMAGE = "", RUNTIME_IMAGE = "" } = argumentsOf(instructions);
     const digest = "(@sha256:[0-9a-f]{64})?";
@@ -246,8 +269,9 @@ describe("what the Dockerfile makes", () => {
     const bill = JSON.parse(readFileSync(built.at("/app/sbom.cdx.json"), "utf8"));
     expect(bill).toMatchObject({ bomFormat: "CycloneDX" });
     const names = bill.components.map(({ name }: { name: string }) => name);
-    expect(names).toEqual(expect.arrayContaining(Object.keys(manifest.dependencies)));
-    expect(names).not.toContain("jest");
+    expect(names).toEqual(expect.arrayContaining(["zod", "undici"]));
+    for (const absent of ["jest", "aws-cdk-lib", "client-dynamodb"])
+      expect(names).not.toContain(absent);
   });
 
   it("does not start beyond loopback with the repository's own configuration, which lets anyone in", () => {

@@ -1,22 +1,45 @@
-/** The package has one name, in package.json, in README.md and wherever it is imported. */
+/** The names of the packages, in their package.json files, in the documents and in the hints of commands. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { packageName } from "../../lib/cli/package-name.ts";
+import { packageName } from "@sekisho/sekisho/package-name.ts";
+import { published } from "../../bin/release/published.ts";
+import { packages } from "../boundaries/packages.ts";
 import { pages, textOf } from "../docs/pages.ts";
 
-describe("the package's name", () => {
-  it("is that of package.json", () => {
-    const { name } = JSON.parse(readFileSync(join(__dirname, "../../package.json"), "utf8"));
-    expect(name).toBe(packageName);
+const root = join(import.meta.dirname, "../..");
+const readManifest = (folder: string) =>
+  JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
+
+describe("the names of the packages", () => {
+  it.each(packages)("has $folder as $name", ({ folder, name }) => {
+    expect(readManifest(folder).name).toBe(name);
   });
 
-  it("is the only one of its scope in the documents", () => {
-    const scope = packageName.split("/")[0];
-    const named = pages.flatMap(
-      (page) => textOf(page).match(new RegExp(`${scope}/[\\w-]+`, "g")) ?? [],
+  it("has each package as a workspace, with one version", () => {
+    const { workspaces, version } = readManifest(".");
+    expect(workspaces.map((folder: string) => `${folder}/`)).toEqual(
+      packages.map(({ folder }) => folder),
     );
-    expect(named.length).toBeGreaterThan(5);
-    expect([...new Set(named)]).toEqual([packageName]);
+    for (const { folder } of packages) expect(readManifest(folder).version).toBe(version);
+  });
+
+  it("names one version of each dependency", () => {
+    const pairs = [".", ...packages.map(({ folder }) => folder)].flatMap((folder) => {
+      const { dependencies, devDependencies } = readManifest(folder);
+      return Object.entries({ ...dependencies, ...devDependencies });
+    });
+    const versions = new Map<string, Set<unknown>>();
+    for (const [name, one] of pairs) versions.set(name, (versions.get(name) ?? new Set()).add(one));
+    expect([...versions].filter(([, some]) => some.size > 1)).toEqual([]);
+  });
+
+  it("has only published packages in the documents of users", () => {
+    const named = pages
+      .filter((page) => !page.includes("explanation/"))
+      .flatMap((page) => textOf(page).match(/@sekisho\/[\w-]+/g) ?? []);
+    const names = published.map(({ name }) => name);
+    expect(named).toContain(packageName);
+    expect(named.filter((name) => !names.includes(name))).toEqual([]);
   });
 });

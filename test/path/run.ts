@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { createLog } from "../../lambdas/shared/log.ts";
-import { openFakeSlack, startBothZones } from "../../lib/local/both-zones.ts";
-import { workspace } from "../../lib/local/fake-slack/workspace.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 
 const root = join(import.meta.dirname, "../..");
 const log = createLog({ service: "sekisho", level: "error" });

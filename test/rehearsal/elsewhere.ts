@@ -1,14 +1,14 @@
 /** Execution hosts of other companies: our own server with the echo agent, on loopback. */
-import { createEchoAgent } from "../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createPlatformAuthenticator } from "../../lambdas/execution/authenticator/authenticator.ts";
-import { createBearerAuthenticator } from "../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createWebIdentityAuthenticator } from "../../lambdas/execution/authenticator/web-identity.ts";
-import { createHost } from "../../lambdas/execution/host.ts";
-import { startExecutionServer } from "../../lambdas/execution/http/server.ts";
-import { parseExecutionTask } from "../../lambdas/execution/tasks/execution-task.ts";
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
-import { createLog } from "../../lambdas/shared/log.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createPlatformAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { createWebIdentityAuthenticator } from "@sekisho/execution/authenticator/web-identity.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import { sigv4Problem } from "../doubles/sigv4-check.ts";
 import { startWebServer } from "../doubles/web-server.ts";
 import type { Caller } from "./aws/callers.ts";

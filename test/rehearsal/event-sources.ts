@@ -1,6 +1,6 @@
 /** Event source mappings. They receive messages, invoke the function with batches, and delete the messages, as Lambda does. */
 import { setTimeout as wait } from "node:timers/promises";
-import { createJsonClient } from "../../lambdas/shared/aws/json-call.ts";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
 import type { Caller } from "./aws/callers.ts";
 import type { RunningFunction } from "./lambda/function.ts";
 import type { Outcome } from "./lambda/instance.ts";

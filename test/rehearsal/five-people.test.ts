@@ -1,8 +1,8 @@
 /** Five people ask within a second, in a stage with the product's own times and two workers: nobody waits for the others' agents. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { defaultSyncBudgetMs } from "../../lambdas/shared/config/call-time.ts";
-import { stageSchema } from "../../lambdas/shared/config/stage-schema.ts";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
+import { stageSchema } from "@sekisho/config/stage-schema.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { askAndRead, logged } from "./stories/messages.ts";
 import { synthesizeKinds } from "./synthesized.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createSigner } from "../../lambdas/shared/aws/signer.ts";
+import { createSigner } from "@sekisho/runtime/aws/signer.ts";
 import type { RecordedCall } from "./aws/gateway.ts";
 import { startFunctionUrl, startHttpEntry } from "./http-entries.ts";
 import { createConcurrency } from "./lambda/concurrency.ts";

@@ -1,10 +1,10 @@
 /** The rehearsal of one kind: its templates run, people use the bot, and in the end no permission was missing or unused. */
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
+import type { ExecutionKind } from "@sekisho/config/stage-schema.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { startOtlpCollector } from "../doubles/otlp-collector.ts";
-import { type EmfDocument, emfProblems } from "../shared/telemetry/emf-rules.ts";
+import { type EmfDocument, emfProblems } from "../runtime/telemetry/emf-rules.ts";
 import { deafAlarms, raisedAlarms } from "./aws/alarms.ts";
 import { madeUpCredential } from "./aws/callers.ts";
 import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";

@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { liveSettingsId } from "../../lambdas/verification/config/stored-settings.ts";
-import { formatStackName, type verificationOutputs } from "../../lib/cdk/names.ts";
+import { formatStackName, type verificationOutputs } from "@sekisho/cdk/names.ts";
+import { liveSettingsId } from "@sekisho/verification/config/stored-settings.ts";
 import { type Run, sekisho } from "../e2e/processes.ts";
 import { type Caller, createCaller, credentialVariables } from "./aws/callers.ts";
 import { inRehearsalTime, timeVariables } from "./clock.ts";

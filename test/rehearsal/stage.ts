@@ -1,8 +1,9 @@
 /** The resources of a running stage, found by the outputs of its stacks as the command line finds them. */
-import { openDynamoDb } from "../../lambdas/shared/engine/aws/client.ts";
-import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
-import type { TaskItem, TaskStore } from "../../lambdas/shared/engine/ports.ts";
-import { formatStackName, verificationOutputs } from "../../lib/cdk/names.ts";
+
+import { formatStackName, verificationOutputs } from "@sekisho/cdk/names.ts";
+import { openDynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { emulatedAws } from "../doubles/aws/emulators.ts";
 import type { Zone } from "../faults/real/plan.ts";
 import { stageName } from "./synthesized.ts";

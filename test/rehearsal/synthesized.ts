@@ -1,8 +1,8 @@
 /** The templates of each kind, in two accounts, with times that a rehearsal can wait for. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import type { ExecutionKind } from "../../lambdas/shared/config/stage-schema.ts";
-import { formatRoleName } from "../../lib/cdk/names.ts";
+import { formatRoleName } from "@sekisho/cdk/names.ts";
+import type { ExecutionKind } from "@sekisho/config/stage-schema.ts";
 import { synthInto } from "../cdk/synth.ts";
 import { type Assembly, readAssembly } from "./template/assembly.ts";
 

@@ -2,14 +2,14 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import type { DynamoDb } from "../../lambdas/shared/engine/aws/client.ts";
-import { createDynamoTaskStore } from "../../lambdas/shared/engine/aws/task-store.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createReadFormer } from "../../lambdas/verification/config/former-settings.ts";
+import type { DynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createReadFormer } from "@sekisho/verification/config/former-settings.ts";
 import {
   createReadLiveSettings,
   parseStoredSettings,
-} from "../../lambdas/verification/config/stored-settings.ts";
+} from "@sekisho/verification/config/stored-settings.ts";
 import { synthInto } from "../cdk/synth.ts";
 import { openCountingDynamoDb } from "../doubles/aws/counting-dynamodb.ts";
 import { createParameters, openParameters, type Parameters } from "../doubles/aws/parameters.ts";

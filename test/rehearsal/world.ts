@@ -1,9 +1,9 @@
 /** Runs everything that the templates of one kind describe, with a fake Slack in front. */
 import { randomBytes } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
-import { formatManagedSecretName } from "../../lambdas/shared/config/stage-config.ts";
-import { startFakeSlack } from "../../lib/local/fake-slack/fake-slack.ts";
-import type { FakeSlackMessage } from "../../lib/local/fake-slack/messages.ts";
+import { formatManagedSecretName } from "@sekisho/config/stage-config.ts";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import { startDynamoDbEmulator } from "../doubles/aws/emulators.ts";
 import { createParameters, type Parameters } from "../doubles/aws/parameters.ts";
 import { hangMs } from "../tooling/hang.ts";

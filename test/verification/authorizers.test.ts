@@ -1,9 +1,9 @@
 /** From the configuration's word for an authorizer to what it really sends: each one against an issuer on a socket. */
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { createAuthorizer } from "@sekisho/verification/authorizers.ts";
 import { decodeJwt } from "jose";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import type { SecretReference } from "../../lambdas/shared/config/values.ts";
-import { createAuthorizer } from "../../lambdas/verification/authorizers.ts";
 import { assumableRoleArn, externalId, startAwsSts } from "../doubles/issuers/aws-sts.ts";
 import { createAuthority } from "../doubles/issuers/certificates.ts";
 import {

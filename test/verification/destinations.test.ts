@@ -2,13 +2,13 @@
 
 import { randomUUID } from "node:crypto";
 import { expect, it } from "@jest/globals";
-import { parseConfig } from "../../lambdas/shared/config/load.ts";
-import { silentLog } from "../../lambdas/shared/log.ts";
-import { createTrace } from "../../lambdas/shared/telemetry/telemetry.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   createDestinations,
   type DestinationDependencies,
-} from "../../lambdas/verification/destinations.ts";
+} from "@sekisho/verification/destinations.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
 
 function destinationsOf(

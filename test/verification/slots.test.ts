@@ -7,7 +7,7 @@ import {
   createShare,
   createSlots,
   maxShare,
-} from "../../lambdas/verification/slots.ts";
+} from "@sekisho/verification/slots.ts";
 
 type Slots = ReturnType<typeof createSlots>;
 

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "../../lambdas/shared/engine/memory/task-store.ts";
-import { openDatabase } from "../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../lambdas/shared/engine/sqlite/engine.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import {
   createZoneSecret,
   newZoneSecret,
@@ -15,7 +15,7 @@ import {
   type ZoneSecret,
   zoneSecretId,
   zoneSecretKeepMs,
-} from "../../lambdas/verification/zone-secret.ts";
+} from "@sekisho/verification/zone-secret.ts";
 
 const memoryStore = () => createMemoryTaskStore({ parse: parseZoneSecret });
 

@@ -1,9 +1,9 @@
 /** Makes the host an A2A agent in a process of its own: its cards, and the loop that delivers its push notifications. */
-import type { Config } from "../../shared/config/schema.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
-import { runQueueLoop } from "../../shared/engine/loop.ts";
-import type { QueueConsumer, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import type { QueueConsumer, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import { createCards, createLateCards } from "./cards.ts";
 import type { A2aSettings } from "./endpoint.ts";

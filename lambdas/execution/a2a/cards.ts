@@ -1,18 +1,18 @@
 /** The host's agent cards of A2A 1.0 (section 4.4.1), made from the configuration and signed if a key is configured. */
 
 import { createHash } from "node:crypto";
+import type { A2aConfig, CardSignatureConfig } from "@sekisho/config/a2a-schema.ts";
+import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import type { AgentCard, SecurityScheme } from "@sekisho/contracts/a2a/card.ts";
+import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { createCombinedCard } from "@sekisho/contracts/a2a/v03/card.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createCachedValue } from "@sekisho/runtime/async/cache.ts";
 import canonicalize from "canonicalize";
 import { FlattenedSign, importPKCS8 } from "jose";
-import type { AgentCard, SecurityScheme } from "../../../contracts/a2a/card.ts";
-import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
-import type { A2aVersion } from "../../../contracts/a2a/operations.ts";
-import { createCombinedCard } from "../../../contracts/a2a/v03/card.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createCachedValue } from "../../shared/async/cache.ts";
-import type { A2aConfig, CardSignatureConfig } from "../../shared/config/a2a-schema.ts";
-import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
-import { ConfigError } from "../../shared/config/config-error.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
 import type { Exchange, WholeResponse } from "../exchange.ts";
 
 export type Cards = {

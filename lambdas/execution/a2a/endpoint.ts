@@ -1,22 +1,22 @@
 /** A2A over JSON-RPC (A2A 1.0, section 9; 0.3, section 3.2.1): answers one request of an authenticated caller. */
-import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
+import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
 import {
   type A2aVersion,
   type OperationName,
   toA2aOperation,
-} from "../../../contracts/a2a/operations.ts";
-import type { StreamEvent } from "../../../contracts/a2a/task.ts";
-import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
-import { resultToV03 } from "../../../contracts/a2a/v03/results.ts";
-import type { JsonRpcRequest, RequestId } from "../../../contracts/envelope.ts";
-import { encodeError } from "../../../contracts/error-data.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { waitAtMost } from "../../shared/async/deadline.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
-import { type Metrics, noMetrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { toWellFormedJson } from "../../shared/untrusted-input.ts";
+} from "@sekisho/contracts/a2a/operations.ts";
+import type { StreamEvent } from "@sekisho/contracts/a2a/task.ts";
+import type { V03OperationName } from "@sekisho/contracts/a2a/v03/params.ts";
+import { resultToV03 } from "@sekisho/contracts/a2a/v03/results.ts";
+import type { JsonRpcRequest, RequestId } from "@sekisho/contracts/envelope.ts";
+import { encodeError } from "@sekisho/contracts/error-data.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { waitAtMost } from "@sekisho/runtime/async/deadline.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { type Metrics, noMetrics, readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { toWellFormedJson } from "@sekisho/runtime/untrusted-input.ts";
 import {
   type AuthenticatedCaller,
   createErrorAnswer,

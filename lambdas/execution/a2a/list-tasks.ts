@@ -1,9 +1,9 @@
 /** `ListTasks`: the caller's A2A tasks in pages, the latest change of state first. */
 import { setImmediate } from "node:timers/promises";
+import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import { type A2aTask, toA2aState } from "@sekisho/contracts/a2a/task.ts";
+import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
-import type { OperationParams } from "../../../contracts/a2a/operations.ts";
-import { type A2aTask, toA2aState } from "../../../contracts/a2a/task.ts";
-import { parseJson } from "../../shared/untrusted-input.ts";
 import { createParamsError } from "../params-error.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";

@@ -1,5 +1,5 @@
 /** The names of members in params: those of the proto file are taken too, and those of the other version of A2A are refused. */
-import type { A2aVersion } from "../../../contracts/a2a/operations.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
 
 type Issue = { path: PropertyKey[]; message: string };
 

@@ -1,12 +1,12 @@
 /** The type of an A2A operation, whose params and results are those of 1.0. It may reject with a SekishoError. */
-import type { AgentCard } from "../../../contracts/a2a/card.ts";
+import type { AgentCard } from "@sekisho/contracts/a2a/card.ts";
 import type {
   A2aVersion,
   OperationName,
   OperationParams,
-} from "../../../contracts/a2a/operations.ts";
-import type { PushConfig } from "../../../contracts/a2a/push.ts";
-import type { A2aTask, SendResult, StreamEvent } from "../../../contracts/a2a/task.ts";
+} from "@sekisho/contracts/a2a/operations.ts";
+import type { PushConfig } from "@sekisho/contracts/a2a/push.ts";
+import type { A2aTask, SendResult, StreamEvent } from "@sekisho/contracts/a2a/task.ts";
 import type { AuthenticatedCaller, Exchange } from "../exchange.ts";
 
 /** `client` opens the signal that aborts when the client disconnects. */

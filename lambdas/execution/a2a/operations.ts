@@ -1,8 +1,8 @@
 /** The A2A operations of the host. */
 
-import type { Message } from "../../../contracts/a2a/part.ts";
-import type { StreamEvent } from "../../../contracts/a2a/task.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
+import type { Message } from "@sekisho/contracts/a2a/part.ts";
+import type { StreamEvent } from "@sekisho/contracts/a2a/task.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { isAsking, isOver, unlistChange } from "../tasks/changes.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";

@@ -1,11 +1,11 @@
 /** The operations on a task's push configurations (A2A 1.0, sections 3.1.7 to 3.1.10), which are stored in the task's record. */
 
 import { isIP } from "node:net";
-import type { A2aVersion, OperationParams } from "../../../contracts/a2a/operations.ts";
-import type { PushConfig } from "../../../contracts/a2a/push.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { parseUrl } from "../../shared/untrusted-input.ts";
+import type { A2aVersion, OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import type { PushConfig } from "@sekisho/contracts/a2a/push.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { isAsking, isOver, type TaskChange } from "../tasks/changes.ts";
 import type { ExecutionTask, StoredPushConfig } from "../tasks/execution-task.ts";
 import { checkSize } from "../tasks/task-store.ts";

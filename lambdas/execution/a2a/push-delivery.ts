@@ -1,14 +1,14 @@
 /** Delivers push notifications: posts the task to the receiver of one configuration, and queues another attempt if that fails. */
 
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import { eventToV03 } from "../../../contracts/a2a/v03/task.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createTimeLimit } from "../../shared/async/time-limit.ts";
-import { backoffMs, parseRetryAfter } from "../../shared/async/waiting.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { type Log, silentLog } from "../../shared/log.ts";
-import { createPublicPost, type PublicPost } from "../../shared/public-fetch/public-fetch.ts";
-import { parseUrl, toWellFormedJson } from "../../shared/untrusted-input.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import { eventToV03 } from "@sekisho/contracts/a2a/v03/task.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import { backoffMs, parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import { createPublicPost, type PublicPost } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { parseUrl, toWellFormedJson } from "@sekisho/runtime/untrusted-input.ts";
 import {
   createLogIds,
   type ExecutionTask,

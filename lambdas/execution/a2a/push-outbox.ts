@@ -2,11 +2,11 @@
  * Queues a notice for each push configuration when the state of its task changes. Also queues looks, which ask a worker to check the task
  * later: a task that was not started, was lost or has expired is otherwise noticed only when a client reads it.
  */
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createTimeLimit } from "../../shared/async/time-limit.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import { isAsking, isOver, isUnstarted, questionEndsAtMs } from "../tasks/changes.ts";
 import { createCompletionPush } from "../tasks/completion-push.ts";
 import {

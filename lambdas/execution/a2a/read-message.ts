@@ -1,17 +1,18 @@
 /** Reads an A2A message as a new task or as an answer to the agent's question. */
-import * as z from "zod";
-import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
-import { readFieldValues } from "../../../contracts/a2a/fields-part.ts";
-import { joinTextParts, type Message, type Part } from "../../../contracts/a2a/part.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
+
+import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import { readFieldValues } from "@sekisho/contracts/a2a/fields-part.ts";
+import { joinTextParts, type Message, type Part } from "@sekisho/contracts/a2a/part.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { hasMoreCharacters, maxTextLength } from "@sekisho/contracts/limits.ts";
 import {
   attachmentSchema,
   executeTaskParamsSchema,
   optionIdSchema,
   sessionIdSchema,
-} from "../../../contracts/methods.ts";
-import { type FieldValues, fieldValuesSchema } from "../../../contracts/question-fields.ts";
+} from "@sekisho/contracts/methods.ts";
+import { type FieldValues, fieldValuesSchema } from "@sekisho/contracts/question-fields.ts";
+import * as z from "zod";
 import { createParamsError } from "../params-error.ts";
 import {
   digest,

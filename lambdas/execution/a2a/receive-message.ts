@@ -1,6 +1,6 @@
 /** Accepts a message: it begins a task or answers a task's question. */
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createTrace } from "../../shared/telemetry/telemetry.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createParamsError } from "../params-error.ts";
 import { deriveMessageTaskId, type ExecutionTask } from "../tasks/execution-task.ts";
 import type { Tasks } from "../tasks/tasks.ts";

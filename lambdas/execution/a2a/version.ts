@@ -1,16 +1,16 @@
 /** Determines the A2A version of a request and its answer (A2A 1.0, section 3.6), and reads its params in the form of 1.0. */
 
-import type * as z from "zod";
 import {
   type A2aVersion,
   type OperationName,
   type OperationParams,
   operations,
   toA2aOperation,
-} from "../../../contracts/a2a/operations.ts";
-import { v03Operations } from "../../../contracts/a2a/v03/params.ts";
-import type { Dialect } from "../../../contracts/dialects.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
+} from "@sekisho/contracts/a2a/operations.ts";
+import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type * as z from "zod";
 import type { Exchange } from "../exchange.ts";
 import { createParamsError } from "../params-error.ts";
 import { readMemberNames } from "./member-names.ts";

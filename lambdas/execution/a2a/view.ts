@@ -1,9 +1,9 @@
 /** Shows a task's record to an A2A client, as a task or as a stream of events. The view depends on the record only. */
-import { questionKey, taskKey } from "../../../contracts/a2a/extension.ts";
-import type { A2aArtifact, Message, Part } from "../../../contracts/a2a/part.ts";
-import { type A2aTask, type StreamEvent, toA2aState } from "../../../contracts/a2a/task.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Artifact } from "../../../contracts/methods.ts";
+import { questionKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import type { A2aArtifact, Message, Part } from "@sekisho/contracts/a2a/part.ts";
+import { type A2aTask, type StreamEvent, toA2aState } from "@sekisho/contracts/a2a/task.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
 import { isAsking, isOver, listRecordsBetween } from "../tasks/changes.ts";
 import {
   createQuestionMessage,

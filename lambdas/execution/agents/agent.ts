@@ -1,15 +1,15 @@
 /** The type of an agent: the user's function that does one task. An agent file exports it under the name `agent`. */
-import type { Part } from "../../../contracts/a2a/part.ts";
+import type { Part } from "@sekisho/contracts/a2a/part.ts";
 import type {
   Artifact,
   ExecuteTaskParams,
   QuestionOption,
   TaskStep,
   Vote,
-} from "../../../contracts/methods.ts";
-import type { FieldValues, QuestionField } from "../../../contracts/question-fields.ts";
-import type { Log } from "../../shared/log.ts";
-import type { Trace } from "../../shared/telemetry/telemetry.ts";
+} from "@sekisho/contracts/methods.ts";
+import type { FieldValues, QuestionField } from "@sekisho/contracts/question-fields.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 
 /**
  * A person's reply to a question of the agent: an option's id, a text, or both; or `fields`, the values of the question's fields by their

@@ -5,10 +5,10 @@ import {
   ConverseStreamCommand,
   type ConverseStreamOutput,
 } from "@aws-sdk/client-bedrock-runtime";
+import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
+import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
 import { NodeHttpHandler } from "@smithy/node-http-handler";
-import { createIdleLimit } from "../../shared/async/deadline.ts";
-import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
-import { sdkUserAgent } from "../../shared/version.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { type AnswerEnd, createModelAnswers } from "./model-answer.ts";

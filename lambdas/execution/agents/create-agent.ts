@@ -2,10 +2,10 @@
 
 import { createRequire } from "node:module";
 import { basename, join } from "node:path";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import type { AgentConfig } from "../../shared/config/execution-schema.ts";
-import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
 import type { Agent } from "./agent.ts";
 
 /** The dependencies that the entry gives an agent in addition to its configuration. */

@@ -1,10 +1,10 @@
 /** The built-in agent: repeats what it received, and shows on demand everything that an agent can do. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
-import type { QuestionField } from "../../../contracts/question-fields.ts";
-import { truncate } from "../../shared/untrusted-input.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Artifact, TaskStep } from "@sekisho/contracts/methods.ts";
+import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
+import { truncate } from "@sekisho/runtime/untrusted-input.ts";
 import type { Agent, AgentAnswer, AgentTask, ReadAttachment } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 

@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
-import type { AgentConfig } from "../../shared/config/execution-schema.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
 import { type Agent, withFeedback } from "./agent.ts";
 import { createEchoAgent } from "./echo.ts";
 

@@ -1,5 +1,5 @@
 /** Collects a model's answer from its stream: leaves out its reasoning, reports what is written so far, and judges how it ended. */
-import { maxResultBytes } from "../../../contracts/limits.ts";
+import { maxResultBytes } from "@sekisho/contracts/limits.ts";
 import type { AgentContext, AgentTask, TaskUpdate } from "./agent.ts";
 import { createPartialReporter } from "./partial-reporter.ts";
 import { removeReasoning } from "./reasoning.ts";

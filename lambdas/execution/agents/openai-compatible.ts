@@ -1,9 +1,10 @@
 /** An agent that calls a chat completions endpoint with streaming, such as OpenAI, Ollama, vLLM or LiteLLM. */
+
+import { isSecureUrl } from "@sekisho/contracts/loopback.ts";
+import { createIdleLimit } from "@sekisho/runtime/async/deadline.ts";
+import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createParser } from "eventsource-parser";
 import * as z from "zod/mini";
-import { isSecureUrl } from "../../../contracts/loopback.ts";
-import { createIdleLimit } from "../../shared/async/deadline.ts";
-import { createTraceHeaders } from "../../shared/telemetry/telemetry.ts";
 import type { Agent, AgentTask } from "./agent.ts";
 import type { CreateAgent } from "./create-agent.ts";
 import { type AnswerEnd, createModelAnswers } from "./model-answer.ts";

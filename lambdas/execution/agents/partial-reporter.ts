@@ -1,5 +1,5 @@
 /** Reports a model's answer while it is written. */
-import { maxPartialTextLength } from "../../../contracts/limits.ts";
+import { maxPartialTextLength } from "@sekisho/contracts/limits.ts";
 import type { TaskUpdate } from "./agent.ts";
 
 /** The host stores what is reported as often as its platform allows. */

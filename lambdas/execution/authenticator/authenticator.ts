@@ -1,10 +1,11 @@
 /** An authenticator says who a caller is. Callers are admitted before the body of their request is read. */
-import { SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
-import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
+
+import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createMinuteLimiter } from "@sekisho/runtime/minute-limiter.ts";
 import type { Exchange } from "../exchange.ts";
 
 /** Tasks are scoped to one principal: it never sees those of another. */

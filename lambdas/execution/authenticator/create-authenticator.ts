@@ -1,9 +1,9 @@
 /** Creates the configured authenticator. The one for bearer tokens is in this file. */
 import { hash, timingSafeEqual } from "node:crypto";
-import { createCachedValue, pauseAfterFailure } from "../../shared/async/cache.ts";
-import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
-import { leastTokenLength } from "../../shared/config/secrets.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
+import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
+import { leastTokenLength } from "@sekisho/config/secrets.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { createCachedValue, pauseAfterFailure } from "@sekisho/runtime/async/cache.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,

@@ -1,9 +1,10 @@
 /** Fetches and caches the public keys of one token issuer, and fetches them again when they have changed. */
+
+import { isSecureUrl } from "@sekisho/contracts/loopback.ts";
+import { createCachedValue, elapsedMs, pauseAfterFailure } from "@sekisho/runtime/async/cache.ts";
+import { readResponseBody } from "@sekisho/runtime/http/read-body.ts";
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import * as z from "zod";
-import { isSecureUrl } from "../../../contracts/loopback.ts";
-import { createCachedValue, elapsedMs, pauseAfterFailure } from "../../shared/async/cache.ts";
-import { readResponseBody } from "../../shared/http/read-body.ts";
 
 export type KeyTimes = {
   /** How long keys are used before they are fetched again. */

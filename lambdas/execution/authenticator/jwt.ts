@@ -1,7 +1,8 @@
 /** Admits the subjects of JSON Web Tokens (RFC 7519) that a trusted issuer has signed. */
+
+import type { JwtIssuerConfig } from "@sekisho/config/authenticator-schema.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { decodeJwt, errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { JwtIssuerConfig } from "../../shared/config/authenticator-schema.ts";
 import { type Authenticator, readBearerToken } from "./authenticator.ts";
 import { createIssuerKeys, type KeyTimes } from "./issuer-keys.ts";
 

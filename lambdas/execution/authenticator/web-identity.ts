@@ -1,6 +1,7 @@
 /** Admits AWS roles by the tokens that AWS STS issues to them (GetWebIdentityToken). */
+
+import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
 import * as z from "zod";
-import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
 import type { Authenticator } from "./authenticator.ts";
 import type { KeyTimes } from "./issuer-keys.ts";
 import { createJwtAuthenticator } from "./jwt.ts";

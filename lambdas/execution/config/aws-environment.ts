@@ -1,13 +1,13 @@
 /** Reads the environment of the Execution zone's entries on AWS. An error names the variable. */
 
-import { defaultAwsCredentials } from "../../shared/aws/default-credentials.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import { type LogSettings, toLogSettings } from "@sekisho/config/log-settings.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
 import {
   createEndpointResolver,
   readAwsEnvironment,
   requireVariable,
-} from "../../shared/aws/environment.ts";
-import { readEnvironment } from "../../shared/config/environment.ts";
-import { type LogSettings, toLogSettings } from "../../shared/config/log-settings.ts";
+} from "@sekisho/runtime/aws/environment.ts";
 
 export function readFunctionUrlEnvironment(variables: NodeJS.ProcessEnv = process.env) {
   return {

@@ -1,10 +1,10 @@
 /** Reads the environment of the Execution zone's entry in a container. Reports all problems at once. */
 import { resolve } from "node:path";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { logVariables, parseVariables, portSchema } from "@sekisho/config/environment.ts";
+import { proxyVariables } from "@sekisho/config/proxy-environment.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
 import * as z from "zod";
-import { ConfigError } from "../../shared/config/config-error.ts";
-import { logVariables, parseVariables, portSchema } from "../../shared/config/environment.ts";
-import { proxyVariables } from "../../shared/config/proxy-environment.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
 
 /** The variables with their meaning. */
 export const containerVariables = {

@@ -1,8 +1,8 @@
 /** Lists the secrets that the configuration of an Execution zone refers to. */
-import type { A2aConfig } from "../../shared/config/a2a-schema.ts";
-import type { AuthenticatorConfig } from "../../shared/config/authenticator-schema.ts";
-import type { AgentConfig } from "../../shared/config/execution-schema.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
+import type { A2aConfig } from "@sekisho/config/a2a-schema.ts";
+import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
 
 export function listAuthenticatorSecrets(authenticator: AuthenticatorConfig): SecretReference[] {
   return authenticator.type === "bearer" ? authenticator.tokens : [];

@@ -1,5 +1,5 @@
 /** The Execution zone's entry on Bedrock AgentCore. */
-import { readBundledConfig } from "../../shared/config/deployed.ts";
+import { readBundledConfig } from "@sekisho/config/deployed.ts";
 import { createBundledAgent } from "../agents/create-agent.ts";
 import { startAgentCore } from "./start-agentcore.ts";
 

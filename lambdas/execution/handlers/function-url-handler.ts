@@ -1,16 +1,16 @@
 /** The handler of the Function URL on Lambda. It answers requests and queues tasks, but runs no agent. */
 
-import { encodeError } from "../../../contracts/error-data.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import { isA2aEndpoint } from "../../shared/config/stage-config.ts";
-import { openLambdaTelemetry } from "../../shared/config/telemetry/lambda-telemetry.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import { createLog, type Log, silentLog } from "../../shared/log.ts";
-import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
+import type { ExecutionSections } from "@sekisho/config/execution-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { isA2aEndpoint } from "@sekisho/config/stage-config.ts";
+import { openLambdaTelemetry } from "@sekisho/config/telemetry/lambda-telemetry.ts";
+import { encodeError } from "@sekisho/contracts/error-data.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { createLog, type Log, silentLog } from "@sekisho/runtime/log.ts";
+import { createMinuteLimiter } from "@sekisho/runtime/minute-limiter.ts";
 import { createCards, createLateCards } from "../a2a/cards.ts";
 import type { A2aSettings } from "../a2a/endpoint.ts";
 import { agentDependencies } from "../agents/create-agent.ts";

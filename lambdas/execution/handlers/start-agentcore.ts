@@ -1,9 +1,9 @@
 /** Runs the Execution zone on Bedrock AgentCore: the host behind node:http, as the platform expects it. */
-import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
-import { openProcessTelemetry } from "../../shared/config/telemetry/process-telemetry.ts";
-import { createLog } from "../../shared/log.ts";
-import { createXrayTarget } from "../../shared/telemetry/otlp-target.ts";
-import { createId } from "../../shared/unique-id.ts";
+import type { ExecutionSections } from "@sekisho/config/execution-schema.ts";
+import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetry.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import { createXrayTarget } from "@sekisho/runtime/telemetry/otlp-target.ts";
+import { createId } from "@sekisho/runtime/unique-id.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { type Authenticator, createPlatformAuthenticator } from "../authenticator/authenticator.ts";
 import { openCompletionQueue, openTaskStore } from "../aws-engine.ts";

@@ -1,8 +1,8 @@
 /** The Execution worker on Lambda: runs the agent for the tasks whose ids come from SQS, and delivers push notifications. */
 
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { ExecutionSections } from "../../shared/config/execution-schema.ts";
-import { openLambdaTelemetry } from "../../shared/config/telemetry/lambda-telemetry.ts";
+import type { ExecutionSections } from "@sekisho/config/execution-schema.ts";
+import { openLambdaTelemetry } from "@sekisho/config/telemetry/lambda-telemetry.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   type BatchResponse,
   endingSignal,
@@ -10,12 +10,12 @@ import {
   type InvocationContext,
   parseBatch,
   type SqsRecord,
-} from "../../shared/engine/aws/batch.ts";
-import { leaveToNewerVersion } from "../../shared/engine/leave-to-newer.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { isNewerRecord } from "../../shared/engine/record-version.ts";
-import { createLog, type Log } from "../../shared/log.ts";
-import { readQueuedIds } from "../../shared/queued-ids.ts";
+} from "@sekisho/runtime/engine/aws/batch.ts";
+import { leaveToNewerVersion } from "@sekisho/runtime/engine/leave-to-newer.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
+import { createLog, type Log } from "@sekisho/runtime/log.ts";
+import { readQueuedIds } from "@sekisho/runtime/queued-ids.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";

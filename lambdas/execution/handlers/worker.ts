@@ -1,6 +1,6 @@
 /** The Execution worker's entry on Lambda. */
-import { readBundledConfig } from "../../shared/config/deployed.ts";
-import { createLog } from "../../shared/log.ts";
+import { readBundledConfig } from "@sekisho/config/deployed.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import { createBundledAgent } from "../agents/create-agent.ts";
 import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
 import { handleUncaughtErrors } from "../runs/uncaught-errors.ts";

@@ -1,22 +1,22 @@
 /** Answers one POST: admits the caller, reads the request within limits, and passes it to its method or to A2A. */
-import type * as z from "zod";
-import { toA2aOperation } from "../../../contracts/a2a/operations.ts";
-import type { Dialect } from "../../../contracts/dialects.ts";
+
+import { toA2aOperation } from "@sekisho/contracts/a2a/operations.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
 import {
   type JsonRpcRequest,
   type RequestId,
   requestIdSchema,
   requestSchema,
-} from "../../../contracts/envelope.ts";
-import { encodeError } from "../../../contracts/error-data.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { TimeLimit } from "../../shared/async/time-limit.ts";
-import { compileWhenBusy } from "../../shared/compiled-schema.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import { isAnnouncedLarger } from "../../shared/http/read-body.ts";
-import type { BodyBudget, OpenBodyShare } from "../../shared/http/server-limits.ts";
-import type { Log } from "../../shared/log.ts";
-import { isAmbiguousOrTooDeep } from "../../shared/repeated-keys.ts";
+} from "@sekisho/contracts/envelope.ts";
+import { encodeError } from "@sekisho/contracts/error-data.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { TimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import { compileWhenBusy } from "@sekisho/runtime/compiled-schema.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { isAnnouncedLarger } from "@sekisho/runtime/http/read-body.ts";
+import type { BodyBudget, OpenBodyShare } from "@sekisho/runtime/http/server-limits.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { isAmbiguousOrTooDeep } from "@sekisho/runtime/repeated-keys.ts";
 import {
   type Metrics,
   type OpenSpan,
@@ -24,8 +24,9 @@ import {
   type SpanStart,
   type Spans,
   type Trace,
-} from "../../shared/telemetry/telemetry.ts";
-import { repairHalfCharacters } from "../../shared/untrusted-input.ts";
+} from "@sekisho/runtime/telemetry/telemetry.ts";
+import { repairHalfCharacters } from "@sekisho/runtime/untrusted-input.ts";
+import type * as z from "zod";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion, toDialect } from "../a2a/version.ts";
 import { type AdmitCaller, isRefusedCaller } from "../authenticator/authenticator.ts";

@@ -1,12 +1,12 @@
 /** The routes of the host: maps each path to its protocols or its page, and adapts web-standard requests. */
 
-import { agentCardPath } from "../../../contracts/a2a/card.ts";
-import type { Dialect } from "../../../contracts/dialects.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import { readWebBody } from "../../shared/http/read-body.ts";
-import type { Log } from "../../shared/log.ts";
-import type { ProcessTelemetry } from "../../shared/telemetry/telemetry.ts";
+import { agentCardPath } from "@sekisho/contracts/a2a/card.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { readWebBody } from "@sekisho/runtime/http/read-body.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { ProcessTelemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { ServedCards } from "../a2a/cards.ts";
 import type { A2aEndpoint } from "../a2a/endpoint.ts";
 import { readRequestedVersion } from "../a2a/version.ts";

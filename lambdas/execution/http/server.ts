@@ -2,12 +2,12 @@
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import { readBoundedMessage } from "../../shared/http/read-body.ts";
-import { closeServer, startListening } from "../../shared/http/server.ts";
-import { createConnectionLimit } from "../../shared/http/server-limits.ts";
-import { type Log, silentLog } from "../../shared/log.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { readBoundedMessage } from "@sekisho/runtime/http/read-body.ts";
+import { closeServer, startListening } from "@sekisho/runtime/http/server.ts";
+import { createConnectionLimit } from "@sekisho/runtime/http/server-limits.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import type { Authenticator } from "../authenticator/authenticator.ts";
 import type { Exchange, ExchangeResponse } from "../exchange.ts";
 import { readQueryParameter } from "./function-url-event.ts";

@@ -1,7 +1,7 @@
 /** The methods of the zone contract: validates one request, runs its method, and returns the result or the error. Knows no HTTP. */
-import type * as z from "zod";
-import type { JsonRpcRequest, RequestId } from "../../../contracts/envelope.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
+
+import type { JsonRpcRequest, RequestId } from "@sekisho/contracts/envelope.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   methods as contract,
   isDedupedId,
@@ -9,12 +9,13 @@ import {
   type ParamsOf,
   type ResultOf,
   type TaskResult,
-} from "../../../contracts/methods.ts";
-import { buildOpenRpc, type OpenRpc } from "../../../contracts/openrpc.ts";
-import { compileWhenBusy } from "../../shared/compiled-schema.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
-import { createTrace, type Metrics, readTraceId } from "../../shared/telemetry/telemetry.ts";
+} from "@sekisho/contracts/methods.ts";
+import { buildOpenRpc, type OpenRpc } from "@sekisho/contracts/openrpc.ts";
+import { compileWhenBusy } from "@sekisho/runtime/compiled-schema.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createTrace, type Metrics, readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
+import type * as z from "zod";
 import type { AuthenticatedCaller } from "../exchange.ts";
 import { createParamsError } from "../params-error.ts";
 import type { PassVote } from "../runs/feedback.ts";

@@ -1,8 +1,9 @@
 /** Reads the artifacts that an agent yields: mends what is harmless, and leaves out what the Verification zone would not read. */
+
+import { type Artifact, artifactSchema } from "@sekisho/contracts/methods.ts";
+import { boundedMembers } from "@sekisho/contracts/optional-field.ts";
+import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
-import { type Artifact, artifactSchema } from "../../../contracts/methods.ts";
-import { boundedMembers } from "../../../contracts/optional-field.ts";
-import { isJsonObject, truncate } from "../../shared/untrusted-input.ts";
 
 /** The most artifacts of one task. Clients leave out further ones. */
 const maxArtifacts = 100;

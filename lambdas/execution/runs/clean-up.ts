@@ -1,7 +1,7 @@
 /** Cleaning up: the `finally` of an agent after its last update. It decides nothing about the task. */
-import { abortable } from "../../shared/async/waiting.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import { runAsAgent } from "./uncaught-errors.ts";
 
 /** How long an agent may clean up before its run counts as over. */

@@ -1,14 +1,14 @@
 /** Runs the agent's function, checks its updates, and turns them into one outcome or question. */
 
-import { SekishoError } from "../../../contracts/errors.ts";
-import { isJsonWithin } from "../../../contracts/json-size.ts";
-import { maxPartialTextLength, maxResultBytes, maxSteps } from "../../../contracts/limits.ts";
-import type { Artifact, TaskStep } from "../../../contracts/methods.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
-import type { OpenSpan, SpanStart } from "../../shared/telemetry/telemetry.ts";
-import { isTooDeep, lastOfEachId, truncate } from "../../shared/untrusted-input.ts";
-import { isVisible } from "../../shared/visible-text.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
+import { maxPartialTextLength, maxResultBytes, maxSteps } from "@sekisho/contracts/limits.ts";
+import type { Artifact, TaskStep } from "@sekisho/contracts/methods.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { OpenSpan, SpanStart } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { isTooDeep, lastOfEachId, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { type Agent, type AgentContext, type AgentTask, runAgent } from "../agents/agent.ts";
 import type { RunReport } from "../tasks/changes.ts";
 import {

@@ -1,9 +1,9 @@
 /** Passes a person's vote on an answer to the agent. The task's record has the vote already. */
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createTimeLimit } from "../../shared/async/time-limit.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import type { Agent } from "../agents/agent.ts";
 import { createLogIds, deriveCallerId, type ExecutionTask } from "../tasks/execution-task.ts";
 import { deriveCallerGroup, encodeExecutionMessage } from "../tasks/task-message.ts";

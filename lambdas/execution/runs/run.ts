@@ -5,15 +5,15 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Part } from "../../../contracts/a2a/part.ts";
-import { type ClientReason, SekishoError } from "../../../contracts/errors.ts";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { backoffMs } from "../../shared/async/waiting.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
-import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import type { Metrics, OpenSpan, Spans } from "../../shared/telemetry/telemetry.ts";
-import { parseUrl } from "../../shared/untrusted-input.ts";
+import type { Part } from "@sekisho/contracts/a2a/part.ts";
+import { type ClientReason, SekishoError } from "@sekisho/contracts/errors.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { backoffMs } from "@sekisho/runtime/async/waiting.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import type { Metrics, OpenSpan, Spans } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { Agent, AgentTask, ReadAttachment } from "../agents/agent.ts";
 import {
   endChange,

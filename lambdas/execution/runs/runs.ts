@@ -1,11 +1,11 @@
 /** The runs of this process: starts a task by winning its lease, stops it, queues it for a worker, and ends expired or lost tasks. */
-import { SekishoError } from "../../../contracts/errors.ts";
-import { waitAtMost } from "../../shared/async/deadline.ts";
-import { createTimeLimit } from "../../shared/async/time-limit.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
-import type { Metrics } from "../../shared/telemetry/telemetry.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { waitAtMost } from "@sekisho/runtime/async/deadline.ts";
+import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Metrics } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { type RunSlots, unlimitedSlots } from "../limits.ts";
 import {
   expiryChange,

@@ -3,10 +3,15 @@
  * agent is logged, and all tasks go on. Any other ends the process, because the host's own state may be damaged.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { errorKind, readField } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
-import { createMinuteLimiter } from "../../shared/minute-limiter.ts";
-import { formatPlace, type Place, stackFrames, toSourcePlace } from "../../shared/stack-frames.ts";
+import { errorKind, readField } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createMinuteLimiter } from "@sekisho/runtime/minute-limiter.ts";
+import {
+  formatPlace,
+  type Place,
+  stackFrames,
+  toSourcePlace,
+} from "@sekisho/runtime/stack-frames.ts";
 import { isBundledAgent } from "../agents/create-agent.ts";
 
 /** Holds the log of the agent's run. Everything that a function starts there (promises, timers, sockets) remembers it. */

@@ -1,9 +1,10 @@
 /** The shape of what an agent yields. */
+
+import { optionIdSchema, questionOptionSchema, stepSchema } from "@sekisho/contracts/methods.ts";
+import { boundedMembers, optionalField } from "@sekisho/contracts/optional-field.ts";
+import { questionFieldsSchema } from "@sekisho/contracts/question-fields.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import * as z from "zod";
-import { optionIdSchema, questionOptionSchema, stepSchema } from "../../../contracts/methods.ts";
-import { boundedMembers, optionalField } from "../../../contracts/optional-field.ts";
-import { questionFieldsSchema } from "../../../contracts/question-fields.ts";
-import { isVisible } from "../../shared/visible-text.ts";
 import { yieldedArtifactSchema } from "./artifacts.ts";
 
 /** The latest steps are read. Several may have one id, so these are more than a progress shows. */

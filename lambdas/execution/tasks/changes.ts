@@ -1,8 +1,8 @@
 /** The changes of a task's record, as pure functions. Each returns the next record, or undefined if the task's state forbids the change. */
-import { readQuestionFields } from "../../../contracts/a2a/fields-part.ts";
-import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
-import type { Artifact } from "../../../contracts/methods.ts";
-import { canTransition, isTerminal, type TaskState } from "../../../contracts/methods.ts";
+import { readQuestionFields } from "@sekisho/contracts/a2a/fields-part.ts";
+import { joinTextParts, type Message } from "@sekisho/contracts/a2a/part.ts";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
+import { canTransition, isTerminal, type TaskState } from "@sekisho/contracts/methods.ts";
 import {
   addMessages,
   createAnswerMessage,

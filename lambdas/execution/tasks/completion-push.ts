@@ -1,11 +1,11 @@
 /** Tells the Verification zone when an accepted task has changed, so that it polls at once. Best effort: its regular polls find lost pushes. */
 
 import { isDeepStrictEqual } from "node:util";
-import type { Completion } from "../../../contracts/completion.ts";
-import { createTimeLimit } from "../../shared/async/time-limit.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Completion } from "@sekisho/contracts/completion.ts";
+import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import { isTurnOver } from "./changes.ts";
 import { createLogIds, type ExecutionTask, isPushed } from "./execution-task.ts";
 import type { ChangeTask } from "./task-store.ts";

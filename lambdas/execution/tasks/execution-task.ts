@@ -1,12 +1,11 @@
 /** The record of one task in the Execution zone's store, with the ids, messages and defaults that are derived from it. */
 
 import { hash } from "node:crypto";
-import * as z from "zod";
-import { createFieldsPart } from "../../../contracts/a2a/fields-part.ts";
-import { type Message, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
-import { pushConfigSchema } from "../../../contracts/a2a/push.ts";
-import { type RequestId, requestIdSchema, uuidPattern } from "../../../contracts/envelope.ts";
-import { isJsonWithin } from "../../../contracts/json-size.ts";
+import { createFieldsPart } from "@sekisho/contracts/a2a/fields-part.ts";
+import { type Message, messageSchema, partSchema } from "@sekisho/contracts/a2a/part.ts";
+import { pushConfigSchema } from "@sekisho/contracts/a2a/push.ts";
+import { type RequestId, requestIdSchema, uuidPattern } from "@sekisho/contracts/envelope.ts";
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
 import {
   artifactSchema,
   type ExecuteTaskParams,
@@ -15,11 +14,12 @@ import {
   progressSchema,
   questionOptionSchema,
   taskStateSchema,
-} from "../../../contracts/methods.ts";
-import { fieldValuesSchema, questionFieldsSchema } from "../../../contracts/question-fields.ts";
-import { checkRecord } from "../../shared/engine/record-version.ts";
-import type { LogFields } from "../../shared/log.ts";
-import { readTraceId } from "../../shared/telemetry/telemetry.ts";
+} from "@sekisho/contracts/methods.ts";
+import { fieldValuesSchema, questionFieldsSchema } from "@sekisho/contracts/question-fields.ts";
+import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
+import type { LogFields } from "@sekisho/runtime/log.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
+import * as z from "zod";
 
 /** The Slack token goes to the agent and is not stored. */
 const { bot_token: _secret, ...storedParams } = executeTaskParamsSchema.shape;

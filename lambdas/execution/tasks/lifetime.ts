@@ -1,5 +1,5 @@
 /** How long this process lives, and which tasks can be run to their end in it. */
-import { SekishoError } from "../../../contracts/errors.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { isAsking } from "./changes.ts";
 import type { ExecutionTask } from "./execution-task.ts";
 

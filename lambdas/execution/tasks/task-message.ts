@@ -1,7 +1,8 @@
 /** The messages of the Execution zone's task queue. They hold only ids; a task's content stays in its record. */
+
+import { taskStateSchema } from "@sekisho/contracts/methods.ts";
+import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
-import { taskStateSchema } from "../../../contracts/methods.ts";
-import { parseJson } from "../../shared/untrusted-input.ts";
 import { digest } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });

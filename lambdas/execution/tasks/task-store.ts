@@ -3,14 +3,14 @@
  * can wait for a change.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { isJsonWithin } from "../../../contracts/json-size.ts";
-import { createTimeLimit } from "../../shared/async/time-limit.ts";
-import { backoffMs } from "../../shared/async/waiting.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isJsonWithin } from "@sekisho/contracts/json-size.ts";
+import { createTimeLimit } from "@sekisho/runtime/async/time-limit.ts";
+import { backoffMs } from "@sekisho/runtime/async/waiting.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { conflict, retryOnConflict } from "@sekisho/runtime/engine/records.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import { enterState, isTurnOver, type TaskChange } from "./changes.ts";
 import { type ExecutionTask, toLoggableId } from "./execution-task.ts";
 

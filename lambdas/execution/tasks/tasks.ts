@@ -1,13 +1,13 @@
 /** The operations on tasks, each scoped to one principal: submit, find, answer, cancel, list, and wait for changes. */
 
-import type { Message } from "../../../contracts/a2a/part.ts";
-import type { RequestId } from "../../../contracts/envelope.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { checkFieldValues, describeFieldProblem } from "../../../contracts/field-values.ts";
-import { transitionError } from "../../../contracts/methods.ts";
-import type { FieldValues } from "../../../contracts/question-fields.ts";
-import type { Trace } from "../../shared/telemetry/telemetry.ts";
-import { isVisible } from "../../shared/visible-text.ts";
+import type { Message } from "@sekisho/contracts/a2a/part.ts";
+import type { RequestId } from "@sekisho/contracts/envelope.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { checkFieldValues, describeFieldProblem } from "@sekisho/contracts/field-values.ts";
+import { transitionError } from "@sekisho/contracts/methods.ts";
+import type { FieldValues } from "@sekisho/contracts/question-fields.ts";
+import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { type CallerLimits, createTooManyCallsError, unlimitedSlots } from "../limits.ts";
 import { createParamsError } from "../params-error.ts";
 import {

@@ -1,11 +1,11 @@
 /** Answers an operator's requests inside the deployed worker, with its role, its secrets and the effective configuration. */
 import { randomUUID } from "node:crypto";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { toAddress } from "../../shared/config/destination-address.ts";
-import type { Destination } from "../../shared/config/destination-schema.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
-import { type Log, silentLog } from "../../shared/log.ts";
+import { toAddress } from "@sekisho/config/destination-address.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import { createDestinations } from "../destinations.ts";
 import type { Transport } from "../transport/transport.ts";
 import { botIdentity } from "./bot-identity.ts";

@@ -1,9 +1,9 @@
 /** Checks one destination: reads its secrets, connects, calls it twice and closes. The CLI and the deployed worker use it. */
 
-import { authorizerOf, listDestinationSecrets } from "../../shared/config/destination-address.ts";
-import type { Destination } from "../../shared/config/destination-schema.ts";
-import { formatSecretName } from "../../shared/config/secrets.ts";
-import type { SecretReference } from "../../shared/config/values.ts";
+import { authorizerOf, listDestinationSecrets } from "@sekisho/config/destination-address.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import { formatSecretName } from "@sekisho/config/secrets.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type ProbeResult, probeDestination } from "./probe.ts";
 

@@ -1,11 +1,11 @@
 /** Turns a destination's response to a health request into a check result with advice for an operator. */
 
-import { type Dialect, listErrorCodes } from "../../../contracts/dialects.ts";
-import { type JsonRpcErrorObject, responseSchema } from "../../../contracts/envelope.ts";
-import { decodeError } from "../../../contracts/error-data.ts";
-import type { ClientReason, Reason } from "../../../contracts/errors.ts";
-import { sekisho } from "../../shared/command-line.ts";
-import { parseJson, sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
+import { type Dialect, listErrorCodes } from "@sekisho/contracts/dialects.ts";
+import { type JsonRpcErrorObject, responseSchema } from "@sekisho/contracts/envelope.ts";
+import { decodeError } from "@sekisho/contracts/error-data.ts";
+import type { ClientReason, Reason } from "@sekisho/contracts/errors.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { parseJson, sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { createResponseProblem } from "../transport/peer-problem.ts";
 import { readRefusedMembers, statusToReason } from "../transport/read-response.ts";
 import type { TransportResponse } from "../transport/transport.ts";

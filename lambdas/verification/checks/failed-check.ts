@@ -1,8 +1,8 @@
 /** Explains why a check got no usable response, and says what to do. It shows error codes only, because messages may contain secrets. */
 
-import { SekishoError } from "../../../contracts/errors.ts";
-import { sekisho } from "../../shared/command-line.ts";
-import { findProxyError } from "../../shared/http/tunnel.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { findProxyError } from "@sekisho/runtime/http/tunnel.ts";
 import { PeerProblem } from "../transport/peer-problem.ts";
 import { type CheckResult, reasonText } from "./check-result.ts";
 

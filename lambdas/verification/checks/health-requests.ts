@@ -1,6 +1,7 @@
 /** The requests that show whether a destination works. Neither runs a task. */
+
+import { discoverResultSchema } from "@sekisho/contracts/methods.ts";
 import * as z from "zod";
-import { discoverResultSchema } from "../../../contracts/methods.ts";
 import type { PeerDescription } from "../transport/transport.ts";
 import type { CheckResult, HealthRequest } from "./check-result.ts";
 

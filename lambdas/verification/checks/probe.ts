@@ -1,7 +1,7 @@
 /** Makes two real calls to a destination to learn what it is, if it works and how long it takes. No task is run. */
 import { randomUUID } from "node:crypto";
-import type { Dialect } from "../../../contracts/dialects.ts";
-import { createTrace } from "../../shared/telemetry/telemetry.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Transport } from "../transport/transport.ts";
 import { type CheckResult, createAnsweredCheck } from "./check-result.ts";
 import { createFailedCheck } from "./failed-check.ts";

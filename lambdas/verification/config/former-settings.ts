@@ -9,9 +9,9 @@ import type {
   GetParameterResult,
   ParameterHistory,
 } from "@aws-sdk/client-ssm";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { type AwsClient, createJsonClient } from "../../shared/aws/json-call.ts";
-import { engineLimits } from "../../shared/engine/aws/client.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { type AwsClient, createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import { engineLimits } from "@sekisho/runtime/engine/aws/client.ts";
 
 export type Ssm = AwsClient<{
   GetParameter: { input: GetParameterRequest; output: GetParameterResult };

@@ -1,6 +1,6 @@
 /** Reads the environment of the ingress function. It uses no schema library, which would lengthen the cold start. */
-import { readAwsEnvironment, requireVariable } from "../../shared/aws/environment.ts";
-import type { LogLevel } from "../../shared/log.ts";
+import { readAwsEnvironment, requireVariable } from "@sekisho/runtime/aws/environment.ts";
+import type { LogLevel } from "@sekisho/runtime/log.ts";
 
 const logLevels: readonly string[] = ["debug", "info", "warn", "error"] satisfies LogLevel[];
 

@@ -1,7 +1,8 @@
 /** Reads the environment of the installation function. */
-import { readAwsEnvironment, requireVariable } from "../../shared/aws/environment.ts";
-import { readEnvironment } from "../../shared/config/environment.ts";
-import { toLogSettings } from "../../shared/config/log-settings.ts";
+
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import { toLogSettings } from "@sekisho/config/log-settings.ts";
+import { readAwsEnvironment, requireVariable } from "@sekisho/runtime/aws/environment.ts";
 
 /** Throws an error that names the missing or invalid variable. */
 export function readOauthEnvironment(variables: NodeJS.ProcessEnv = process.env) {

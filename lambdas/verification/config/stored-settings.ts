@@ -1,9 +1,10 @@
 /** The record of the live settings in the zone's table, which only `sekisho config push` changes. No template writes it. */
+
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import * as z from "zod";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { checkRecord } from "../../shared/engine/record-version.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
 import type { FormerSettings } from "./former-settings.ts";
 
 export const liveSettingsId = "live-settings";

@@ -1,10 +1,11 @@
 /** Reads the environments of the worker function and of the dead-letter function. */
+
+import { defaultIdleSeconds } from "@sekisho/config/agentcore-session.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import { toLogSettings } from "@sekisho/config/log-settings.ts";
+import type { ExecutionAddress } from "@sekisho/config/stage-config.ts";
+import { readAwsEnvironment, requireVariable } from "@sekisho/runtime/aws/environment.ts";
 import * as z from "zod";
-import { readAwsEnvironment, requireVariable } from "../../shared/aws/environment.ts";
-import { defaultIdleSeconds } from "../../shared/config/agentcore-session.ts";
-import { readEnvironment } from "../../shared/config/environment.ts";
-import { toLogSettings } from "../../shared/config/log-settings.ts";
-import type { ExecutionAddress } from "../../shared/config/stage-config.ts";
 
 /** The stack writes this into the worker's environment and into its own outputs. */
 export const executionAddressSchema = z.discriminatedUnion("transport", [

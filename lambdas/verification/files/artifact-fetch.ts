@@ -1,11 +1,11 @@
 /** Fetches artifacts that an agent gives by URL. */
 
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { isOwnExecution, listAddresses } from "../../shared/config/destination-address.ts";
-import type { Destination } from "../../shared/config/destination-schema.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import { createPublicFetch, type PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import { parseUrl } from "../../shared/untrusted-input.ts";
+import { isOwnExecution, listAddresses } from "@sekisho/config/destination-address.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { Task } from "../task/task.ts";
 
 /**

@@ -1,11 +1,11 @@
 /** Copies the files of a message from Slack to a store from which the Execution zone can read them without the bot token. */
 import { createHash } from "node:crypto";
-import { parseRetryAfter } from "../../shared/async/waiting.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import { readResponseBody } from "../../shared/http/read-body.ts";
-import type { Log } from "../../shared/log.ts";
-import { readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { parseUrl } from "../../shared/untrusted-input.ts";
+import { parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { readResponseBody } from "@sekisho/runtime/http/read-body.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Share } from "../slots.ts";
 import type { Installation, UserFile } from "../task/messages.ts";

@@ -1,5 +1,5 @@
 /** Limits how many pieces of work run at once. Later ones wait in order. */
-import { abortable } from "../../shared/async/waiting.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
 
 export type ConcurrencyLimit = {
   /** Rejects with the error of `work`, or with the signal's reason if it aborts before the work starts. */

@@ -1,6 +1,6 @@
 /** Creates the worker's file transfers: from Slack's messages to the agent, and from the agent's answers to Slack. */
-import { type Log, silentLog } from "../../shared/log.ts";
-import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import type { PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import { createShare } from "../slots.ts";
 import type { Installation } from "../task/messages.ts";

@@ -1,7 +1,7 @@
 /** The interfaces for the files of messages and answers and for the file store, with the checks on file names and URLs. */
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import type { ExecuteTaskParams } from "../../../contracts/methods.ts";
-import { sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import type { ExecuteTaskParams } from "@sekisho/contracts/methods.ts";
+import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import type { Share } from "../slots.ts";
 import type { UserFile } from "../task/messages.ts";
 import type { Task, TaskOutcome } from "../task/task.ts";

@@ -1,9 +1,9 @@
 /** Stores files in an S3 bucket. The worker's role writes them. A presigned URL lets the Execution zone read one without permissions. */
 
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { AwsCallError } from "../../shared/aws/retry.ts";
-import { createSigner, presignS3Get } from "../../shared/aws/signer.ts";
-import { readResponseBody } from "../../shared/http/read-body.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import { createSigner, presignS3Get } from "@sekisho/runtime/aws/signer.ts";
+import { readResponseBody } from "@sekisho/runtime/http/read-body.ts";
 import { type FileStore, fileLifeMs } from "./files.ts";
 
 /** A presigned URL expires with its credentials. A Lambda function's credentials do not say when, but they last longer than this. */

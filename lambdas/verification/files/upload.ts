@@ -1,9 +1,9 @@
 /** Uploads the files of an answer to Slack, where they stay invisible until they are shared. */
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Log } from "../../shared/log.ts";
-import type { PublicFetch } from "../../shared/public-fetch/public-fetch.ts";
-import { readTraceId } from "../../shared/telemetry/telemetry.ts";
-import { parseUrl } from "../../shared/untrusted-input.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { createOutgoingFiles, dataBytes, type OutgoingFile } from "../slack/messages/answer.ts";
 import { transfersEndAtMs } from "../task/delivering.ts";

@@ -3,7 +3,7 @@
  * because a channel can be shared with another organization (Slack Connect) after the bot has posted in it.
  */
 
-import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
+import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
 import type { Installation, UserMessage } from "../task/messages.ts";
 import type { Task } from "../task/task.ts";
 

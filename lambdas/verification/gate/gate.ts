@@ -1,8 +1,8 @@
 /** Decides who may ask, answer and cancel, how many tasks they may have, and which language they read. */
 
-import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import type { Log } from "../../shared/log.ts";
+import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { RemainingQuota } from "../slack/messages/overview.ts";
 import type { Installation, UserMessage } from "../task/messages.ts";

@@ -1,8 +1,8 @@
 /** Asks Slack whether a person is in a user group, to which workspaces the person belongs, and which language the person reads. */
 
-import { createCachedValues } from "../../shared/async/cache.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createCachedValues } from "@sekisho/runtime/async/cache.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 import type { Locale } from "../task/task.ts";

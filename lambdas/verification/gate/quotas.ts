@@ -1,11 +1,11 @@
 /** Counts the tasks of people and channels against their quotas, and ends loops of bots. */
 
+import type { Config, Quota } from "@sekisho/config/schema.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
+import { changeRecord } from "@sekisho/runtime/engine/records.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import * as z from "zod";
-import type { Config, Quota } from "../../shared/config/schema.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { checkRecord } from "../../shared/engine/record-version.ts";
-import { changeRecord } from "../../shared/engine/records.ts";
-import type { Log } from "../../shared/log.ts";
 import type { RemainingQuota } from "../slack/messages/overview.ts";
 import type { OverQuota } from "../task/events.ts";
 import { type Task, threadKeyOf } from "../task/task.ts";

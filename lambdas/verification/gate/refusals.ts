@@ -1,8 +1,9 @@
 /** Limits how often Sekisho tells people that a request was refused, so that no one can flood a channel or a worker. */
+
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
+import { changeRecord } from "@sekisho/runtime/engine/records.ts";
 import * as z from "zod";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { checkRecord } from "../../shared/engine/record-version.ts";
-import { changeRecord } from "../../shared/engine/records.ts";
 import type { Requester } from "./rules.ts";
 
 /** A person gets the same refusal once per window in one channel or thread. */

@@ -4,14 +4,14 @@
  */
 
 import { hash } from "node:crypto";
+import { resolveLongPollMs, resolveMaxPollGapMs } from "@sekisho/config/call-time.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import type { AllowlistRule, Config, Route } from "@sekisho/config/schema.ts";
+import { maxTextLength } from "@sekisho/contracts/limits.ts";
+import { createCachedValues } from "@sekisho/runtime/async/cache.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
 import * as z from "zod";
-import { maxTextLength } from "../../../contracts/limits.ts";
-import { createCachedValues } from "../../shared/async/cache.ts";
-import { resolveLongPollMs, resolveMaxPollGapMs } from "../../shared/config/call-time.ts";
-import type { Destination } from "../../shared/config/destination-schema.ts";
-import type { AllowlistRule, Config, Route } from "../../shared/config/schema.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { checkRecord } from "../../shared/engine/record-version.ts";
 import { addNames, listIds } from "../slack/context/names.ts";
 import { createOutgoingFiles } from "../slack/messages/answer.ts";
 import type { UserMessage } from "../task/messages.ts";

@@ -1,8 +1,8 @@
 /** The entry for dead letters on Lambda: archives each message for an operator, and fails its task with a message to the user. */
 import { randomUUID } from "node:crypto";
-import type { Config } from "../../shared/config/schema.ts";
-import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
-import { openLambdaTelemetry } from "../../shared/config/telemetry/lambda-telemetry.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
+import { openLambdaTelemetry } from "@sekisho/config/telemetry/lambda-telemetry.ts";
 import {
   type BatchResponse,
   endingSignal,
@@ -10,11 +10,11 @@ import {
   type InvocationContext,
   parseBatch,
   type SqsRecord,
-} from "../../shared/engine/aws/batch.ts";
-import { openDynamoDb, openSqs } from "../../shared/engine/aws/client.ts";
-import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
-import { createLog } from "../../shared/log.ts";
+} from "@sekisho/runtime/engine/aws/batch.ts";
+import { openDynamoDb, openSqs } from "@sekisho/runtime/engine/aws/client.ts";
+import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import { createReadFormer, openSsm } from "../config/former-settings.ts";
 import { parseStoredSettings, readSettings } from "../config/stored-settings.ts";
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";

@@ -1,12 +1,12 @@
 /** The ingress's entry on Lambda. */
 
-import { createCachedSecret } from "../../shared/async/cached-secret.ts";
-import { readMetricsNamespace } from "../../shared/aws/environment.ts";
-import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
-import { createLog } from "../../shared/log.ts";
-import { createEmfMetrics } from "../../shared/telemetry/emf-metrics.ts";
-import { entryMetricTable } from "../../shared/telemetry/metric-table-entry.ts";
-import { createTrace } from "../../shared/telemetry/telemetry.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { readMetricsNamespace } from "@sekisho/runtime/aws/environment.ts";
+import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import { createEmfMetrics } from "@sekisho/runtime/telemetry/emf-metrics.ts";
+import { entryMetricTable } from "@sekisho/runtime/telemetry/metric-table-entry.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { readIngressEnvironment } from "../config/ingress-environment.ts";
 import {
   createHttpApiHandler,

@@ -1,9 +1,9 @@
 /** The installation flow's entry on Lambda. */
 
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import * as z from "zod";
-import { createCachedSecret } from "../../shared/async/cached-secret.ts";
-import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
-import { createLog } from "../../shared/log.ts";
 import { readOauthEnvironment } from "../config/oauth-environment.ts";
 import { createManagedInstallations } from "../installations/managed-installations.ts";
 import { createOauth, type Oauth } from "../oauth/oauth.ts";

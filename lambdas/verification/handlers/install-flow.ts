@@ -1,5 +1,5 @@
 /** The installation flow's entry on Lambda. */
-import { readBundledConfig } from "../../shared/config/deployed.ts";
+import { readBundledConfig } from "@sekisho/config/deployed.ts";
 import { createOauthHandler } from "./install-flow-handler.ts";
 
 const config = readBundledConfig(__dirname);

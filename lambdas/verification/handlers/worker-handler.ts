@@ -1,11 +1,11 @@
 /** The worker's entry on Lambda: moves each task of an SQS batch one step, or wakes the tasks that completion pushes name. */
 
-import { isOperatorInvocation } from "../../shared/aws/operator-alias.ts";
-import { createReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import { withExecutionAddress } from "../../shared/config/stage-config.ts";
-import { createReadStageSecret } from "../../shared/config/stage-secrets.ts";
-import { openLambdaTelemetry } from "../../shared/config/telemetry/lambda-telemetry.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { withExecutionAddress } from "@sekisho/config/stage-config.ts";
+import { createReadStageSecret } from "@sekisho/config/stage-secrets.ts";
+import { openLambdaTelemetry } from "@sekisho/config/telemetry/lambda-telemetry.ts";
+import { isOperatorInvocation } from "@sekisho/runtime/aws/operator-alias.ts";
+import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
 import {
   type BatchResponse,
   createRetryLater,
@@ -14,12 +14,12 @@ import {
   type InvocationContext,
   parseBatch,
   type SqsRecord,
-} from "../../shared/engine/aws/batch.ts";
-import { openDynamoDb, openSqs } from "../../shared/engine/aws/client.ts";
-import { createSqsQueue } from "../../shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../../shared/engine/aws/task-store.ts";
-import type { TaskQueue } from "../../shared/engine/ports.ts";
-import { createLog, type Log } from "../../shared/log.ts";
+} from "@sekisho/runtime/engine/aws/batch.ts";
+import { openDynamoDb, openSqs } from "@sekisho/runtime/engine/aws/client.ts";
+import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { createLog, type Log } from "@sekisho/runtime/log.ts";
 import { createOperatorHandler, type OperatorDependencies } from "../checks/answer-operator.ts";
 import {
   type DestinationsAnswer,

@@ -1,10 +1,10 @@
 /** Checks the signature of a request from Slack. After a mismatch it reads the signing secret again once, which may have been rotated. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import type { CachedSecret } from "../../shared/async/cached-secret.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { BodyRefusal } from "../../shared/http/read-body.ts";
-import type { Log } from "../../shared/log.ts";
+import type { CachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { BodyRefusal } from "@sekisho/runtime/http/read-body.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 
 export type ReadBody = () => Promise<Uint8Array | BodyRefusal>;
 

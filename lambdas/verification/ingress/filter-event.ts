@@ -1,5 +1,5 @@
 /** Decides which message events are for the bot: new messages, edits and deletions. */
-import { maxTextLength } from "../../../contracts/limits.ts";
+import { maxTextLength } from "@sekisho/contracts/limits.ts";
 import { countForwards } from "../slack/api/shared-files.ts";
 import { readUserFiles } from "../slack/api/user-text.ts";
 import { isFromApp, isWritten, readMessageText } from "../slack/context/message.ts";

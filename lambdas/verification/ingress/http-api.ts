@@ -1,8 +1,9 @@
 /** The ingress on AWS: reads events of an HTTP API and sends messages to SQS. */
+
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import { escapeSqsText } from "@sekisho/runtime/engine/aws/sqs-message.ts";
 import * as z from "zod/mini";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { createJsonClient } from "../../shared/aws/json-call.ts";
-import { escapeSqsText } from "../../shared/engine/aws/sqs-message.ts";
 import type { Ingress, IngressQueue, IngressRequest } from "./ingress.ts";
 
 /** https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html, "2.0". */

@@ -1,16 +1,16 @@
 /** The steps of the ingress: converts one signed request of Slack, or one payload of Socket Mode, to one message in the queue. */
 
-import type { CachedSecret } from "../../shared/async/cached-secret.ts";
-import { withinDeadline } from "../../shared/async/deadline.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import { type Log, silentLog } from "../../shared/log.ts";
+import type { CachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { withinDeadline } from "@sekisho/runtime/async/deadline.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import {
   createTrace,
   type Metrics,
   noMetrics,
   readTraceId,
   type Trace,
-} from "../../shared/telemetry/telemetry.ts";
+} from "@sekisho/runtime/telemetry/telemetry.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import { authenticate, type HeaderPairs, type ReadBody } from "./authenticate.ts";
 import { removeForwardsOfEvent } from "./forwards.ts";

@@ -2,8 +2,9 @@
  * Converts one verified payload of Slack, received over HTTP or Socket Mode, to one queue message or to the reason for dropping it
  * (https://docs.slack.dev/apis/events-api).
  */
+
+import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import * as z from "zod/mini";
-import type { Trace } from "../../shared/telemetry/telemetry.ts";
 import { boundedText, readUserText, slackId } from "../slack/api/user-text.ts";
 import { decodeButton } from "../slack/messages/buttons.ts";
 import type {

@@ -1,6 +1,7 @@
 /** Reads a message event: whether it speaks to the bot, its text, who wrote it, and whether the channel is shared. */
+
+import { maxTextLength } from "@sekisho/contracts/limits.ts";
 import * as z from "zod/mini";
-import { maxTextLength } from "../../../contracts/limits.ts";
 import { readSharedFiles } from "../slack/api/shared-files.ts";
 import {
   findOtherBotUser,

@@ -3,16 +3,16 @@
  * connections.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { errorKind } from "../../shared/error-kind.ts";
-import { type BodyRefusal, readRequestBody } from "../../shared/http/read-body.ts";
-import { closeServer, startListening } from "../../shared/http/server.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { type BodyRefusal, readRequestBody } from "@sekisho/runtime/http/read-body.ts";
+import { closeServer, startListening } from "@sekisho/runtime/http/server.ts";
 import {
   type BodyShare,
   createBodyBudget,
   createConnectionLimit,
   defaultMaxHeldBytes,
-} from "../../shared/http/server-limits.ts";
-import { type Log, silentLog } from "../../shared/log.ts";
+} from "@sekisho/runtime/http/server-limits.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import type { HeaderPairs } from "./authenticate.ts";
 import { defaultMaxBodyBytes, type Ingress } from "./ingress.ts";
 

@@ -1,6 +1,7 @@
 /** Asks Slack which workspace a token belongs to (https://docs.slack.dev/reference/methods/auth.test). */
+
+import { type CachedValue, createCachedValue } from "@sekisho/runtime/async/cache.ts";
 import * as z from "zod";
-import { type CachedValue, createCachedValue } from "../../shared/async/cache.ts";
 import { SlackError } from "../slack/api/slack.ts";
 import { callWebApi, toSlackError } from "../slack/api/web-call.ts";
 import type { FindTeam } from "./installations.ts";

@@ -1,10 +1,11 @@
 /** Stores where the app is installed, and finds the bot token of a workspace. */
-import * as z from "zod";
+
 import {
   type CachedValue,
   createCachedValue,
   createRecentEntries,
-} from "../../shared/async/cache.ts";
+} from "@sekisho/runtime/async/cache.ts";
+import * as z from "zod";
 import { type BotTokens, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 

@@ -1,10 +1,10 @@
 /** Stores installations in AWS Secrets Manager. Each has its own secret, so that access can be granted one by one. */
 import { randomUUID } from "node:crypto";
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { createJsonClient } from "../../shared/aws/json-call.ts";
-import { AwsCallError } from "../../shared/aws/retry.ts";
-import type { ReadManagedSecret } from "../../shared/aws/secrets-manager.ts";
-import type { Config } from "../../shared/config/schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import type { ReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
 import type { BotTokens } from "../slack/api/slack.ts";
 import {
   createBotTokens,

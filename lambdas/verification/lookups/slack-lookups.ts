@@ -5,8 +5,8 @@ import {
   createCachedValues,
   createRecentEntries,
   type Loaded,
-} from "../../shared/async/cache.ts";
-import { createDeadline } from "../../shared/async/deadline.ts";
+} from "@sekisho/runtime/async/cache.ts";
+import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
 import { type ChannelNotes, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import type { Installation } from "../task/messages.ts";
 

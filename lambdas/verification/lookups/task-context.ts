@@ -2,10 +2,11 @@
  * Finds what the agent gets to know about a message beside its text: names of the ids in it, the channel, and what the person has open.
  * Nothing about a channel in which the person or the bot is not.
  */
-import { maxNameLength, maxTopicLength } from "../../../contracts/limits.ts";
-import type { SlackContext } from "../../../contracts/methods.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import { sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
+
+import type { Config } from "@sekisho/config/schema.ts";
+import { maxNameLength, maxTopicLength } from "@sekisho/contracts/limits.ts";
+import type { SlackContext } from "@sekisho/contracts/methods.ts";
+import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import type { PostedMessage } from "../slack/api/slack.ts";
 import { notationToMarkdown } from "../slack/context/mrkdwn.ts";
 import { cleanName, listIds } from "../slack/context/names.ts";

@@ -1,10 +1,10 @@
 /** Installs the app in further workspaces by Slack's OAuth flow (https://docs.slack.dev/authentication/installing-with-oauth). */
 import { randomBytes } from "node:crypto";
+import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { readResponseBody } from "@sekisho/runtime/http/read-body.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import * as z from "zod";
-import { createDeadline } from "../../shared/async/deadline.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import { readResponseBody } from "../../shared/http/read-body.ts";
-import type { Log } from "../../shared/log.ts";
 import type { Installations, StoredInstallation } from "../installations/installations.ts";
 import type { InstallLedger } from "./ledger.ts";
 import { type InstallSituation, pageResponse, readLocale, safeHeaders } from "./page.ts";

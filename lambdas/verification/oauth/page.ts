@@ -1,6 +1,6 @@
 /** The page at the end of an installation: what happened and what to do next. It has no scripts and loads nothing. */
 import { createHash } from "node:crypto";
-import { sanitizeLine } from "../../shared/untrusted-input.ts";
+import { sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
 import type { Notice } from "../slack/messages/failure-text.ts";
 import type { Locale } from "../task/task.ts";
 

@@ -1,8 +1,8 @@
 /** Keeps the ledger in the zone's table. Each operation is one conditional write, so limits hold across all function instances. */
-import type { AwsDependencies } from "../../shared/aws/credentials.ts";
-import { createJsonClient } from "../../shared/aws/json-call.ts";
-import { type DynamoDb, readConditionFailure } from "../../shared/engine/aws/client.ts";
-import { installKeyPrefix, taskTable } from "../../shared/engine/aws/table.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import { type DynamoDb, readConditionFailure } from "@sekisho/runtime/engine/aws/client.ts";
+import { installKeyPrefix, taskTable } from "@sekisho/runtime/engine/aws/table.ts";
 import { defaultMaxInstallsPerDay, formatInstallDay, type InstallLedger } from "./ledger.ts";
 
 /** Longer than a state is valid, so that no state works twice. */

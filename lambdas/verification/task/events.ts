@@ -1,6 +1,6 @@
 /** The events and effects of the task machine, as plain data. */
-import type { ClientReason } from "../../../contracts/errors.ts";
-import type { ExecuteTaskParams, TaskResult } from "../../../contracts/methods.ts";
+import type { ClientReason } from "@sekisho/contracts/errors.ts";
+import type { ExecuteTaskParams, TaskResult } from "@sekisho/contracts/methods.ts";
 import type { UserFile, UserMessage } from "./messages.ts";
 import type { Locale, Task, TaskOutcome, ThreadRoute } from "./task.ts";
 

@@ -3,9 +3,9 @@
  * button click, a submitted form, a use of the message shortcut, an opened conversation or App Home, and a use of Slack's stop button.
  */
 
+import { uuidPattern } from "@sekisho/contracts/envelope.ts";
+import { fieldValuesSchema } from "@sekisho/contracts/question-fields.ts";
 import * as z from "zod";
-import { uuidPattern } from "../../../contracts/envelope.ts";
-import { fieldValuesSchema } from "../../../contracts/question-fields.ts";
 
 /** The app's installation, which decides the bot token: one workspace, or a whole organization (Enterprise Grid). */
 export type Installation = { team: string; enterprise?: string | undefined };

@@ -1,5 +1,5 @@
 /** The params of `execute_task`. */
-import { hasMoreCharacters, maxTextLength } from "../../../contracts/limits.ts";
+import { hasMoreCharacters, maxTextLength } from "@sekisho/contracts/limits.ts";
 import type { Context } from "./events.ts";
 import { destinationOf, matchRoute, type Policy, withCall } from "./routing.ts";
 import type { Task } from "./task.ts";

@@ -1,5 +1,5 @@
 /** Trying a task again as a new one: by an operator, or by the person who asked, with the button below a failure. */
-import type { ClientReason } from "../../../contracts/errors.ts";
+import type { ClientReason } from "@sekisho/contracts/errors.ts";
 import type { AskMessage } from "./messages.ts";
 import { retryIdOf } from "./routing.ts";
 import { hasFailedDelivery, isCanceled, type Task } from "./task.ts";

@@ -1,6 +1,6 @@
 /** Helpers that the handlers of several states share: transitions, outcomes, failures, delays, deadlines, polls and the history. */
-import type { ClientReason } from "../../../contracts/errors.ts";
-import type { TaskResult } from "../../../contracts/methods.ts";
+import type { ClientReason } from "@sekisho/contracts/errors.ts";
+import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import {
   type AcceptedResult,
   answerBytesMember,

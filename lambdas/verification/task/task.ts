@@ -1,15 +1,16 @@
 /** The Verification zone's record of one task, one item of the task store. */
-import * as z from "zod";
-import { uuidPattern } from "../../../contracts/envelope.ts";
-import { reasonSchema } from "../../../contracts/error-data.ts";
-import type { TaskResult } from "../../../contracts/methods.ts";
+
+import { uuidPattern } from "@sekisho/contracts/envelope.ts";
+import { reasonSchema } from "@sekisho/contracts/error-data.ts";
+import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import {
   artifactSchema,
   executeTaskParamsSchema,
   questionOptionSchema,
   stepSchema,
-} from "../../../contracts/methods.ts";
-import { fieldValuesSchema, questionFieldsSchema } from "../../../contracts/question-fields.ts";
+} from "@sekisho/contracts/methods.ts";
+import { fieldValuesSchema, questionFieldsSchema } from "@sekisho/contracts/question-fields.ts";
+import * as z from "zod";
 import { type AskMessage, askMessageSchema, type Installation, voteSchema } from "./messages.ts";
 import { tokensSchema } from "./token-usage.ts";
 

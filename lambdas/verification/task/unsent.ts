@@ -4,7 +4,7 @@
  * files are gathered.
  */
 
-import { cutText, maxTextLength } from "../../../contracts/limits.ts";
+import { cutText, maxTextLength } from "@sekisho/contracts/limits.ts";
 import { asksForHelp, isCancelWord } from "./command-words.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Delay, EventOf, MessageRead } from "./events.ts";

@@ -1,8 +1,13 @@
 /** Explains a bad response or agent card of a peer: one sentence for an operator, and whether the peer refused the request. */
 import type { IncomingHttpHeaders } from "node:http";
-import { errorObjectSchema } from "../../../contracts/envelope.ts";
-import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
-import { isJsonObject, parseUrl, sanitizeLine, truncate } from "../../shared/untrusted-input.ts";
+import { errorObjectSchema } from "@sekisho/contracts/envelope.ts";
+import { hasRepeatedKey } from "@sekisho/runtime/repeated-keys.ts";
+import {
+  isJsonObject,
+  parseUrl,
+  sanitizeLine,
+  truncate,
+} from "@sekisho/runtime/untrusted-input.ts";
 
 /** `message` says what to do too. It shows nothing of the peer but names, versions, statuses and addresses. `name` is shown in the log. */
 export class PeerProblem extends Error {

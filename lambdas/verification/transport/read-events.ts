@@ -1,6 +1,7 @@
 /** Reads a stream of Server-Sent Events up to its first JSON-RPC response, from an agent that answers a plain call with a stream. */
+
+import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createParser } from "eventsource-parser";
-import { isJsonObject, parseJson } from "../../shared/untrusted-input.ts";
 import { createTooLargeError } from "./read-response.ts";
 
 /**

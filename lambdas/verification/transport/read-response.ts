@@ -1,14 +1,14 @@
 /** Reads a response of the Execution zone within limits: checks its head, collects its body, and returns the result or throws its error. */
 
 import type { IncomingHttpHeaders } from "node:http";
-import type { Dialect } from "../../../contracts/dialects.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
 import {
   type JsonRpcErrorObject,
   type JsonRpcResponse,
   responseSchema,
-} from "../../../contracts/envelope.ts";
-import { decodeError, foreignIssues } from "../../../contracts/error-data.ts";
-import { type ClientReason, type ErrorDetails, SekishoError } from "../../../contracts/errors.ts";
+} from "@sekisho/contracts/envelope.ts";
+import { decodeError, foreignIssues } from "@sekisho/contracts/error-data.ts";
+import { type ClientReason, type ErrorDetails, SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   type LegacyErrorResult,
   legacyErrorResultSchema,
@@ -16,10 +16,10 @@ import {
   methods,
   type ParamsOf,
   type ResultOf,
-} from "../../../contracts/methods.ts";
-import { createBodyCollector, isAnnouncedLarger } from "../../shared/http/read-body.ts";
-import { hasRepeatedKey } from "../../shared/repeated-keys.ts";
-import { isTooDeep, parseJson, repairHalfCharacters } from "../../shared/untrusted-input.ts";
+} from "@sekisho/contracts/methods.ts";
+import { createBodyCollector, isAnnouncedLarger } from "@sekisho/runtime/http/read-body.ts";
+import { hasRepeatedKey } from "@sekisho/runtime/repeated-keys.ts";
+import { isTooDeep, parseJson, repairHalfCharacters } from "@sekisho/runtime/untrusted-input.ts";
 import { answerBytesMember, minLargeAnswerBytes } from "../task/events.ts";
 import {
   createMemberProblem,

@@ -1,11 +1,11 @@
 /** Creates a client from a transport. It adds the deadline and the wrappers of `wrappers.ts` in a fixed order. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Dialect } from "../../../contracts/dialects.ts";
-import type { MethodName, OmittableField, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
-import { createDeadline } from "../../shared/async/deadline.ts";
-import type { Log } from "../../shared/log.ts";
-import { noTelemetry, type Telemetry, type Trace } from "../../shared/telemetry/telemetry.ts";
-import { parseUrl } from "../../shared/untrusted-input.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import type { MethodName, OmittableField, ParamsOf, ResultOf } from "@sekisho/contracts/methods.ts";
+import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { noTelemetry, type Telemetry, type Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { readResponse } from "./read-response.ts";
 import { type CallHandler, compose, type Transport, type Wrapper } from "./transport.ts";
 import {

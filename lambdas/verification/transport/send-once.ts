@@ -1,15 +1,15 @@
 /** Sends one HTTP request, reads its response within limits, and says whether the peer may have read the request. */
 
-import { SekishoError } from "../../../contracts/errors.ts";
-import { parseRetryAfter } from "../../shared/async/waiting.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
 import {
   type HttpClient,
   HttpError,
   type HttpHead,
   type HttpMethod,
-} from "../../shared/http/client.ts";
-import type { ClientCertificate } from "../../shared/http/connections.ts";
-import { parseJson } from "../../shared/untrusted-input.ts";
+} from "@sekisho/runtime/http/client.ts";
+import type { ClientCertificate } from "@sekisho/runtime/http/connections.ts";
+import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createEventCollector } from "./read-events.ts";
 import {
   type CheckResponseHead,

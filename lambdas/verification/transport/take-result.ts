@@ -12,8 +12,8 @@ import {
   progressSchema,
   questionOptionSchema,
   successResultSchema,
-} from "../../../contracts/methods.ts";
-import { maskTokens } from "../../shared/redact.ts";
+} from "@sekisho/contracts/methods.ts";
+import { maskTokens } from "@sekisho/runtime/redact.ts";
 import {
   isJsonObject,
   isNestedTooDeep,
@@ -22,7 +22,7 @@ import {
   sanitizeLine,
   sanitizeLines,
   truncate,
-} from "../../shared/untrusted-input.ts";
+} from "@sekisho/runtime/untrusted-input.ts";
 import { leftOutMember } from "../task/task.ts";
 
 /** Far more than the twenty files that Slack shows for one answer. Further ones are only counted. */

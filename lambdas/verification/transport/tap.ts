@@ -1,7 +1,7 @@
 /** Shows an operator the requests and responses of a transport, with secrets redacted. */
-import { SekishoError } from "../../../contracts/errors.ts";
-import { redact } from "../../shared/redact.ts";
-import { isTooDeep, parseJson } from "../../shared/untrusted-input.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { redact } from "@sekisho/runtime/redact.ts";
+import { isTooDeep, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import type { Transport } from "./transport.ts";
 
 /** `body` is the parsed JSON, `{ unreadable_bytes }` for a body that is not JSON, or `{ failed: reason }` if there was no response. */

@@ -1,7 +1,7 @@
 /** The transport seam: carries the bytes of one JSON-RPC request to a destination and returns the bytes of the response. */
 
-import type { MethodName, ParamsOf, ResultOf } from "../../../contracts/methods.ts";
-import type { OpenSpan, Trace } from "../../shared/telemetry/telemetry.ts";
+import type { MethodName, ParamsOf, ResultOf } from "@sekisho/contracts/methods.ts";
+import type { OpenSpan, Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 
 /** `body` is one JSON-RPC request in UTF-8. `signal` also ends the reading of the response body. */
 export type TransportRequest = {

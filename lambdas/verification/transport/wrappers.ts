@@ -2,17 +2,17 @@
  * The wrappers around a call to the Execution zone: a log line and a span for each attempt, metrics, retries, and the circuit breaker.
  */
 
-import { type ClientReason, isRetryable, SekishoError } from "../../../contracts/errors.ts";
-import { isDedupedId } from "../../../contracts/methods.ts";
-import { backoffMs } from "../../shared/async/waiting.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log, LogFields } from "../../shared/log.ts";
+import { type ClientReason, isRetryable, SekishoError } from "@sekisho/contracts/errors.ts";
+import { isDedupedId } from "@sekisho/contracts/methods.ts";
+import { backoffMs } from "@sekisho/runtime/async/waiting.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log, LogFields } from "@sekisho/runtime/log.ts";
 import {
   type Metrics,
   readTraceId,
   type SpanStart,
   type Spans,
-} from "../../shared/telemetry/telemetry.ts";
+} from "@sekisho/runtime/telemetry/telemetry.ts";
 import { PeerProblem } from "./peer-problem.ts";
 import type { RunningCall, Wrapper } from "./transport.ts";
 

@@ -1,9 +1,10 @@
 /** The usage history: one entry per finished task that says who asked, when and where, and how it ended. */
+
+import type { Config } from "@sekisho/config/schema.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
+import { truncate } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
-import type { Config } from "../../shared/config/schema.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { checkRecord } from "../../shared/engine/record-version.ts";
-import { truncate } from "../../shared/untrusted-input.ts";
 import { voteSchema } from "../task/messages.ts";
 import { hasFailedDelivery, personKeyOf, type Task, type TaskOutcome } from "../task/task.ts";
 import { tokensSchema } from "../task/token-usage.ts";

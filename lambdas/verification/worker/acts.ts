@@ -1,8 +1,8 @@
 /** Runs the acts that the task machine returns. Each act calls one service and returns one event. */
 
-import { abortable } from "../../shared/async/waiting.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import type { ItemWrite } from "../../shared/engine/ports.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import type { ItemWrite } from "@sekisho/runtime/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";

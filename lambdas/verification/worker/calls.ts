@@ -1,8 +1,8 @@
 /** Runs the acts that call the Execution zone. Each takes a slot of its destination, so that a slow destination does not block others. */
 
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { TaskResult } from "../../../contracts/methods.ts";
-import { abortable } from "../../shared/async/waiting.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { TaskResult } from "@sekisho/contracts/methods.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { type DestinationSlots, minDelayMs } from "../slots.ts";
 import type { CallAct, CallFailure, TaskEffect, TaskEvent } from "../task/events.ts";

@@ -1,7 +1,7 @@
 /** Handles a completion push: wakes the task that it names, if that task is waiting. A push carries no outcome and is not trusted. */
 
-import { completionSchema } from "../../../contracts/completion.ts";
-import { parseJson } from "../../shared/untrusted-input.ts";
+import { completionSchema } from "@sekisho/contracts/completion.ts";
+import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";

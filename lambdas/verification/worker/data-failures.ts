@@ -1,6 +1,6 @@
 /** Failures of Sekisho's own code on the data of a task: how they are recognized, and texts that broken data cannot make fail. */
-import { ItemError } from "../../shared/engine/records.ts";
-import { errorKind } from "../../shared/error-kind.ts";
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import type { AgentQuestion, Task } from "../task/task.ts";
 

@@ -1,8 +1,8 @@
 /** Handles dead letters (messages that the queue gave up on). It calls only the store and the queues. */
 
-import { isNewerRecord } from "../../shared/engine/record-version.ts";
-import { ItemError } from "../../shared/engine/records.ts";
-import { readQueuedIds } from "../../shared/queued-ids.ts";
+import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import { readQueuedIds } from "@sekisho/runtime/queued-ids.ts";
 import { isUnsent } from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";

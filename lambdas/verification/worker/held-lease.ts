@@ -1,6 +1,6 @@
 /** A worker's lease on a task: how it is created and renewed, and when a message that meets one is delivered again. */
 
-import type { TaskStore } from "../../shared/engine/ports.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { withLateFiles } from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import { type TaskMessage, userMessageSchema } from "../task/messages.ts";

@@ -3,9 +3,9 @@
  * Home, and press Slack's stop button.
  */
 
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import type { Log } from "../../shared/log.ts";
-import { readTraceId } from "../../shared/telemetry/telemetry.ts";
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Actor, Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";

@@ -1,5 +1,5 @@
 /** Says in the thread that an edit, a deletion or files came too late, because the message was sent already. */
-import type { TaskStore } from "../../shared/engine/ports.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { latePart } from "../slack/messages/blocks.ts";
 import type { LateChange, TaskText } from "../slack/messages/task-text.ts";

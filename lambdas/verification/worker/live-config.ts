@@ -1,9 +1,9 @@
 /** Applies the live settings to the deployed configuration. They are read again in the background. Settings that do not fit are ignored. */
 
-import { createCachedValue } from "../../shared/async/cache.ts";
-import type { Config } from "../../shared/config/schema.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createCachedValue } from "@sekisho/runtime/async/cache.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import { noSettings } from "../config/stored-settings.ts";
 
 /** A change takes effect within a minute. After 30 s settings are read in the background; after 60 s callers wait for them. */
@@ -39,7 +39,7 @@ export function createLiveConfig(options: {
   async function merge(settings: string): Promise<Config> {
     if (settings === noSettings) return deployed;
     // It builds the schemas of the whole configuration, which a cold start without live settings does not need.
-    const liveSettings = await import("../../shared/config/live-settings.ts");
+    const liveSettings = await import("@sekisho/config/live-settings.ts");
     const json: unknown = JSON.parse(settings);
     const merged = liveSettings.withLiveSettings({ config: deployed, json });
     const fingerprints = liveSettings.createFingerprints(deployed);

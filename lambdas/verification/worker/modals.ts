@@ -3,9 +3,9 @@
  * allows three seconds between the click and the modal; if they are over, the person reads so and clicks again.
  */
 
-import { checkFieldValues } from "../../../contracts/field-values.ts";
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import type { Log } from "../../shared/log.ts";
+import { checkFieldValues } from "@sekisho/contracts/field-values.ts";
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";

@@ -1,6 +1,6 @@
 /** Leaves a message to a worker of a newer version (docs/how-to/upgrade.md). */
-import { leaveToNewerVersion } from "../../shared/engine/leave-to-newer.ts";
-import { readQueuedIds } from "../../shared/queued-ids.ts";
+import { leaveToNewerVersion } from "@sekisho/runtime/engine/leave-to-newer.ts";
+import { readQueuedIds } from "@sekisho/runtime/queued-ids.ts";
 import { InterruptedStep } from "./held-lease.ts";
 import type { ActlessOptions } from "./run-step.ts";
 

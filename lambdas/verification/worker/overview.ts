@@ -1,8 +1,8 @@
 /** Reads what the bot says about itself to one person (`slack/messages/overview.ts`), and publishes it on the App Home. */
-import type { Config } from "../../shared/config/schema.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { errorKind } from "../../shared/error-kind.ts";
-import type { Log } from "../../shared/log.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import type { Actor } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";

@@ -1,6 +1,6 @@
 /** Shows an agent's questions, and stores a person's reply in the task's record by compare-and-set, so that the first reply counts. */
 
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type Actor, actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";

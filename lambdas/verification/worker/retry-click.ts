@@ -1,7 +1,7 @@
 /** Tries a failed task again when the person who asked clicks the button below the failure. */
 
-import type { TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import type { Trace } from "../../shared/telemetry/telemetry.ts";
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { isAsker, type Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
 import type { SlackApi } from "../slack/api/slack.ts";

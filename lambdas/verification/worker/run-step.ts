@@ -3,12 +3,17 @@
  * is run under the same lease, without a wake-up. The order survives a crash at any point.
  */
 
-import { createDeadline } from "../../shared/async/deadline.ts";
-import type { ItemWrite, ItemWriter, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import { ItemError } from "../../shared/engine/records.ts";
-import type { Log, LogFields } from "../../shared/log.ts";
-import type { Telemetry } from "../../shared/telemetry/telemetry.ts";
-import { noMetrics, noSpans, readTraceId, type Spans } from "../../shared/telemetry/telemetry.ts";
+import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
+import type { ItemWrite, ItemWriter, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import type { Log, LogFields } from "@sekisho/runtime/log.ts";
+import type { Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
+import {
+  noMetrics,
+  noSpans,
+  readTraceId,
+  type Spans,
+} from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Gate } from "../gate/gate.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";

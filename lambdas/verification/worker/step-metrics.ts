@@ -1,5 +1,5 @@
 /** The metrics and spans of one step, derived from the event and the record before and after it. Uses no clock and no texts. */
-import type { Metrics, SpanStart, Spans } from "../../shared/telemetry/telemetry.ts";
+import type { Metrics, SpanStart, Spans } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
 import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
 

@@ -1,5 +1,5 @@
 /** The span of one step, by OpenTelemetry's conventions for messaging. */
-import type { SpanStart } from "../../shared/telemetry/telemetry.ts";
+import type { SpanStart } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { TaskEvent } from "../task/events.ts";
 import type { Task } from "../task/task.ts";
 

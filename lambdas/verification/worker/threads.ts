@@ -1,13 +1,13 @@
 /** The acts on a thread's queue of tasks (`task/thread.ts`): join it, leave it and wake the next task, hold it, cancel its tasks. */
 
-import type { ItemWrite, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
+import type { ItemWrite, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   absent,
   changeRecord,
   createRecordMemory,
   type Guess,
   withMemory,
-} from "../../shared/engine/records.ts";
+} from "@sekisho/runtime/engine/records.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ThreadPosition } from "../task/events.ts";
 import type { UserMessage } from "../task/messages.ts";

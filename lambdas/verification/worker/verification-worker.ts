@@ -1,11 +1,11 @@
 /** Assembles the Verification worker: builds its parts in order and connects them by plain arguments. */
 
 import { randomUUID } from "node:crypto";
-import type { AllowlistRule, Config } from "../../shared/config/schema.ts";
-import type { ItemWriter, TaskItem, TaskQueue, TaskStore } from "../../shared/engine/ports.ts";
-import { ItemError } from "../../shared/engine/records.ts";
-import type { Log } from "../../shared/log.ts";
-import { createTrace, noTelemetry, type Telemetry } from "../../shared/telemetry/telemetry.ts";
+import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
+import type { ItemWriter, TaskItem, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { createTrace, noTelemetry, type Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Files } from "../files/files.ts";
 import { createGate, type Gate } from "../gate/gate.ts";

@@ -3,11 +3,11 @@
  * there. If either is unavailable, the queue repeats the click.
  */
 
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { TaskStore } from "../../shared/engine/ports.ts";
-import { conflict, retryOnConflict } from "../../shared/engine/records.ts";
-import type { Log } from "../../shared/log.ts";
-import { readTraceId } from "../../shared/telemetry/telemetry.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { conflict, retryOnConflict } from "@sekisho/runtime/engine/records.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import type { Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";

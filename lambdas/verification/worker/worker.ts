@@ -1,8 +1,8 @@
 /** The worker: takes one queue message and moves one task one step (docs/explanation/architecture.md, "The path of one message"). */
 
-import { SekishoError } from "../../../contracts/errors.ts";
-import { isNewerRecord } from "../../shared/engine/record-version.ts";
-import { readTraceId } from "../../shared/telemetry/telemetry.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   deletedTask,
   findLateFiles,

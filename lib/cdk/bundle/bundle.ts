@@ -2,19 +2,18 @@
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, relative, resolve } from "node:path";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 import type { BuildOptions, Metafile } from "esbuild";
-import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
-import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
 import {
   agentFileName,
   type BundleName,
-  bundleNames,
   configFileName,
   type Entry,
   entries,
   type LazyPackage,
-  projectDirectory,
   type WriteBundle,
 } from "./entry.ts";
 import { formatNotices, noticesFileName } from "./notices.ts";
@@ -60,17 +59,17 @@ const prebuiltFolder = join(projectDirectory, "prebuilt");
 const isPrebuilt = existsSync(prebuiltFolder);
 const builtInAgents = ["echo", "bedrock", "openai-compatible"] as const;
 
-/** Returns the files of the prebuilt folder by their paths. */
-export function prebuild(): ReadonlyMap<string, Uint8Array> {
+/** Returns the files of the prebuilt folder by their paths: these bundles, and the built-in agents for their Node. */
+export function prebuild(names: readonly BundleName[]): ReadonlyMap<string, Uint8Array> {
   const pathsOf = (folder: string, { files }: Bundle) =>
     [...files].map(([fileName, content]) => [join(folder, fileName), content] as const);
   const targets = new Set(
-    bundleNames.filter((name) => entries[name].runsAgent).map((name) => entries[name].target),
+    names.filter((name) => entries[name].runsAgent).map((name) => entries[name].target),
   );
   const agents = [...targets].flatMap((target) =>
     builtInAgents.flatMap((kind) => pathsOf(join(target, kind), buildBuiltIn({ kind, target }))),
   );
-  return new Map([...bundleNames.flatMap((name) => pathsOf(name, buildOwn(name))), ...agents]);
+  return new Map([...names.flatMap((name) => pathsOf(name, buildOwn(name))), ...agents]);
 }
 
 function readPrebuilt(folder: string, fileNames: readonly string[]): Bundle {

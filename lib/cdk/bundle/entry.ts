@@ -1,10 +1,9 @@
 /** The bundles: the entry file of each, and the other files in its asset. */
 import { join } from "node:path";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 
-export const projectDirectory = join(import.meta.dirname, "../../..");
-
-/** The configuration in the handler's folder. `lambdas/shared/config/deployed.ts` reads it. */
+/** The configuration in the handler's folder. `lambdas/config/deployed.ts` reads it. */
 export const configFileName = "config.json";
 /**
  * The agent in the folder of a handler that runs tasks. `lambdas/execution/agents/create-agent.ts` loads it. The extension makes
@@ -44,7 +43,7 @@ const besideHttp1 = {
   // Its second parser, which is experimental.
   define: { esbuildDetection: "true" },
   // It loads HTTP/2 whether that is used or not, which takes 20 ms.
-  alias: { "node:http2": join(projectDirectory, "lambdas/shared/http/no-http2.cjs") },
+  alias: { "node:http2": join(projectDirectory, "lambdas/runtime/http/no-http2.cjs") },
 };
 
 /** A package, and what the code uses of it. Only that is bundled. */

@@ -1,7 +1,8 @@
 /** The permissions that the configured agent needs: to call its model, and to read the secret with its API key. */
+
+import type { AgentConfig } from "@sekisho/config/execution-schema.ts";
 import { Stack } from "aws-cdk-lib";
 import { PolicyStatement, type Role } from "aws-cdk-lib/aws-iam";
-import type { AgentConfig } from "../../../lambdas/shared/config/execution-schema.ts";
 import { acknowledgeWildcards, permit, secretsPermission, shownPartition } from "./permissions.ts";
 
 type BedrockAgent = Extract<AgentConfig, { type: "bedrock" }>;

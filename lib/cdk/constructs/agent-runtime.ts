@@ -1,4 +1,6 @@
 /** The Execution zone as a Bedrock AgentCore Runtime: its role, its endpoint, and the policies that let the Verification zone call it. */
+
+import type { PlatformVersionName, Stage } from "@sekisho/config/stage-schema.ts";
 import { Duration, Stack } from "aws-cdk-lib";
 import {
   AgentCoreRuntime,
@@ -12,7 +14,6 @@ import { Effect, PolicyStatement, Role, ServicePrincipal } from "aws-cdk-lib/aws
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
-import type { PlatformVersionName, Stage } from "../../../lambdas/shared/config/stage-schema.ts";
 import { bundleAsset } from "./bundle-asset.ts";
 import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 import { removalPolicy } from "./storage.ts";

@@ -1,5 +1,6 @@
 /** Alarms on the metrics that AWS keeps. Each alarm notifies the topic of its zone. */
 
+import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { Duration, Stack } from "aws-cdk-lib";
 import type { HttpApi } from "aws-cdk-lib/aws-apigatewayv2";
 import {
@@ -21,7 +22,6 @@ import { Topic } from "aws-cdk-lib/aws-sns";
 import { EmailSubscription } from "aws-cdk-lib/aws-sns-subscriptions";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct } from "constructs";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import type { WatchedEndpoint } from "../stage-settings.ts";
 import { acknowledge } from "./permissions.ts";
 

@@ -1,18 +1,16 @@
 /** The permissions that the Verification zone needs to call its own Execution zone and the destinations of the configuration. */
-import { Stack } from "aws-cdk-lib";
-import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
-import {
-  listAuthorizerSecrets,
-  toWebIdentityRequest,
-} from "../../../lambdas/shared/config/authorizer-needs.ts";
-import type { AuthorizerConfig } from "../../../lambdas/shared/config/authorizer-schema.ts";
+
+import { listAuthorizerSecrets, toWebIdentityRequest } from "@sekisho/config/authorizer-needs.ts";
+import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
 import {
   isOwnExecution,
   listAddresses,
   resolveAuthorizerConfig,
-} from "../../../lambdas/shared/config/destination-address.ts";
-import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
+} from "@sekisho/config/destination-address.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { Stack } from "aws-cdk-lib";
+import { type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { ExecutionEntry } from "../stage-settings.ts";
 import { acknowledgeWildcards, permit, shownPartition } from "./permissions.ts";
 

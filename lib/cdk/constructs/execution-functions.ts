@@ -1,16 +1,14 @@
 /** The Execution zone on Lambda: a function behind a URL that takes tasks, a queue of task ids, and a function that runs agents. */
+
+import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
+import { isA2aEndpoint } from "@sekisho/config/stage-config.ts";
+import { defaultAgentConcurrency, type Stage } from "@sekisho/config/stage-schema.ts";
 import { Duration, Stack } from "aws-cdk-lib";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { AccountPrincipal, Role, ServicePrincipal } from "aws-cdk-lib/aws-iam";
 import type { Key } from "aws-cdk-lib/aws-kms";
 import { type CfnFunction, FunctionUrlAuthType } from "aws-cdk-lib/aws-lambda";
 import type { Construct } from "constructs";
-import { defaultSyncBudgetMs } from "../../../lambdas/shared/config/call-time.ts";
-import { isA2aEndpoint } from "../../../lambdas/shared/config/stage-config.ts";
-import {
-  defaultAgentConcurrency,
-  type Stage,
-} from "../../../lambdas/shared/config/stage-schema.ts";
 import { type ExecutionEntry, metricsEnvironment, type StageSettings } from "../stage-settings.ts";
 import { permitAgent } from "./agent-permissions.ts";
 import { type AddAlarm, watchFunctions } from "./alarms.ts";

@@ -1,12 +1,13 @@
 /** IAM statements for exactly the calls that the code makes (CDK's grants allow more), and accepted findings of cdk-nag. */
+
+import type { Config } from "@sekisho/config/schema.ts";
+import { taskTable } from "@sekisho/runtime/engine/aws/table.ts";
 import { Stack, Token, Validations } from "aws-cdk-lib";
 import type { Table } from "aws-cdk-lib/aws-dynamodb";
 import { type IGrantable, type IRole, PolicyStatement } from "aws-cdk-lib/aws-iam";
 import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IQueue } from "aws-cdk-lib/aws-sqs";
 import type { Construct, IConstruct } from "constructs";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 
 /** Adds statements to the role, or to the role of a function. */
 export function permit({ grantPrincipal }: IGrantable, ...statements: PolicyStatement[]): void {

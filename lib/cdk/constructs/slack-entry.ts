@@ -1,4 +1,6 @@
 /** The only public resource: an HTTP API that routes Slack's events to the ingress, and browsers to the installation flow. */
+
+import { installKeyPrefix } from "@sekisho/runtime/engine/aws/table.ts";
 import { Duration } from "aws-cdk-lib";
 import { AccessLogFormat } from "aws-cdk-lib/aws-apigateway";
 import {
@@ -16,7 +18,6 @@ import type { IKey } from "aws-cdk-lib/aws-kms";
 import type { IFunction } from "aws-cdk-lib/aws-lambda";
 import { LogGroup } from "aws-cdk-lib/aws-logs";
 import type { Construct } from "constructs";
-import { installKeyPrefix } from "../../../lambdas/shared/engine/aws/table.ts";
 import { formatInstallationsPrefix } from "../names.ts";
 import type { StageSettings } from "../stage-settings.ts";
 import { createNodeFunction } from "./node-function.ts";

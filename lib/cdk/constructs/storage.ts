@@ -1,4 +1,6 @@
 /** The storage of a zone: its key, its task table, and the bucket of files. */
+
+import { taskTable } from "@sekisho/runtime/engine/aws/table.ts";
 import { Duration, RemovalPolicy, Stack } from "aws-cdk-lib";
 import {
   AttributeType,
@@ -17,7 +19,6 @@ import {
   ObjectOwnership,
 } from "aws-cdk-lib/aws-s3";
 import type { Construct } from "constructs";
-import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
 import { acknowledge, acknowledgeWildcards, permit } from "./permissions.ts";
 
 /** Keeps the data of a production stage when its stack is deleted. The data of other stages is deleted with the stack. */

@@ -1,5 +1,7 @@
 /** Alarms and graphs on the zones' own metrics, which the functions write into their logs. */
 
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { type MetricName, metricTable } from "@sekisho/runtime/telemetry/metric-table.ts";
 import { Duration } from "aws-cdk-lib";
 import {
   Dashboard,
@@ -9,8 +11,6 @@ import {
   Metric,
 } from "aws-cdk-lib/aws-cloudwatch";
 import type { Construct } from "constructs";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { type MetricName, metricTable } from "../../../lambdas/shared/telemetry/metric-table.ts";
 import { formatMetricsNamespace } from "../names.ts";
 import type { AddAlarm } from "./alarms.ts";
 

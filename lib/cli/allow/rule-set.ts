@@ -1,11 +1,11 @@
 /** Changes of the stored rules of the allowlist. */
-import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
+import type { AllowlistRule } from "@sekisho/config/schema.ts";
 import {
   maxRules,
   maxRulesBytes,
   type StoredRule,
   type StoredRules,
-} from "../../../lambdas/verification/gate/rules.ts";
+} from "@sekisho/verification/gate/rules.ts";
 
 export const ruleFields = ["team", "channel", "user", "group", "bot", "external"] as const;
 

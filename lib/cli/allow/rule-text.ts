@@ -1,7 +1,7 @@
 /** Reads the rules of the allowlist from the options of a command, and formats them for a person. */
 
-import { type AllowlistRule, allowlistRuleSchema } from "../../../lambdas/shared/config/schema.ts";
-import type { Requester } from "../../../lambdas/verification/gate/rules.ts";
+import { type AllowlistRule, allowlistRuleSchema } from "@sekisho/config/schema.ts";
+import type { Requester } from "@sekisho/verification/gate/rules.ts";
 import { option, UsageError } from "../command.ts";
 import { type RuleFields, ruleFields } from "./rule-set.ts";
 

@@ -1,18 +1,18 @@
 /** The allowlist of a zone: the rules of its store, and those of the configuration. */
 import { basename, dirname } from "node:path";
-import { configPath } from "../../../lambdas/shared/config/load.ts";
-import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { changeRecord } from "../../../lambdas/shared/engine/records.ts";
-import { hasManyWorkspaces } from "../../../lambdas/verification/gate/border.ts";
+import { configPath } from "@sekisho/config/load.ts";
+import type { AllowlistRule } from "@sekisho/config/schema.ts";
+import { isFolderLocked } from "@sekisho/local/folder-lock.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { changeRecord } from "@sekisho/runtime/engine/records.ts";
+import { hasManyWorkspaces } from "@sekisho/verification/gate/border.ts";
 import {
   noStoredRules,
   parseStoredRules,
   rulesKeepMs,
   type StoredRules,
   storedRulesId,
-} from "../../../lambdas/verification/gate/rules.ts";
-import { isFolderLocked } from "../../local/engine.ts";
+} from "@sekisho/verification/gate/rules.ts";
 import { errorNameOf } from "../aws/aws-failure.ts";
 import { quoteForShell } from "../shell.ts";
 import type { OpenZone } from "../zone/open-zone.ts";

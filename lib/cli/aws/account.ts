@@ -1,7 +1,7 @@
 /** Looks up whose credentials a command uses, and checks that they belong to the account of a stage. */
 import { GetCallerIdentityCommand, STSClient } from "@aws-sdk/client-sts";
-import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
-import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
+import { findExecutionTarget } from "@sekisho/config/stage-config.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
 import { type AwsCall, AwsFailure, callAws } from "./aws-failure.ts";
 import type { StageCall } from "./stage.ts";
 

@@ -1,11 +1,11 @@
 /** Invokes the deployed worker of a stage directly, so that it checks something with its own role and secrets. */
 import { InvokeCommand, LambdaClient } from "@aws-sdk/client-lambda";
+import { formatStackName, verificationOutputs } from "@sekisho/cdk/names.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { readJson } from "@sekisho/local/read-json.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
+import type { OperatorRequest } from "@sekisho/verification/checks/operator-call.ts";
 import type * as z from "zod";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
-import type { OperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
-import { formatStackName, verificationOutputs } from "../../cdk/names.ts";
-import { readJson } from "../../local/read-json.ts";
 import { AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import type { StackOutputs } from "./stack-outputs.ts";
 import type { NamedStage } from "./stage.ts";

@@ -1,5 +1,5 @@
-import { isNewerRecord, NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
-import { findProxyError } from "../../../lambdas/shared/http/tunnel.ts";
+import { isNewerRecord, NewerRecordError } from "@sekisho/runtime/engine/record-version.ts";
+import { findProxyError } from "@sekisho/runtime/http/tunnel.ts";
 
 /**
  * A failed AWS call, with a message that says what to do. The message never holds AWS's own text, which may repeat secrets of

@@ -1,9 +1,9 @@
 /** Lists and deletes files of messages in a stage's bucket. */
-import type { AwsDependencies } from "../../../lambdas/shared/aws/credentials.ts";
-import { defaultAwsCredentials } from "../../../lambdas/shared/aws/default-credentials.ts";
-import { createEndpointResolver } from "../../../lambdas/shared/aws/environment.ts";
-import { createSigner } from "../../../lambdas/shared/aws/signer.ts";
-import { bucketUrl } from "../../../lambdas/verification/files/s3-store.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
+import { defaultAwsCredentials } from "@sekisho/runtime/aws/default-credentials.ts";
+import { createEndpointResolver } from "@sekisho/runtime/aws/environment.ts";
+import { createSigner } from "@sekisho/runtime/aws/signer.ts";
+import { bucketUrl } from "@sekisho/verification/files/s3-store.ts";
 import { type AwsCall, callAws } from "./aws-failure.ts";
 
 type FilesBucket = AwsCall & { bucket: string } & Partial<

@@ -25,14 +25,10 @@ import {
   SSMClient,
   type SSMClientConfig,
 } from "@aws-sdk/client-ssm";
-import type { CallLimits } from "../../../lambdas/shared/aws/aws-call.ts";
-import {
-  type DynamoDb,
-  engineLimits,
-  type Sqs,
-} from "../../../lambdas/shared/engine/aws/client.ts";
-import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
-import type { Ssm } from "../../../lambdas/verification/config/former-settings.ts";
+import type { CallLimits } from "@sekisho/runtime/aws/aws-call.ts";
+import { type DynamoDb, engineLimits, type Sqs } from "@sekisho/runtime/engine/aws/client.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
+import type { Ssm } from "@sekisho/verification/config/former-settings.ts";
 
 const { timeoutMs, attemptTimeoutMs, connectTimeoutMs, maxAttempts } = engineLimits;
 

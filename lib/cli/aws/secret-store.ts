@@ -5,7 +5,7 @@ import {
   PutSecretValueCommand,
   SecretsManagerClient,
 } from "@aws-sdk/client-secrets-manager";
-import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
 import { type AwsCall, callAws, errorNameOf } from "./aws-failure.ts";
 
 /** `empty`: it has a name but no value yet. `deleted`: it exists until its recovery window ends. */

@@ -1,7 +1,7 @@
 /** Reads the values to write, from the environment or else from the terminal. */
 import { createInterface } from "node:readline/promises";
 import { Writable } from "node:stream";
-import { hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
+import { hasSecret, readSecret } from "@sekisho/config/secrets.ts";
 import { type CommandRun, UsageError } from "../command.ts";
 import { findExpectedShape } from "./secret-shape.ts";
 import type { SecretState } from "./secret-store.ts";

@@ -1,7 +1,7 @@
 /** Reads the outputs of a stage's stacks. */
 import { CloudFormationClient, DescribeStacksCommand } from "@aws-sdk/client-cloudformation";
-import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
-import { executionOutputs, formatStackName, verificationOutputs } from "../../cdk/names.ts";
+import { executionOutputs, formatStackName, verificationOutputs } from "@sekisho/cdk/names.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
 import { requireVerificationAccount } from "./account.ts";
 import { type AwsCall, AwsFailure, callAws, errorNameOf } from "./aws-failure.ts";
 import type { StageCall } from "./stage.ts";

@@ -1,24 +1,19 @@
 /** Lists the secrets that a stage needs, with the account that each belongs to and its name there. */
-import {
-  listAgentSecrets,
-  listCardSecrets,
-} from "../../../lambdas/execution/config/execution-secrets.ts";
+
 import {
   type AuthorizerSecretUse,
   listAuthorizerSecrets,
-} from "../../../lambdas/shared/config/authorizer-needs.ts";
-import {
-  isOwnExecution,
-  resolveAuthorizerConfig,
-} from "../../../lambdas/shared/config/destination-address.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
+} from "@sekisho/config/authorizer-needs.ts";
+import { isOwnExecution, resolveAuthorizerConfig } from "@sekisho/config/destination-address.ts";
+import type { Config } from "@sekisho/config/schema.ts";
 import {
   findExecutionTarget,
   formatManagedSecretName,
   isA2aEndpoint,
-} from "../../../lambdas/shared/config/stage-config.ts";
-import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
-import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
+} from "@sekisho/config/stage-config.ts";
+import type { Stage } from "@sekisho/config/stage-schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { listAgentSecrets, listCardSecrets } from "@sekisho/execution/config/execution-secrets.ts";
 import type { NamedStage } from "./stage.ts";
 
 export type SecretUse =

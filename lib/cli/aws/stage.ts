@@ -1,9 +1,9 @@
 /** Finds the stage that a command works on. */
 
-import { loadConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import type { Stage } from "../../../lambdas/shared/config/stage-schema.ts";
-import { unknownStageText } from "../../cdk/names.ts";
+import { unknownStageText } from "@sekisho/cdk/names.ts";
+import { loadConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { Stage } from "@sekisho/config/stage-schema.ts";
 import { type CommandRun, configOption, option, UsageError } from "../command.ts";
 
 export const stageOptions = {

@@ -1,8 +1,9 @@
 /** Describes one destination for a list of them. */
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { authorizerOf, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
-import type { Destination } from "../../../lambdas/shared/config/destination-schema.ts";
-import type { Route } from "../../../lambdas/shared/config/schema.ts";
+
+import { authorizerOf, toAddress } from "@sekisho/config/destination-address.ts";
+import type { Destination } from "@sekisho/config/destination-schema.ts";
+import type { Route } from "@sekisho/config/schema.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { formatDuration } from "../tasks/text.ts";
 
 export type DestinationRow = {

@@ -1,20 +1,17 @@
 /** Reads the configuration in effect: the file's on this machine, and in a stage the file's with what was pushed there. */
 
-import * as z from "zod";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import {
   listUndeployedChanges,
   outdatedSettings,
   withLiveSettings,
-} from "../../../lambdas/shared/config/live-settings.ts";
-import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import {
-  createStageConfig,
-  withExecutionAddress,
-} from "../../../lambdas/shared/config/stage-config.ts";
-import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
-import { readJson } from "../../local/read-json.ts";
+} from "@sekisho/config/live-settings.ts";
+import { type ConfigLocation, loadConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createStageConfig, withExecutionAddress } from "@sekisho/config/stage-config.ts";
+import { readJson } from "@sekisho/local/read-json.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { executionAddressSchema } from "@sekisho/verification/config/worker-environment.ts";
+import * as z from "zod";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { readLiveSettings } from "../zone/live-settings.ts";

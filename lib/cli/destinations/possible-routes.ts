@@ -1,6 +1,6 @@
 /** Finds the routes that a message can take when only a part of it is known. */
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { findRoute } from "@sekisho/verification/gate/rules.ts";
 
 /** The known part of a message. */
 export type KnownMessage = {

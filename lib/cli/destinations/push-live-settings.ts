@@ -1,16 +1,16 @@
 /** Pushes routes, and the fields of destinations that need no permission, to a deployed stage without a deploy. */
 
-import * as z from "zod";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
 import {
   type Fingerprints,
   type LiveSettings,
   listUndeployedChanges,
   toLiveSettings,
-} from "../../../lambdas/shared/config/live-settings.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { readJson } from "../../local/read-json.ts";
+} from "@sekisho/config/live-settings.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { readJson } from "@sekisho/local/read-json.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import * as z from "zod";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { type CommandRun, exitCodes } from "../command.ts";

@@ -10,7 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { readTextFile } from "../../../lambdas/shared/text-file.ts";
+import { readTextFile } from "@sekisho/runtime/text-file.ts";
 
 export type Replacement = {
   /** Throws where the file is no longer what was read. Keeps its mode, and a link to it. */

@@ -1,5 +1,5 @@
 /** The key of a route: the conditions that a message must meet. */
-import type { Route } from "../../../lambdas/shared/config/schema.ts";
+import type { Route } from "@sekisho/config/schema.ts";
 
 /** A key without any field fits every message. */
 export type RouteKey = Pick<Route, "team" | "channel" | "word">;

@@ -1,16 +1,16 @@
 /** Explains why `sekisho send` got no result, whether the task may be running, and what to do. */
 
-import type { ClientReason, SekishoError } from "../../../contracts/errors.ts";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { sanitizeLine, truncate } from "../../../lambdas/shared/untrusted-input.ts";
-import { reasonText } from "../../../lambdas/verification/checks/check-result.ts";
+import type { ClientReason, SekishoError } from "@sekisho/contracts/errors.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
+import { reasonText } from "@sekisho/verification/checks/check-result.ts";
 import {
   createFailedCheck,
   credentialText,
   problemText,
   statusNote,
-} from "../../../lambdas/verification/checks/failed-check.ts";
-import { PeerProblem } from "../../../lambdas/verification/transport/peer-problem.ts";
+} from "@sekisho/verification/checks/failed-check.ts";
+import { PeerProblem } from "@sekisho/verification/transport/peer-problem.ts";
 import { startOwnExecution } from "./describe.ts";
 
 export type FailedTask = {

@@ -1,4 +1,6 @@
 /** Changes one route in the text of the configuration, and leaves the rest of the text as it is. */
+
+import type { Route } from "@sekisho/config/schema.ts";
 import {
   applyEdits,
   type Edit,
@@ -7,7 +9,6 @@ import {
   type Node,
   parseTree,
 } from "jsonc-parser";
-import type { Route } from "../../../lambdas/shared/config/schema.ts";
 import { isCovering, type RouteKey } from "./route-key.ts";
 
 /** `before`: the destinations of the old route. Undefined where there was none. `position` counts from 1. */

@@ -1,9 +1,10 @@
 /** A row of the table of checks, its finding, and the function that runs the rows at once. */
-import { abortable } from "../../../lambdas/shared/async/waiting.ts";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
-import { EngineFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
-import { errorKind } from "../../../lambdas/shared/error-kind.ts";
+
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { EngineFileError } from "@sekisho/runtime/engine/sqlite/file-error.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 
 /** `skipped`: the check does not apply, or it needs something that is missing and that another check reports. */

@@ -1,19 +1,20 @@
 /** Checks destinations: from this machine with the secrets of its environment, or by the deployed worker of a stage. */
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { isOwnExecution, toAddress } from "../../../lambdas/shared/config/destination-address.ts";
-import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
-import { listUndeployedChanges } from "../../../lambdas/shared/config/live-settings.ts";
-import { type ConfigLocation, configDirectory } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { readSecret } from "../../../lambdas/shared/config/secrets.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
+
+import { isOwnExecution, toAddress } from "@sekisho/config/destination-address.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import { listUndeployedChanges } from "@sekisho/config/live-settings.ts";
+import { type ConfigLocation, configDirectory } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { readSecret } from "@sekisho/config/secrets.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { openDestination } from "@sekisho/local/open-destination.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import {
   checkDestination,
   type DestinationCheck,
-} from "../../../lambdas/verification/checks/check-destination.ts";
-import { destinationsAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
-import { openDestination } from "../../local/open-destination.ts";
+} from "@sekisho/verification/checks/check-destination.ts";
+import { destinationsAnswerSchema } from "@sekisho/verification/checks/operator-call.ts";
 import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
 import { startOwnExecution } from "../destinations/describe.ts";
 import { fingerprintsIn } from "../destinations/push-live-settings.ts";

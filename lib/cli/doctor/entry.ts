@@ -1,11 +1,11 @@
 /** The checks that ask over HTTP: the entry for Slack's events, and the clocks of the servers that answer. */
 import { randomUUID } from "node:crypto";
-import { isLoopbackHost } from "../../../contracts/loopback.ts";
-import { toAddress } from "../../../lambdas/shared/config/destination-address.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
-import { readResponseBody } from "../../../lambdas/shared/http/read-body.ts";
-import { signedHeaders } from "../../local/signed-events.ts";
+import { toAddress } from "@sekisho/config/destination-address.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { formatSecretName } from "@sekisho/config/secrets.ts";
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { signedHeaders } from "@sekisho/local/signed-events.ts";
+import { readResponseBody } from "@sekisho/runtime/http/read-body.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
 import { type Finding, failed, ok, skipped, warning } from "./check.ts";
 import { requireSecret } from "./slack.ts";

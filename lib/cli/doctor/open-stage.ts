@@ -2,12 +2,13 @@
  * A stage on AWS as the checks see it. The operator's credentials look at the account. The deployed worker says what its role
  * can read, and calls the destinations.
  */
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { workerAnswerSchema } from "../../../lambdas/verification/checks/operator-call.ts";
-import { createReadOperatorSecret } from "../../local/own-aws.ts";
+
+import type { ConfigLocation } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { createReadOperatorSecret } from "@sekisho/local/own-aws.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { workerAnswerSchema } from "@sekisho/verification/checks/operator-call.ts";
 import { listStoredRules } from "../allow/rule-zone.ts";
 import { callerIdentity } from "../aws/account.ts";
 import { askWorker } from "../aws/ask-worker.ts";

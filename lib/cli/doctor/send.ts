@@ -1,11 +1,11 @@
 /** `doctor --send`: sends tasks through a stage. */
 import { setTimeout as wait } from "node:timers/promises";
 import { CloudWatchClient, DescribeAlarmsCommand } from "@aws-sdk/client-cloudwatch";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { isOwnExecution } from "../../../lambdas/shared/config/destination-address.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { sdkUserAgent } from "../../../lambdas/shared/version.ts";
-import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
+import { isOwnExecution } from "@sekisho/config/destination-address.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
+import { findRoute } from "@sekisho/verification/gate/rules.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";

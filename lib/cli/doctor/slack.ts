@@ -1,19 +1,20 @@
 /** The checks of Slack's side, the same on one machine and in a stage: tokens, scopes and allowlist. */
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { formatSecretName } from "../../../lambdas/shared/config/secrets.ts";
-import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
-import { botIdentity } from "../../../lambdas/verification/checks/bot-identity.ts";
-import { toPrintable } from "../../../lambdas/verification/checks/health-requests.ts";
-import type { BotAnswer } from "../../../lambdas/verification/checks/operator-call.ts";
-import { hasManyWorkspaces } from "../../../lambdas/verification/gate/border.ts";
+
+import type { Config } from "@sekisho/config/schema.ts";
+import { formatSecretName } from "@sekisho/config/secrets.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { tokenRefusalText } from "@sekisho/local/socket-mode-identity.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { botIdentity } from "@sekisho/verification/checks/bot-identity.ts";
+import { toPrintable } from "@sekisho/verification/checks/health-requests.ts";
+import type { BotAnswer } from "@sekisho/verification/checks/operator-call.ts";
+import { hasManyWorkspaces } from "@sekisho/verification/gate/border.ts";
 import {
   botScopes,
   contextScopes,
   requiredScopes,
-} from "../../../lambdas/verification/slack/api/manifest.ts";
-import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
-import { tokenRefusalText } from "../../local/socket-mode-identity.ts";
+} from "@sekisho/verification/slack/api/manifest.ts";
+import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
 import { describeHeldSecret } from "../slack-secrets.ts";

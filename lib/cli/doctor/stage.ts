@@ -1,6 +1,6 @@
 /** The checks of a stage on AWS alone. */
 import type { GetQueueAttributesRequest } from "@aws-sdk/client-sqs";
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { requireVerificationAccount } from "../aws/account.ts";
 import { callAws } from "../aws/aws-failure.ts";
 import { openSdkSqs } from "../aws/sdk-clients.ts";

@@ -1,10 +1,10 @@
 /** The tasks that `doctor --send` sends. Each is a message that a person seems to have sent, followed in the stage's table to its end. */
 import { setTimeout as wait } from "node:timers/promises";
+import { sendEvent } from "@sekisho/local/signed-events.ts";
+import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
+import { hasFailedDelivery, type Task } from "@sekisho/verification/task/task.ts";
 import * as z from "zod";
-import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
-import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
-import { sendEvent } from "../../local/signed-events.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";

@@ -1,5 +1,5 @@
 /** The table of all checks of `sekisho doctor`, in the order of the report. */
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { checkClock, checkEntry, checkSigningSecret } from "./entry.ts";
 import * as machine from "./machine.ts";
 import { checkAlarms, checkStory } from "./send.ts";

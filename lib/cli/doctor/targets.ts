@@ -1,12 +1,9 @@
 /** The places where checks run, and what a check gets there. */
-import type { Environment } from "../../../lambdas/shared/config/environment.ts";
-import type { ConfigLocation } from "../../../lambdas/shared/config/load.ts";
-import type { AllowlistRule, Config } from "../../../lambdas/shared/config/schema.ts";
-import type { SecretReference } from "../../../lambdas/shared/config/values.ts";
-import type {
-  BotAnswer,
-  WorkerAnswer,
-} from "../../../lambdas/verification/checks/operator-call.ts";
+import type { Environment } from "@sekisho/config/environment.ts";
+import type { ConfigLocation } from "@sekisho/config/load.ts";
+import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import type { BotAnswer, WorkerAnswer } from "@sekisho/verification/checks/operator-call.ts";
 import type { StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { EffectiveConfig } from "../destinations/effective-config.ts";

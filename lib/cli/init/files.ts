@@ -1,8 +1,8 @@
 /** The files of a new project, as `sekisho init` writes them. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findPartition } from "../../../lambdas/shared/aws/partitions.ts";
-import { projectDirectory } from "../../cdk/bundle/entry.ts";
+import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
+import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
 import { packageName } from "../package-name.ts";
 
 /** Nobody's account, to be replaced. */
@@ -49,21 +49,27 @@ function readCdkContext(): object {
   return JSON.parse(readFileSync(join(projectDirectory, "cdk.json"), "utf8")).context;
 }
 
-const agentFile = `import { defineAgent } from "${packageName}/agent";
+const agentFile = lines(
+  'import { defineAgent } from "@sekisho/execution/agent";',
+  "",
+  "export const agent = defineAgent(async function* (task, { signal }) {",
+  "  signal.throwIfAborted(); // The task was canceled, or ran out of time.",
+  '  yield { type: "progress", text: "Reading", percent: 10 };',
+  `  yield { type: "answer", text: \`You wrote: \${task.text}\` };`,
+  "});",
+);
 
-export const agent = defineAgent(async function* (task, { signal }) {
-  signal.throwIfAborted(); // The task was canceled, or ran out of time.
-  yield { type: "progress", text: "Reading", percent: 10 };
-  yield { type: "answer", text: \`You wrote: \${task.text}\` };
-});
-`;
+const appFile = lines(
+  'import { addStage, loadStage } from "@sekisho/cdk";',
+  'import { App } from "aws-cdk-lib";',
+  "",
+  "const app = new App();",
+  'addStage(app, loadStage({ stage: app.node.tryGetContext("stage") }));',
+);
 
-const appFile = `import { addStage, loadStage } from "${packageName}/cdk";
-import { App } from "aws-cdk-lib";
-
-const app = new App();
-addStage(app, loadStage({ stage: app.node.tryGetContext("stage") }));
-`;
+function lines(...texts: readonly string[]): string {
+  return `${texts.join("\n")}\n`;
+}
 
 const typescriptSettings = {
   compilerOptions: {

@@ -1,6 +1,6 @@
 /** The bot token with which operators look up names: this machine's, or the stage's where their credentials may read it. */
-import { hasSecret, readSecret } from "../../../lambdas/shared/config/secrets.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { hasSecret, readSecret } from "@sekisho/config/secrets.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import type { SlackConnection } from "./slack-names.ts";
@@ -16,7 +16,7 @@ export function slackConnectionOf({ at, config: readConfig }: Pick<OpenZone, "at
 
     async function stageToken(): Promise<string> {
       if ("file" in at) throw new Error("It is no stage.");
-      const { createReadOperatorSecret } = await import("../../local/own-aws.ts");
+      const { createReadOperatorSecret } = await import("@sekisho/local/own-aws.ts");
       const { botToken } = createStageConfig({ config, stageName: at.stageName }).slack;
       return createReadOperatorSecret({ region: at.stage.verification.region })(botToken);
     }

@@ -1,5 +1,5 @@
 /** What a task names by ids, with the names that Slack gave. */
-import { type Task, threadRefOf } from "../../../lambdas/verification/task/task.ts";
+import { type Task, threadRefOf } from "@sekisho/verification/task/task.ts";
 import { type FoundNames, formatThread, type Thread, type Wanted } from "./slack-names.ts";
 
 export const noNames: FoundNames = { users: new Map(), channels: new Map(), links: new Map() };

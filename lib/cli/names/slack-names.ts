@@ -2,17 +2,17 @@
  * Looks up in Slack what operators read beside ids: names of people and channels, and links of threads. They are kept in memory only. A
  * lookup that fails or takes too long gives no name, and never fails the command.
  */
-import { createRecentEntries } from "../../../lambdas/shared/async/cache.ts";
-import { createDeadline } from "../../../lambdas/shared/async/deadline.ts";
-import { abortable } from "../../../lambdas/shared/async/waiting.ts";
+import { createRecentEntries } from "@sekisho/runtime/async/cache.ts";
+import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import {
   isJsonObject,
   parseUrl,
   sanitizeLine,
   truncate,
-} from "../../../lambdas/shared/untrusted-input.ts";
-import type { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { callWebApi, toSlackError } from "../../../lambdas/verification/slack/api/web-call.ts";
+} from "@sekisho/runtime/untrusted-input.ts";
+import type { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
 
 /** `ts` is that of the thread's first message. */
 export type Thread = { channel: string; ts: string };

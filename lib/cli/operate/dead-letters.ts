@@ -1,16 +1,16 @@
 /** Lists messages and answers to try again: the dead letters of a stage, or the undelivered answers of one machine. */
-import { sekisho } from "../../../lambdas/shared/command-line.ts";
-import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
-import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
-import { queueGroupOf, type Task } from "../../../lambdas/verification/task/task.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
+import type { QueueMessage } from "@sekisho/verification/task/messages.ts";
+import { queueGroupOf, type Task } from "@sekisho/verification/task/task.ts";
+import { readStackOutputs } from "../aws/stack-outputs.ts";
+import type { NamedStage } from "../aws/stage.ts";
 import {
   type ParsedDeadLetter,
   parseDeadLetter,
   withDeadLetters,
-} from "../aws/dead-letters/archive.ts";
-import { createReadTaskState, createSend, redrive } from "../aws/dead-letters/redrive.ts";
-import { readStackOutputs } from "../aws/stack-outputs.ts";
-import type { NamedStage } from "../aws/stage.ts";
+} from "../dead-letters/archive.ts";
+import { createReadTaskState, createSend, redrive } from "../dead-letters/redrive.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";
 import { describeOutcome } from "../tasks/text.ts";
 import { isUndelivered } from "./task-row.ts";

@@ -1,5 +1,5 @@
 /** Checks the health of each destination while somebody looks at the page: once a minute, or on request. */
-import type { DestinationCheck } from "../../../lambdas/verification/checks/check-destination.ts";
+import type { DestinationCheck } from "@sekisho/verification/checks/check-destination.ts";
 import { type DestinationRow, toDestinationRow } from "../destinations/describe.ts";
 import type { EffectiveConfig } from "../destinations/effective-config.ts";
 import { formatRouteKey, orderText } from "../destinations/route-key.ts";

@@ -1,6 +1,6 @@
 /** The live list of tasks. One poll serves all viewers, and no poll runs without a viewer. */
 import { setTimeout } from "node:timers/promises";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { openStates, type TaskZone } from "../tasks/stored-task.ts";
 import { type TaskRow, toTaskRow } from "./task-row.ts";
 

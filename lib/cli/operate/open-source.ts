@@ -1,10 +1,13 @@
 /** The source of the page's data: one machine, or a stage on AWS. */
-import { readEnvironment } from "../../../lambdas/shared/config/environment.ts";
-import { type ConfigLocation, loadConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { SlackConnection } from "../../local/both-zones.ts";
-import { createRecordedTimeline, type FramedStep } from "../../local/recorder/recorded-timeline.ts";
-import type { RecordedStep } from "../../local/recorder/step-recorder.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import { type ConfigLocation, loadConfig } from "@sekisho/config/load.ts";
+import type { SlackConnection } from "@sekisho/local/both-zones.ts";
+import {
+  createRecordedTimeline,
+  type FramedStep,
+} from "@sekisho/local/recorder/recorded-timeline.ts";
+import type { RecordedStep } from "@sekisho/local/recorder/step-recorder.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { readStackOutputs } from "../aws/stack-outputs.ts";
 import { chooseStage, type NamedStage } from "../aws/stage.ts";

@@ -1,19 +1,20 @@
 /** The operators' page: its documents, what it reads, and what it does. */
-import * as z from "zod";
-import { uuidPattern } from "../../../contracts/envelope.ts";
-import { EngineFileError, toFileError } from "../../../lambdas/shared/engine/sqlite/file-error.ts";
-import { errorKind } from "../../../lambdas/shared/error-kind.ts";
-import type { Log } from "../../../lambdas/shared/log.ts";
-import { type Admission, Refusal } from "../../local/web/admission.ts";
-import { createEventStreams } from "../../local/web/event-streams.ts";
-import { documentHandler, fileRoutes, sharedRoutes } from "../../local/web/files.ts";
+
+import { uuidPattern } from "@sekisho/contracts/envelope.ts";
+import { type Admission, Refusal } from "@sekisho/local/web/admission.ts";
+import { createEventStreams } from "@sekisho/local/web/event-streams.ts";
+import { documentHandler, fileRoutes, sharedRoutes } from "@sekisho/local/web/files.ts";
 import {
   createSite,
   type Handler,
   type Routes,
   redirect,
   type Site,
-} from "../../local/web/site.ts";
+} from "@sekisho/local/web/site.ts";
+import { EngineFileError, toFileError } from "@sekisho/runtime/engine/sqlite/file-error.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import * as z from "zod";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { NoSuchTask } from "../tasks/find-task.ts";
 import { createLiveTasks } from "./live-tasks.ts";

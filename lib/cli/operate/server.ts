@@ -1,9 +1,9 @@
 /** Serves the operators' page: on a listener of its own, or beside the local page. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Log } from "../../../lambdas/shared/log.ts";
-import type { Door } from "../../local/web/door.ts";
-import { startPageServer } from "../../local/web/page-server.ts";
-import type { Site } from "../../local/web/site.ts";
+import type { Door } from "@sekisho/local/web/door.ts";
+import { startPageServer } from "@sekisho/local/web/page-server.ts";
+import type { Site } from "@sekisho/local/web/site.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 import { type LocalRun, openLocalSource } from "./open-source.ts";
 import { createOperatorsPage, type OperatorsPage } from "./operators-page.ts";
 

@@ -1,9 +1,10 @@
 /** The task routes of the page. An action only queues a message, and the worker does the rest. */
-import type { Log } from "../../../lambdas/shared/log.ts";
-import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { Refusal } from "../../local/web/admission.ts";
-import type { Handler, Routes } from "../../local/web/site.ts";
+
+import { Refusal } from "@sekisho/local/web/admission.ts";
+import type { Handler, Routes } from "@sekisho/local/web/site.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import { namesOf, namesWantedBy } from "../names/named-task.ts";
 import { cancelRefusal, sendCancel } from "../tasks/cancel-task.ts";
 import { findTask } from "../tasks/find-task.ts";

@@ -1,6 +1,6 @@
 /** One row of the live list: a task's ids, states and times, never its texts. */
-import { hasFailedDelivery, type Task } from "../../../lambdas/verification/task/task.ts";
-import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
+import { hasFailedDelivery, type Task } from "@sekisho/verification/task/task.ts";
+import { countVotes, votesByPerson } from "@sekisho/verification/usage/entry.ts";
 import { describeNextStep, describeOutcome } from "../tasks/text.ts";
 
 export type TaskRow = {

@@ -1,19 +1,19 @@
 /** Admission beyond loopback, by the configured authenticator: a token in `Authorization`, or the session of the sign-in form. */
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { errorKind } from "../../../lambdas/shared/error-kind.ts";
-import type { Log } from "../../../lambdas/shared/log.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
 import {
   type Admission,
   isActivity,
   isForDocument,
   Refusal,
   type Visitor,
-} from "../../local/web/admission.ts";
-import { isFromOwnPage } from "../../local/web/guard.ts";
-import { createSessions } from "../../local/web/sessions.ts";
+} from "@sekisho/local/web/admission.ts";
+import { isFromOwnPage } from "@sekisho/local/web/guard.ts";
+import { createSessions } from "@sekisho/local/web/sessions.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 
 const idleMs = 30 * 60_000;
 const lifeMs = 12 * 3600_000;

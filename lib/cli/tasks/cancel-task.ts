@@ -1,9 +1,9 @@
 /** Asks a zone to cancel a task, and waits until it is over. */
 
 import { setTimeout } from "node:timers/promises";
-import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
-import type { QueueMessage } from "../../../lambdas/verification/task/messages.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
+import type { QueueMessage } from "@sekisho/verification/task/messages.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import type { TaskZone } from "./stored-task.ts";
 import { describeOutcome } from "./text.ts";
 

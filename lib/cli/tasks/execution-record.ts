@@ -1,12 +1,13 @@
 /** Reads the Execution zone's record of a task, if its store can be read from here. */
+
+import { formatRoleName } from "@sekisho/cdk/names.ts";
 import {
   deriveTaskId,
   type ExecutionTask,
   parseExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { formatRoleName } from "../../cdk/names.ts";
+} from "@sekisho/execution/tasks/execution-task.ts";
+import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { atExecutionStore, type ExecutionTarget } from "../zone/execution-store.ts";
 

@@ -1,7 +1,7 @@
 /** Finds the task that a person names by its request id or by the beginning of it. */
 
-import { uuidPattern } from "../../../contracts/envelope.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { uuidPattern } from "@sekisho/contracts/envelope.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { type CommandRun, UsageError } from "../command.ts";
 import { isErased, type TaskZone } from "./stored-task.ts";
 

@@ -1,14 +1,14 @@
 /** Retries a task as a new one. */
 
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
 import {
   createRetry,
   findRetryObstacle,
   type RetryObstacle,
-} from "../../../lambdas/verification/task/retry.ts";
-import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+} from "@sekisho/verification/task/retry.ts";
+import { retryIdOf } from "@sekisho/verification/task/routing.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import type { TaskZone } from "./stored-task.ts";
 
 const obstacles: Record<Exclude<RetryObstacle, "open">, string> = {

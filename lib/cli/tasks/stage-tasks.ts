@@ -1,13 +1,13 @@
 /** Lists the tasks in a stage's table. Queries the index, whose items hold only ids and keys and so are much smaller. */
-import { readPages } from "../../../lambdas/shared/engine/aws/client.ts";
-import { type IndexEntry, queryShards } from "../../../lambdas/shared/engine/aws/shard-query.ts";
+import { readPages } from "@sekisho/runtime/engine/aws/client.ts";
+import { type IndexEntry, queryShards } from "@sekisho/runtime/engine/aws/shard-query.ts";
 import {
   listShardKeys,
   openBucket,
   taskTable,
   toStateBucket,
-} from "../../../lambdas/shared/engine/aws/table.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+} from "@sekisho/runtime/engine/aws/table.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import type { OpenStage } from "../zone/open-zone.ts";
 import type { TaskListings, TaskZone } from "./stored-task.ts";
 

@@ -1,8 +1,9 @@
 /** The tasks of a zone's store as the commands and the operators' page read them. */
+
+import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { maxAgeMs } from "@sekisho/verification/task/step.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import * as z from "zod";
-import type { TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { maxAgeMs } from "../../../lambdas/verification/task/step.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 
 /** `store` and `queue` reject with errors whose messages say what to do. */
 export type TaskZone = TaskListings & {

@@ -1,10 +1,10 @@
 /** What a person reads of a task on a terminal, without the record's internals and without its texts. */
 
-import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { sanitizeLine } from "../../../lambdas/shared/untrusted-input.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
-import type { TimelineStep } from "../../local/recorder/timeline.ts";
+import type { TimelineStep } from "@sekisho/local/recorder/timeline.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import { countVotes, votesByPerson } from "@sekisho/verification/usage/entry.ts";
 import { formatNamed, namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { formatTable } from "../table.ts";

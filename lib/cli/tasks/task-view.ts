@@ -1,6 +1,6 @@
 /** The record of a task without its texts, for scripts and for the operators' page. */
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { countVotes, votesByPerson } from "../../../lambdas/verification/usage/entry.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import { countVotes, votesByPerson } from "@sekisho/verification/usage/entry.ts";
 import { namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { describeNextStep, describeOutcome, formatTime } from "./text.ts";

@@ -1,6 +1,6 @@
 /** The tasks of a zone, for the commands and the operators' page: of a file on this machine, or of a stage. */
 import { dirname } from "node:path";
-import { isFolderLocked } from "../../local/engine.ts";
+import { isFolderLocked } from "@sekisho/local/folder-lock.ts";
 import { slackConnectionOf } from "../names/connect.ts";
 import { createSlackNames, type SlackNames } from "../names/slack-names.ts";
 import type { ExecutionTarget } from "../zone/execution-store.ts";

@@ -1,5 +1,5 @@
 /** Texts about a task: ages, the next step, the outcome. Never a text of a user or an agent. */
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 
 const units = [
   { name: "d", ms: 24 * 3600_000 },

@@ -1,5 +1,5 @@
 /** Formats CSV (RFC 4180) without formulas for a spreadsheet, and without control characters for a terminal. */
-import { sanitizeLines } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 
 /** One line without its end, which is CR LF. */
 export function csvLine(cells: readonly (string | number | undefined)[]): string {

@@ -1,13 +1,13 @@
 /** Reads the usage history of some days, and writes it to a file. Days are of UTC. */
 import { randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
-import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   createHistoryState,
   formatDay,
   type HistoryEntry,
   parseHistoryEntry,
-} from "../../../lambdas/verification/usage/entry.ts";
+} from "@sekisho/verification/usage/entry.ts";
 import { UsageError } from "../command.ts";
 import type { StoredRecord } from "../tasks/stored-task.ts";
 import { listItems } from "../zone/list-items.ts";

@@ -1,5 +1,5 @@
 /** An entry of the usage history as it is exported, with the same names in CSV and in JSON. */
-import { countVotes, type HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { countVotes, type HistoryEntry } from "@sekisho/verification/usage/entry.ts";
 
 type Value = string | number | undefined;
 

@@ -1,10 +1,6 @@
 /** A summary of the usage history: tasks by destination and outcome, tokens, votes on the answers, and the people with the most tasks. */
-import { personKeyOf } from "../../../lambdas/verification/task/task.ts";
-import {
-  countVotes,
-  type HistoryEntry,
-  usageOutcomes,
-} from "../../../lambdas/verification/usage/entry.ts";
+import { personKeyOf } from "@sekisho/verification/task/task.ts";
+import { countVotes, type HistoryEntry, usageOutcomes } from "@sekisho/verification/usage/entry.ts";
 import { formatTable } from "../table.ts";
 
 type Sum = {

@@ -1,9 +1,9 @@
 /** The Execution zone's store of tasks, beside the Verification zone that a command works on. */
 import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { TaskItem } from "../../../lambdas/shared/engine/ports.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import type { StoreWork } from "./open-zone.ts";
 

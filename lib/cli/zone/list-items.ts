@@ -4,7 +4,7 @@ import type {
   StoreIndex,
   TaskItem,
   TaskStore,
-} from "../../../lambdas/shared/engine/ports.ts";
+} from "@sekisho/runtime/engine/ports.ts";
 
 const pageSize = 50;
 

@@ -1,13 +1,13 @@
 /** The live settings of a stage on AWS, read and written with the operator's own credentials. */
-import type { LiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
-import { createReadFormer } from "../../../lambdas/verification/config/former-settings.ts";
+import type { LiveSettings } from "@sekisho/config/live-settings.ts";
+import { createReadFormer } from "@sekisho/verification/config/former-settings.ts";
 import {
   maxSettingsBytes,
   parseStoredSettings,
   readSettings,
   type SettingsInEffect,
   saveSettings,
-} from "../../../lambdas/verification/config/stored-settings.ts";
+} from "@sekisho/verification/config/stored-settings.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
 import { openSdkSsm } from "../aws/sdk-clients.ts";
 import type { OpenStage, OpenZone } from "./open-zone.ts";

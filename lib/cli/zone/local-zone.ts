@@ -1,11 +1,8 @@
 /** The Verification zone of the local run. The zone itself may use the sqlite file at the same time. */
 import { existsSync, statSync } from "node:fs";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import type { OpenFile, OpenZone } from "./open-zone.ts";
 
 export type LocalZone = OpenZone & { at: OpenFile };

@@ -1,8 +1,8 @@
 /** An open Verification zone: its stores and its queue, on one machine or in a stage. */
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
-import type { ErasableStore, TaskItem, TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { DynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
+import type { ErasableStore, TaskItem, TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import type { Database } from "@sekisho/runtime/engine/sqlite/database.ts";
 import type { StackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 

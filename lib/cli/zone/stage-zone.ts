@@ -1,9 +1,9 @@
 /** The stores and the queue of a stage on AWS, with the operator's own credentials. */
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { findExecutionTarget } from "../../../lambdas/shared/config/stage-config.ts";
-import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
-import type { ErasableStore, TaskItem } from "../../../lambdas/shared/engine/ports.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { findExecutionTarget } from "@sekisho/config/stage-config.ts";
+import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import type { ErasableStore, TaskItem } from "@sekisho/runtime/engine/ports.ts";
 import { callerIdentity } from "../aws/account.ts";
 import { AwsFailure, callAws } from "../aws/aws-failure.ts";
 import { openSdkDynamoDb, openSdkSqs } from "../aws/sdk-clients.ts";

@@ -1,6 +1,6 @@
 /** The options that name the Verification zone of a command, and the function that opens it. */
 import { join, resolve } from "node:path";
-import { loadConfig } from "../../../lambdas/shared/config/load.ts";
+import { loadConfig } from "@sekisho/config/load.ts";
 import { type CommandRun, configOption, option, UsageError } from "../command.ts";
 import { openLocalZone } from "./local-zone.ts";
 import type { OpenZone } from "./open-zone.ts";

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
-import { formatPlace, type Place, toPath } from "../../../lambdas/shared/stack-frames.ts";
+import { formatPlace, type Place, toPath } from "@sekisho/runtime/stack-frames.ts";
 import { describeError } from "./report-agent.ts";
 import { authorsFrames, codeFrame, isAuthorsFile } from "./source-place.ts";
 

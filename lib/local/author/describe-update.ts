@@ -1,7 +1,7 @@
 /** Says to the author of an agent what is wrong with an update. The text holds the author's own value, so it is not for log lines. */
 import { inspect } from "node:util";
+import { updateSchema } from "@sekisho/execution/runs/update-schema.ts";
 import type * as z from "zod";
-import { updateSchema } from "../../../lambdas/execution/runs/update-schema.ts";
 
 type Issue = z.core.$ZodIssue;
 

@@ -5,9 +5,9 @@ import {
   AgentResultError,
   runAgent,
   type TaskUpdate,
-} from "../../../lambdas/execution/agents/agent.ts";
-import { formatFile, formatPlace, type Place } from "../../../lambdas/shared/stack-frames.ts";
-import { isVisible } from "../../../lambdas/shared/visible-text.ts";
+} from "@sekisho/execution/agents/agent.ts";
+import { formatFile, formatPlace, type Place } from "@sekisho/runtime/stack-frames.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { describeProblem } from "./describe-update.ts";
 import { authorsFrames, codeFrame, locate } from "./source-place.ts";
 

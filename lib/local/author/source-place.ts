@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { type Runtime, Session } from "node:inspector";
 import { join, sep } from "node:path";
-import { type Place, stackFrames, toPath } from "../../../lambdas/shared/stack-frames.ts";
-import { projectDirectory } from "../../cdk/bundle/entry.ts";
+import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
+import { type Place, stackFrames, toPath } from "@sekisho/runtime/stack-frames.ts";
 
 const ownFolders = ["lambdas", "lib", "contracts", "bin"].map(
   (name) => join(projectDirectory, name) + sep,

@@ -1,5 +1,5 @@
 /** An alert as monitoring apps post it: all its words are in an attachment. */
-import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
+import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
 
 /** `text` is mrkdwn. */
 export type Alert = {

@@ -1,5 +1,5 @@
 /** A fake Slack on this machine: a strict double of the Web API, and people whose actions reach the app as signed requests. */
-import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import { createListeners } from "../listeners.ts";
 import type { Fault } from "./faults.ts";
 import type { FakeSlackMessage } from "./messages.ts";

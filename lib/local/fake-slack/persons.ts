@@ -1,7 +1,7 @@
 /** The actions of people in the fake Slack. Each action changes the workspace and reaches the app as a signed request. */
-import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { escapeMrkdwn } from "../../../lambdas/verification/slack/markdown/characters.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+import { metadataSchema } from "@sekisho/verification/slack/api/posts.ts";
+import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
 import { type Alert, toAlertAttachment } from "./alert.ts";
 import { listButtons, listVotes } from "./blocks.ts";

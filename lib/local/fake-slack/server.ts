@@ -1,7 +1,7 @@
 /** The fake Slack over HTTP: the Web API, uploads and downloads of files, with faults on demand. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { readBody } from "../../../lambdas/shared/http/read-body.ts";
-import { startListening } from "../../../lambdas/shared/http/server.ts";
+import { readBody } from "@sekisho/runtime/http/read-body.ts";
+import { startListening } from "@sekisho/runtime/http/server.ts";
 import { applyFault, type FakeRequest, type Fault, sendReply, type TakeFault } from "./faults.ts";
 import { mayReadFile } from "./methods/files.ts";
 import type { MethodArgs, MethodReply } from "./reply.ts";

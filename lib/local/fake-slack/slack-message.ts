@@ -1,5 +1,5 @@
 /** Messages and files as the Web API and events show them. */
-import { unescapeMrkdwn } from "../../../lambdas/verification/slack/context/mrkdwn.ts";
+import { unescapeMrkdwn } from "@sekisho/verification/slack/context/mrkdwn.ts";
 import type { FakeSlackFile } from "./files.ts";
 import type { FakeSlackMessage } from "./messages.ts";
 import type { MethodArgs } from "./reply.ts";

@@ -1,6 +1,7 @@
 /** The actions of a person on the page. The fake Slack's person does it, and each action becomes a signed request to the app. */
+
+import { askAboutShortcut } from "@sekisho/verification/slack/api/manifest.ts";
 import * as z from "zod";
-import { askAboutShortcut } from "../../../lambdas/verification/slack/api/manifest.ts";
 import { workspace } from "../fake-slack/workspace.ts";
 import { type RecordedSlack, recordPost, recordSignedRequest } from "../recorder/slack-steps.ts";
 import { Refusal } from "../web/admission.ts";

@@ -2,15 +2,15 @@
  * Parses Markdown and Slack's mrkdwn into a tree with few kinds of nodes, which the browser draws as elements. Text is never
  * inserted as HTML, so that nobody can inject markup.
  */
-import { parseUrl } from "../../../lambdas/shared/untrusted-input.ts";
-import { parseMarkdown } from "../../../lambdas/verification/slack/markdown/markdown.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
+import { parseMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
 import type {
   Cell,
   Inline,
   List,
   MarkdownBlock,
   Table,
-} from "../../../lambdas/verification/slack/markdown/nodes.ts";
+} from "@sekisho/verification/slack/markdown/nodes.ts";
 
 /** `href` is http, https or mailto. `lang` is of code, `start` of an ordered list. */
 export type DisplayNode =

@@ -1,6 +1,6 @@
 /** A message of the fake Slack as the page shows it. */
-import { readAttachments } from "../../../lambdas/verification/slack/context/attachments.ts";
-import { createReading } from "../../../lambdas/verification/slack/context/values.ts";
+import { readAttachments } from "@sekisho/verification/slack/context/attachments.ts";
+import { createReading } from "@sekisho/verification/slack/context/values.ts";
 import { type FakeSlackBlock, listButtons, listVotes } from "../fake-slack/blocks.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
 import { attachmentFields } from "../fake-slack/slack-message.ts";

@@ -1,5 +1,5 @@
 /** Describes the events of a task for people: on the local page, on the operators' page, and in `sekisho tasks show`. */
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
 
 type EventName = TaskEvent["type"];
 type Detailed = { [Name in EventName]?: (event: Extract<TaskEvent, { type: Name }>) => string };

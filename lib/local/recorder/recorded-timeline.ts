@@ -1,7 +1,7 @@
 /** The timeline of one task with what the local run saw: more detail, and the messages on the wire. */
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { redact } from "../../../lambdas/shared/redact.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { redact } from "@sekisho/runtime/redact.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { formatStepTitle } from "./event-text.ts";
 import { type RecordedStep, zoneOfStep } from "./step-recorder.ts";
 import { createTimeline, type TimelineStep } from "./timeline.ts";

@@ -1,5 +1,5 @@
 /** Records the steps of each task's timeline, for the pages. */
-import { redact } from "../../../lambdas/shared/redact.ts";
+import { redact } from "@sekisho/runtime/redact.ts";
 import { createListeners } from "../listeners.ts";
 import type { WatchedStep } from "./task-watch.ts";
 

@@ -1,8 +1,8 @@
 /** Reports each task's timeline as it happens: what the worker decides, and what goes over the wire. */
 
-import { isCanceled, type Task } from "../../../lambdas/verification/task/task.ts";
-import type { TapEntry } from "../../../lambdas/verification/transport/tap.ts";
-import type { Observation } from "../../../lambdas/verification/worker/run-step.ts";
+import { isCanceled, type Task } from "@sekisho/verification/task/task.ts";
+import type { TapEntry } from "@sekisho/verification/transport/tap.ts";
+import type { Observation } from "@sekisho/verification/worker/run-step.ts";
 import { describeEvent, formatStepTitle } from "./event-text.ts";
 
 /** One step of a task's timeline. `detail` is shown as it is; its secrets are redacted already. */

@@ -1,7 +1,7 @@
 /** The timeline of one task through both zones, from their records. */
-import { isTerminal } from "../../../contracts/methods.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { isTerminal } from "@sekisho/contracts/methods.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { describeEventName, formatStepTitle } from "./event-text.ts";
 
 export type TimelineStep = {

@@ -1,6 +1,6 @@
 /** Loaded before a watched command: tells the process that watches which files of the author are loaded, and ends with that process. */
 import { registerHooks } from "node:module";
-import { toPath } from "../../../lambdas/shared/stack-frames.ts";
+import { toPath } from "@sekisho/runtime/stack-frames.ts";
 import { isAuthorsFile } from "../author/source-place.ts";
 
 /** A command that was asked to stop gets this long. */

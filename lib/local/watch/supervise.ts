@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { type Stats, type StatWatcher, unwatchFile, watchFile } from "node:fs";
 import { extname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
+import { projectDirectory } from "@sekisho/runtime/project-directory.ts";
+import { formatFile } from "@sekisho/runtime/stack-frames.ts";
 import * as z from "zod";
-import { formatFile } from "../../../lambdas/shared/stack-frames.ts";
-import { projectDirectory } from "../../cdk/bundle/entry.ts";
 import { freePort } from "../free-port.ts";
 import type { SharedPage } from "../web/door.ts";
 import { newSessionId } from "../web/sessions.ts";
@@ -81,7 +81,7 @@ type Start = { args: readonly string[]; env: NodeJS.ProcessEnv; onFile: (file: s
 
 function startChild({ args, env, onFile }: Start): ChildProcess {
   const reporter = new URL(`./report-files${extname(import.meta.filename)}`, import.meta.url).href;
-  const entry = join(projectDirectory, "bin/sekisho.mjs");
+  const entry = join(projectDirectory, "lib/cli/entry.mjs");
   const child = spawn(process.execPath, ["--import", reporter, entry, ...args], {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     env,

@@ -1,5 +1,5 @@
 /** Streams of server-sent events, one for each tab that looks at a page. */
-import { sanitizeJsonValue } from "../../../lambdas/shared/untrusted-input.ts";
+import { sanitizeJsonValue } from "@sekisho/runtime/untrusted-input.ts";
 import { Refusal } from "./admission.ts";
 import { commonHeaders, type PageRequest } from "./site.ts";
 

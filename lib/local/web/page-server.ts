@@ -1,8 +1,8 @@
 /** A listener for a page or for metrics, apart from the zone's own port. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { errorKind } from "../../../lambdas/shared/error-kind.ts";
-import { closeServer, startListening } from "../../../lambdas/shared/http/server.ts";
-import type { Log } from "../../../lambdas/shared/log.ts";
+import { errorKind } from "@sekisho/runtime/error-kind.ts";
+import { closeServer, startListening } from "@sekisho/runtime/http/server.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
 
 type PageServerOptions = {
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>;

@@ -1,7 +1,7 @@
 /** Serves a page: admits who asks, finds the route, reads bodies within limits, and answers refusals in one line of plain text. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { readRequestBody } from "../../../lambdas/shared/http/read-body.ts";
-import { sanitizeJsonValue, sanitizeLines } from "../../../lambdas/shared/untrusted-input.ts";
+import { readRequestBody } from "@sekisho/runtime/http/read-body.ts";
+import { sanitizeJsonValue, sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 import { readJson } from "../read-json.ts";
 import { type Admission, isForDocument, Refusal, type Visitor } from "./admission.ts";
 import { tokenParameter } from "./door.ts";

@@ -1,7 +1,7 @@
 /** The functions whose cold start is measured: their configuration, and one event with the answer that is expected. */
-import type { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import type { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import type { parseConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { createStageConfig } from "@sekisho/config/stage-config.ts";
 import { createSqsRecord } from "../../doubles/aws/sqs-event.ts";
 import { callerRoleArn, functionUrlEvent } from "../../execution/handlers/function-url.ts";
 import { sampleAsk } from "../../verification/task/sample.ts";

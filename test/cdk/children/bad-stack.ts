@@ -1,9 +1,9 @@
 /** A stack with two faults: a queue that accepts requests without TLS, and a timeout above the limit of Lambda. */
 import { readFileSync } from "node:fs";
+import { addChecks } from "@sekisho/cdk/app.ts";
 import { App, Stack } from "aws-cdk-lib";
 import { CfnFunction } from "aws-cdk-lib/aws-lambda";
 import { CfnQueue } from "aws-cdk-lib/aws-sqs";
-import { addChecks } from "../../../lib/cdk/app.ts";
 
 const { context } = JSON.parse(readFileSync("cdk.json", "utf8"));
 const app = new App({ context, analyticsReporting: false });

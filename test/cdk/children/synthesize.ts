@@ -1,7 +1,7 @@
 /** Synthesizes a stage of each configuration into a folder of its name. Arguments: directory, configurations as JSON, stage. */
 import { join } from "node:path";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { synthesize } from "../../../lib/cdk/app.ts";
+import { synthesize } from "@sekisho/cdk/app.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
 
 const [, , directory = "", configs = "{}", stageName = ""] = process.argv;
 for (const [name, json] of Object.entries<unknown>(JSON.parse(configs))) {

@@ -2,21 +2,21 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { configFields } from "../../../lambdas/shared/config/schema.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createGate } from "../../../lambdas/verification/gate/gate.ts";
-import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
-import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
+import { configFields } from "@sekisho/config/schema.ts";
+import { lockFolder } from "@sekisho/local/folder-lock.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { withRule } from "@sekisho/sekisho/allow/rule-set.ts";
+import { formatRule } from "@sekisho/sekisho/allow/rule-text.ts";
+import { changeRules } from "@sekisho/sekisho/allow/rule-zone.ts";
+import { createGate } from "@sekisho/verification/gate/gate.ts";
+import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
+import { parseRefusalRecord } from "@sekisho/verification/gate/refusals.ts";
 import {
   maxRules,
   maxRulesBytes,
   noStoredRules,
   parseStoredRules,
-} from "../../../lambdas/verification/gate/rules.ts";
-import { withRule } from "../../../lib/cli/allow/rule-set.ts";
-import { formatRule } from "../../../lib/cli/allow/rule-text.ts";
-import { changeRules } from "../../../lib/cli/allow/rule-zone.ts";
-import { lockFolder } from "../../../lib/local/engine.ts";
+} from "@sekisho/verification/gate/rules.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import type { Run } from "../../e2e/processes.ts";
 import { sampleAsk } from "../../verification/task/sample.ts";

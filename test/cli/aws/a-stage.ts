@@ -1,9 +1,9 @@
 /** A configuration with a stage in two accounts, and that stage as it is deployed. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
+import { createFingerprints } from "@sekisho/config/live-settings.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
 import type { AwsServices } from "../../doubles/aws/json-services.ts";
 
 export const verificationAccount = "111111111111";

@@ -1,6 +1,6 @@
 /** Runs a command in the test's own process, which saves the start of a process. */
 import { expect, jest } from "@jest/globals";
-import { main } from "../../../bin/sekisho.ts";
+import { main } from "@sekisho/sekisho/main.ts";
 import type { Run } from "../../e2e/processes.ts";
 
 /** The environment holds only the path and `env`. There is no terminal. */

@@ -1,7 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { type DeadLetter, parseDeadLetter } from "../../../lib/cli/aws/dead-letters/archive.ts";
-import { redrive } from "../../../lib/cli/aws/dead-letters/redrive.ts";
+import { type DeadLetter, parseDeadLetter } from "@sekisho/sekisho/dead-letters/archive.ts";
+import { redrive } from "@sekisho/sekisho/dead-letters/redrive.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { deploy, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";

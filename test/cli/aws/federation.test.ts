@@ -1,6 +1,6 @@
 /** `sekisho federation enable` and `show`, against an IAM over a real socket. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";

@@ -1,6 +1,6 @@
 /** Files of messages in a bucket, read from a double that checks every signature. */
 import { afterEach, beforeEach, expect, it } from "@jest/globals";
-import { openFilesBucket } from "../../../lib/cli/aws/files-bucket.ts";
+import { openFilesBucket } from "@sekisho/sekisho/aws/files-bucket.ts";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { askHidden } from "../../../lib/cli/aws/secret-values.ts";
+import { askHidden } from "@sekisho/sekisho/aws/secret-values.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "./a-stage.ts";

@@ -2,10 +2,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import type { JsonReport } from "../../../lib/cli/conformance/reports.ts";
-import { findEndpoint } from "../../../lib/cli/find-endpoint.ts";
-import { freePort } from "../../../lib/local/free-port.ts";
+import type { JsonReport } from "@sekisho/conformance/reports.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
+import { findEndpoint } from "@sekisho/sekisho/find-endpoint.ts";
+import { createHonestHost, otherToken, token } from "../../conformance/honest-endpoint.ts";
 import { json, raw, silence } from "../../doubles/answers.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { minimalEndpoint } from "../../doubles/minimal-endpoint.ts";
@@ -14,7 +15,6 @@ import { afterTest, folderOfFile } from "../../tooling/cleanup.ts";
 import { verificationAccount } from "../aws/a-stage.ts";
 import { commandHere, failing, printing, refusing } from "../aws/command-here.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
-import { createHonestHost, otherToken, token } from "./honest-endpoint.ts";
 
 const folder = folderOfFile();
 const env = { AGENTS_TOKEN: token };

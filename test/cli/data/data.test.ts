@@ -2,18 +2,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { executionOutputs } from "@sekisho/cdk/names.ts";
+import { parseRecord } from "@sekisho/sekisho/tasks/stored-task.ts";
 import {
   noStoredRules,
   parseStoredRules,
   storedRulesId,
-} from "../../../lambdas/verification/gate/rules.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import {
-  createHistoryEntry,
-  parseHistoryEntry,
-} from "../../../lambdas/verification/usage/entry.ts";
-import { executionOutputs } from "../../../lib/cdk/names.ts";
-import { parseRecord } from "../../../lib/cli/tasks/stored-task.ts";
+} from "@sekisho/verification/gate/rules.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { createHistoryEntry, parseHistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { executionAccount, verificationAccount } from "../aws/a-stage.ts";

@@ -2,22 +2,22 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { noStoredRules, parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { createHistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import {
   cancelTasks,
   countData,
   eraseData,
   eraseExecutionRecords,
   findData,
-} from "../../../lib/cli/data/data.ts";
-import { createTombstone, parseRecord } from "../../../lib/cli/tasks/stored-task.ts";
-import { scanItems } from "../../../lib/cli/zone/list-items.ts";
-import { openLocalZone } from "../../../lib/cli/zone/local-zone.ts";
-import type { OpenZone } from "../../../lib/cli/zone/open-zone.ts";
-import { openSqliteEngine } from "../../../lib/local/engine.ts";
+} from "@sekisho/sekisho/data/data.ts";
+import { createTombstone, parseRecord } from "@sekisho/sekisho/tasks/stored-task.ts";
+import { scanItems } from "@sekisho/sekisho/zone/list-items.ts";
+import { openLocalZone } from "@sekisho/sekisho/zone/local-zone.ts";
+import type { OpenZone } from "@sekisho/sekisho/zone/open-zone.ts";
+import { noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rules.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { createHistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { sampleAsk, sampleTask } from "../../verification/task/sample.ts";
 import { createWorld } from "../../verification/worker/world.ts";

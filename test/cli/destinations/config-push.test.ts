@@ -1,13 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createFingerprints, withLiveSettings } from "@sekisho/config/live-settings.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { jsonChanges, planPush } from "@sekisho/sekisho/destinations/push-live-settings.ts";
 import fc from "fast-check";
-import {
-  createFingerprints,
-  withLiveSettings,
-} from "../../../lambdas/shared/config/live-settings.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { jsonChanges, planPush } from "../../../lib/cli/destinations/push-live-settings.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { pushedSettings } from "../../doubles/aws/pushed-settings.ts";
 import {

@@ -1,11 +1,11 @@
 /** `sekisho destinations list`, of this machine and of a stage. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { createFingerprints } from "@sekisho/config/live-settings.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { listPossibleRoutes } from "@sekisho/sekisho/destinations/possible-routes.ts";
+import { findRoute } from "@sekisho/verification/gate/rules.ts";
 import fc from "fast-check";
-import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createStageConfig } from "../../../lambdas/shared/config/stage-config.ts";
-import { findRoute } from "../../../lambdas/verification/gate/rules.ts";
-import { listPossibleRoutes } from "../../../lib/cli/destinations/possible-routes.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";

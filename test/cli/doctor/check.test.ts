@@ -1,6 +1,6 @@
 /** The runner of the table of checks, and the report of their findings. */
 import { describe, expect, it } from "@jest/globals";
-import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
+import { AwsFailure } from "@sekisho/sekisho/aws/aws-failure.ts";
 import {
   type Finding,
   failed,
@@ -10,8 +10,8 @@ import {
   runChecks,
   skipped,
   warning,
-} from "../../../lib/cli/doctor/check.ts";
-import { formatDoctorJson, formatDoctorText } from "../../../lib/cli/doctor/report.ts";
+} from "@sekisho/sekisho/doctor/check.ts";
+import { formatDoctorJson, formatDoctorText } from "@sekisho/sekisho/doctor/report.ts";
 
 type Place = { names: string[] };
 const never = () => new Promise<Finding>(() => {});

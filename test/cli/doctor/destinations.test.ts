@@ -1,8 +1,8 @@
 /** `sekisho doctor` at destinations over real sockets, healthy and faulty ones. */
 import "reflect-metadata";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { contractVersion } from "../../../contracts/version.ts";
-import { freePort } from "../../../lib/local/free-port.ts";
+import { contractVersion } from "@sekisho/contracts/version.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
 import { failure, json, raw, result, silence } from "../../doubles/answers.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { createAuthority } from "../../doubles/issuers/certificates.ts";

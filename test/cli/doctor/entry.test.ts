@@ -1,13 +1,8 @@
 /** The doctor's checks over HTTP: the entry for Slack's events, whatever answers there, and the clocks of servers. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import fc from "fast-check";
-import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
-import {
-  startVerificationServer,
-  type VerificationServer,
-} from "../../../lambdas/verification/ingress/server.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
 import {
   checkClock,
   checkEntry,
@@ -15,8 +10,13 @@ import {
   destinationClocks,
   measureSkew,
   readSkewMs,
-} from "../../../lib/cli/doctor/entry.ts";
-import { freePort } from "../../../lib/local/free-port.ts";
+} from "@sekisho/sekisho/doctor/entry.ts";
+import { createIngress } from "@sekisho/verification/ingress/ingress.ts";
+import {
+  startVerificationServer,
+  type VerificationServer,
+} from "@sekisho/verification/ingress/server.ts";
+import fc from "fast-check";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { formatFinding, openMachine, secrets, shown } from "./a-machine.ts";
 

@@ -1,20 +1,20 @@
 /** `sekisho doctor --send`: what it refuses, what it reports, and the tasks that it cancels when it is interrupted. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { AwsFailure } from "../../../lib/cli/aws/aws-failure.ts";
-import { chooseStage } from "../../../lib/cli/aws/stage.ts";
-import { runChecks } from "../../../lib/cli/doctor/check.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { AwsFailure } from "@sekisho/sekisho/aws/aws-failure.ts";
+import { chooseStage } from "@sekisho/sekisho/aws/stage.ts";
+import { runChecks } from "@sekisho/sekisho/doctor/check.ts";
 import {
   checkAlarms,
   defaultSettings,
   findObstacle,
   limitLongTask,
   runStories,
-} from "../../../lib/cli/doctor/send.ts";
-import { openSlackThread, type SlackThread } from "../../../lib/cli/doctor/stories.ts";
-import { checks } from "../../../lib/cli/doctor/table.ts";
-import type { DeployedStage } from "../../../lib/cli/doctor/targets.ts";
-import { parseStored, type TaskZone } from "../../../lib/cli/tasks/stored-task.ts";
+} from "@sekisho/sekisho/doctor/send.ts";
+import { openSlackThread, type SlackThread } from "@sekisho/sekisho/doctor/stories.ts";
+import { checks } from "@sekisho/sekisho/doctor/table.ts";
+import type { DeployedStage } from "@sekisho/sekisho/doctor/targets.ts";
+import { parseStored, type TaskZone } from "@sekisho/sekisho/tasks/stored-task.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 import { twoAccounts } from "../aws/a-stage.ts";

@@ -1,12 +1,12 @@
 /** `sekisho doctor --stage`: a healthy stage on AWS, and the remedy for each problem. */
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { createIngress } from "@sekisho/verification/ingress/ingress.ts";
 import {
   startVerificationServer,
   type VerificationServer,
-} from "../../../lambdas/verification/ingress/server.ts";
+} from "@sekisho/verification/ingress/server.ts";
 import { type DeployedWorker, deployWorker } from "../../doubles/aws/deployed-worker.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { pushedSettings, pushSettings } from "../../doubles/aws/pushed-settings.ts";

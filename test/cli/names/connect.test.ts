@@ -1,8 +1,8 @@
 /** The bot token with which operators look up names. */
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { slackConnectionOf } from "../../../lib/cli/names/connect.ts";
-import type { OpenFile } from "../../../lib/cli/zone/open-zone.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { slackConnectionOf } from "@sekisho/sekisho/names/connect.ts";
+import type { OpenFile } from "@sekisho/sekisho/zone/open-zone.ts";
 
 const variable = "SEKISHO_TEST_NAMES_TOKEN";
 const at = { file: "verification.db" } as OpenFile;

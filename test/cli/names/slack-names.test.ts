@@ -1,7 +1,7 @@
 /** Names of people and channels, and links of threads, as operators get them from Slack. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createSlackNames, type SlackNames } from "../../../lib/cli/names/slack-names.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createSlackNames, type SlackNames } from "@sekisho/sekisho/names/slack-names.ts";
 import {
   botToken,
   type CalledSlack,

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { startListening } from "../../../lambdas/shared/http/server.ts";
+import { startListening } from "@sekisho/runtime/http/server.ts";
 import { commandHere, failing } from "../aws/command-here.ts";
 import { commandsInFolder } from "../commands-in-folder.ts";
 import { openTasksInFile } from "./tasks-in-file.ts";

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import type { EffectiveConfig } from "../../../lib/cli/destinations/effective-config.ts";
-import { createHealthBoard, type HealthBoard } from "../../../lib/cli/operate/health.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { EffectiveConfig } from "@sekisho/sekisho/destinations/effective-config.ts";
+import { createHealthBoard, type HealthBoard } from "@sekisho/sekisho/operate/health.ts";
 
 const json = {
   destinations: {

@@ -1,11 +1,11 @@
 import { setTimeout } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createLiveTasks, type TaskListUpdate } from "../../../lib/cli/operate/live-tasks.ts";
-import type { TaskZone } from "../../../lib/cli/tasks/stored-task.ts";
-import { openLocalTaskZone } from "../../../lib/cli/tasks/task-zone.ts";
-import { openLocalZone } from "../../../lib/cli/zone/local-zone.ts";
-import { zoneFile } from "../../../lib/cli/zone/zone.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createLiveTasks, type TaskListUpdate } from "@sekisho/sekisho/operate/live-tasks.ts";
+import type { TaskZone } from "@sekisho/sekisho/tasks/stored-task.ts";
+import { openLocalTaskZone } from "@sekisho/sekisho/tasks/task-zone.ts";
+import { openLocalZone } from "@sekisho/sekisho/zone/local-zone.ts";
+import { zoneFile } from "@sekisho/sekisho/zone/zone.ts";
 import { openTasksInFile, requestIdOf, undelivered } from "./tasks-in-file.ts";
 
 let tasks: ReturnType<typeof openTasksInFile>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { toTaskRow } from "../../../lib/cli/operate/task-row.ts";
+import { toTaskRow } from "@sekisho/sekisho/operate/task-row.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 import { undelivered } from "./tasks-in-file.ts";
 

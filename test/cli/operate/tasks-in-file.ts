@@ -2,15 +2,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { openLocalSource } from "../../../lib/cli/operate/open-source.ts";
-import { createOperatorsPage } from "../../../lib/cli/operate/operators-page.ts";
-import { startOperateServer } from "../../../lib/cli/operate/server.ts";
-import { createTombstone } from "../../../lib/cli/tasks/stored-task.ts";
-import { openSqliteEngine } from "../../../lib/local/engine.ts";
-import type { Admission } from "../../../lib/local/web/admission.ts";
-import { createDoor } from "../../../lib/local/web/door.ts";
+import type { Admission } from "@sekisho/local/web/admission.ts";
+import { createDoor } from "@sekisho/local/web/door.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import { openLocalSource } from "@sekisho/sekisho/operate/open-source.ts";
+import { createOperatorsPage } from "@sekisho/sekisho/operate/operators-page.ts";
+import { startOperateServer } from "@sekisho/sekisho/operate/server.ts";
+import { createTombstone } from "@sekisho/sekisho/tasks/stored-task.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
 
 export function requestIdOf(number: number): string {

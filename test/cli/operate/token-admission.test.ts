@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
-import { createTokenAdmission } from "../../../lib/cli/operate/token-admission.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import { createTokenAdmission } from "@sekisho/sekisho/operate/token-admission.ts";
 import { cookieIn, stranger, type Visitor } from "../../local/web/ask.ts";
 import { openTasksInFile, requestIdOf, servePage } from "./tasks-in-file.ts";
 
@@ -284,7 +284,7 @@ describe("the operators' page outside loopback", () => {
 describe("behind a platform that authenticates", () => {
   it("lets in whoever gets through, offers no form, and still refuses other sites", async () => {
     const { createPlatformAuthenticator } = await import(
-      "../../../lambdas/execution/authenticator/authenticator.ts"
+      "@sekisho/execution/authenticator/authenticator.ts"
     );
     const log = createLog({ service: "sekisho", write: () => {} });
     const admission = createTokenAdmission({

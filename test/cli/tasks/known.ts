@@ -1,10 +1,7 @@
 /** One task as both zones store it. */
 
-import {
-  deriveTaskId,
-  type ExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { deriveTaskId, type ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 export const secretText = "a text that nobody but the thread may read";

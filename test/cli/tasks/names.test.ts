@@ -1,7 +1,7 @@
 /** `sekisho tasks` with the names that Slack gives: of the local run, and of a stage. */
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import {
   botToken,

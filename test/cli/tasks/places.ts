@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDynamoDb, openSqs } from "../../../lambdas/shared/engine/aws/client.ts";
-import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
-import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
+import { openDynamoDb, openSqs } from "@sekisho/runtime/engine/aws/client.ts";
+import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { type Engine, openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import { emulatedAws, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";

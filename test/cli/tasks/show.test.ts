@@ -3,13 +3,10 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import {
-  deriveTaskId,
-  parseExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { eraseExecutionRecords } from "../../../lib/cli/data/data.ts";
-import { type Engine, openSqliteEngine } from "../../../lib/local/engine.ts";
+import { deriveTaskId, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { type Engine, openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { eraseExecutionRecords } from "@sekisho/sekisho/data/data.ts";
+import { taskSchema } from "@sekisho/verification/task/task.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 import { executionAccount, twoAccounts, verificationAccount, writeConfig } from "../aws/a-stage.ts";

@@ -1,14 +1,14 @@
 /** Stored tasks: listings merged into one, waiting for an end, and retries. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { waitForEnd } from "../../../lib/cli/tasks/cancel-task.ts";
-import { sendRetry } from "../../../lib/cli/tasks/retry-task.ts";
+import { waitForEnd } from "@sekisho/sekisho/tasks/cancel-task.ts";
+import { sendRetry } from "@sekisho/sekisho/tasks/retry-task.ts";
 import {
   mergeOldestFirst,
   type StoredTask,
   type TaskZone,
-} from "../../../lib/cli/tasks/stored-task.ts";
+} from "@sekisho/sekisho/tasks/stored-task.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import fc from "fast-check";
 import { sampleTask } from "../../verification/task/sample.ts";
 
 const item = (id: string, task: Task | undefined): StoredTask => ({

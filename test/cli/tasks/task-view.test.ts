@@ -1,15 +1,11 @@
 /** What is shown of a task. */
 import { describe, expect, it } from "@jest/globals";
+import { createTimeline } from "@sekisho/local/recorder/timeline.ts";
+import { formatTaskSummary } from "@sekisho/sekisho/tasks/task-summary.ts";
+import { toListedTask, toTaskView } from "@sekisho/sekisho/tasks/task-view.ts";
+import { describeNextStep, describeOutcome, formatDuration } from "@sekisho/sekisho/tasks/text.ts";
+import { type AgentQuestion, type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
-import {
-  type AgentQuestion,
-  type Task,
-  taskSchema,
-} from "../../../lambdas/verification/task/task.ts";
-import { formatTaskSummary } from "../../../lib/cli/tasks/task-summary.ts";
-import { toListedTask, toTaskView } from "../../../lib/cli/tasks/task-view.ts";
-import { describeNextStep, describeOutcome, formatDuration } from "../../../lib/cli/tasks/text.ts";
-import { createTimeline } from "../../../lib/local/recorder/timeline.ts";
 import { askedAtMs, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 
 const nowMs = askedAtMs + 90_000;

@@ -3,15 +3,13 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { shardCount } from "../../../lambdas/shared/engine/aws/table.ts";
-import {
-  type AskMessage,
-  queueMessageSchema,
-} from "../../../lambdas/verification/task/messages.ts";
-import { retryIdOf } from "../../../lambdas/verification/task/routing.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { emptyThread, threadIdOf } from "../../../lambdas/verification/task/thread.ts";
-import { lockFolder, openSqliteEngine } from "../../../lib/local/engine.ts";
+import { lockFolder } from "@sekisho/local/folder-lock.ts";
+import { shardCount } from "@sekisho/runtime/engine/aws/table.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { type AskMessage, queueMessageSchema } from "@sekisho/verification/task/messages.ts";
+import { retryIdOf } from "@sekisho/verification/task/routing.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { emptyThread, threadIdOf } from "@sekisho/verification/task/thread.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import type { AwsServices } from "../../doubles/aws/json-services.ts";
 import { type E2eWorld, startWorld } from "../../e2e/world.ts";

@@ -2,12 +2,9 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { csvLine } from "@sekisho/sekisho/usage/csv.ts";
+import { createHistoryEntry, parseHistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import fc from "fast-check";
-import {
-  createHistoryEntry,
-  parseHistoryEntry,
-} from "../../../lambdas/verification/usage/entry.ts";
-import { csvLine } from "../../../lib/cli/usage/csv.ts";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { places, type TestPlace } from "../tasks/places.ts";
 

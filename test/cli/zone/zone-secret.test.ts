@@ -1,6 +1,6 @@
 /** The commands that replace the zone's secret, the same on both engines. A worker then reads what they wrote. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { createZoneSecret, parseZoneSecret } from "../../../lambdas/verification/zone-secret.ts";
+import { createZoneSecret, parseZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { printing, refusing } from "../aws/command-here.ts";
 import { places, type TestPlace } from "../tasks/places.ts";
 

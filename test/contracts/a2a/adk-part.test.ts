@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { formatJson } from "../../../contracts/a2a/adk-part.ts";
+import { formatJson } from "@sekisho/contracts/a2a/adk-part.ts";
 
 /** A list of one text whose JSON, indented or not, has this length. */
 function listWith({ length, indent }: { length: number; indent?: number }): string[] {

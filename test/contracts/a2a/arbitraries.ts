@@ -1,17 +1,18 @@
 /** Random values of the shapes of A2A 1.0, valid and with one change, as JSON carries them. */
-import fc from "fast-check";
-import type * as z from "zod";
-import type { OperationParams } from "../../../contracts/a2a/operations.ts";
-import type { A2aArtifact, Message, Part } from "../../../contracts/a2a/part.ts";
-import type { PushConfig } from "../../../contracts/a2a/push.ts";
+
+import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import type { A2aArtifact, Message, Part } from "@sekisho/contracts/a2a/part.ts";
+import type { PushConfig } from "@sekisho/contracts/a2a/push.ts";
 import {
   type A2aStatus,
   type A2aTask,
   a2aStateSchema,
   type SendResult,
   type StreamEvent,
-} from "../../../contracts/a2a/task.ts";
-import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
+} from "@sekisho/contracts/a2a/task.ts";
+import type { V03OperationName } from "@sekisho/contracts/a2a/v03/params.ts";
+import fc from "fast-check";
+import type * as z from "zod";
 
 /** Writes a value as JSON and reads it back. */
 export function wire(value: unknown): unknown {

@@ -1,14 +1,14 @@
 /** The operations of A2A: their names in both versions, and the params of 1.0. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   type OperationName,
   type OperationParams,
   operations,
   toA2aMethod,
   toA2aOperation,
-} from "../../../contracts/a2a/operations.ts";
-import type { V03OperationName } from "../../../contracts/a2a/v03/params.ts";
+} from "@sekisho/contracts/a2a/operations.ts";
+import type { V03OperationName } from "@sekisho/contracts/a2a/v03/params.ts";
+import fc from "fast-check";
 import { issuesOf, params, spoilt, wire } from "./arbitraries.ts";
 
 const operationNames = Object.keys(operations) as OperationName[];

@@ -1,13 +1,13 @@
 /** Parts, messages and tasks of A2A 1.0: accepted, read as absent, and refused. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { joinTextParts, messageSchema, partSchema } from "../../../contracts/a2a/part.ts";
+import { joinTextParts, messageSchema, partSchema } from "@sekisho/contracts/a2a/part.ts";
 import {
   a2aStateSchema,
   a2aTaskSchema,
   fromA2aState,
   toA2aState,
-} from "../../../contracts/a2a/task.ts";
+} from "@sekisho/contracts/a2a/task.ts";
+import fc from "fast-check";
 import { issuesOf, spoilt, task, wire } from "./arbitraries.ts";
 
 /** A list in a list, `depth` times. */

@@ -1,7 +1,7 @@
 /** Tasks and messages as a client reads them: what it skips, and what it refuses. */
 import { describe, expect, it } from "@jest/globals";
+import { hasTooManyEntries, readAnswerSchema } from "@sekisho/contracts/a2a/read-task.ts";
 import fc from "fast-check";
-import { hasTooManyEntries, readAnswerSchema } from "../../../contracts/a2a/read-task.ts";
 import { issuesOf, sendResult, spoilt, wire } from "./arbitraries.ts";
 
 const nested: unknown = JSON.parse("[".repeat(5000) + "]".repeat(5000));

@@ -7,21 +7,21 @@ import { LegacyJsonRpcTransport } from "@a2a-js/sdk/compat/v0_3/client";
 import { LegacyJsonRpcTransportHandler } from "@a2a-js/sdk/compat/v0_3/server";
 import { type A2ARequestHandler, ServerCallContext } from "@a2a-js/sdk/server";
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   type OperationParams,
   operations,
   toA2aMethod,
   toA2aOperation,
-} from "../../../contracts/a2a/operations.ts";
-import { a2aTaskSchema, type SendResult } from "../../../contracts/a2a/task.ts";
+} from "@sekisho/contracts/a2a/operations.ts";
+import { a2aTaskSchema, type SendResult } from "@sekisho/contracts/a2a/task.ts";
 import {
   paramsToV03,
   v03Operations,
   v03PushConfigSchema,
-} from "../../../contracts/a2a/v03/params.ts";
-import { resultToV03 } from "../../../contracts/a2a/v03/results.ts";
-import { eventToV03, v03TaskSchema } from "../../../contracts/a2a/v03/task.ts";
+} from "@sekisho/contracts/a2a/v03/params.ts";
+import { resultToV03 } from "@sekisho/contracts/a2a/v03/results.ts";
+import { eventToV03, v03TaskSchema } from "@sekisho/contracts/a2a/v03/task.ts";
+import fc from "fast-check";
 import { params, pushConfig, sendResult, streamEvent, task, wire } from "./arbitraries.ts";
 import { v03EventSchema } from "./v03/event-schema.ts";
 

@@ -12,9 +12,9 @@ import type {
   TransactWriteItemsInput,
   UpdateItemInput,
 } from "@aws-sdk/client-dynamodb";
-import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
-import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
-import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import type { DynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
+import { taskTable } from "@sekisho/runtime/engine/aws/table.ts";
 import {
   applyUpdate,
   type Item,

@@ -1,20 +1,17 @@
 /** The worker function of a deployed stage, as far as operators invoke it, with the secrets of its account. */
 
-import { operatorAlias } from "../../../lambdas/shared/aws/operator-alias.ts";
-import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
-import { withLiveSettings } from "../../../lambdas/shared/config/live-settings.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import {
-  createStageConfig,
-  withExecutionAddress,
-} from "../../../lambdas/shared/config/stage-config.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+import { withLiveSettings } from "@sekisho/config/live-settings.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig, withExecutionAddress } from "@sekisho/config/stage-config.ts";
+import { operatorAlias } from "@sekisho/runtime/aws/operator-alias.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import {
   createOperatorHandler,
   type OperatorDependencies,
-} from "../../../lambdas/verification/checks/answer-operator.ts";
-import { readOperatorRequest } from "../../../lambdas/verification/checks/operator-call.ts";
-import { executionAddressSchema } from "../../../lambdas/verification/config/worker-environment.ts";
+} from "@sekisho/verification/checks/answer-operator.ts";
+import { readOperatorRequest } from "@sekisho/verification/checks/operator-call.ts";
+import { executionAddressSchema } from "@sekisho/verification/config/worker-environment.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 import type { AwsServices } from "./json-services.ts";
 

@@ -1,6 +1,6 @@
 /** The expressions that the task store sends to DynamoDB: conditions, key conditions, filters and updates. Refuses any other form. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
 
 export type Item = Record<string, AttributeValue>;
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { CreateTableCommand, type DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { CreateQueueCommand, GetQueueAttributesCommand, type SQSClient } from "@aws-sdk/client-sqs";
-import { taskTable } from "../../../lambdas/shared/engine/aws/table.ts";
+import { taskTable } from "@sekisho/runtime/engine/aws/table.ts";
 
 /** Resolves to the name of an empty task table. */
 export async function createTaskTable({ client }: { client: DynamoDBClient }): Promise<string> {

@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { AwsDependencies } from "../../../lambdas/shared/aws/credentials.ts";
-import { freePort } from "../../../lib/local/free-port.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
+import type { AwsDependencies } from "@sekisho/runtime/aws/credentials.ts";
 
 export type Emulator = { endpoint: string; close(): Promise<void> };
 

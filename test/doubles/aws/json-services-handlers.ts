@@ -1,5 +1,5 @@
 /** The AWS services of `json-services.ts`, each as far as the command line uses it. */
-import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
+import type { DynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
 import { escapeXml, json, jsonError, xml, xmlError } from "./json-services-wire.ts";
 
 export type StoredSecret = {

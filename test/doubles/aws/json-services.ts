@@ -3,7 +3,7 @@
  * line uses them. Calls to SQS and DynamoDB go to their emulators if there are any. Every request must have a valid
  * signature for its service.
  */
-import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
+import type { DynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import { type Received, startWebServer, type WebServer } from "../web-server.ts";
 import { openCountingDynamoDb } from "./counting-dynamodb.ts";

@@ -1,6 +1,6 @@
 /** Systems Manager's parameters, with all their versions. */
-import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
-import type { Ssm } from "../../../lambdas/verification/config/former-settings.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import type { Ssm } from "@sekisho/verification/config/former-settings.ts";
 import { json, jsonError } from "./json-services-wire.ts";
 
 type Version = { value: string; user: string };

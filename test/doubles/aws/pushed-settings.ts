@@ -1,11 +1,11 @@
 /** Reads and writes the live settings of a stage past the command line, which needs no permission. */
-import type { DynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
-import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
+import type { DynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
 import {
   liveSettingsId,
   parseStoredSettings,
   saveSettings,
-} from "../../../lambdas/verification/config/stored-settings.ts";
+} from "@sekisho/verification/config/stored-settings.ts";
 
 type Table = { client: DynamoDb; table?: string };
 

@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import type { Queue } from "../../conformance/task-queue.ts";
+import type { Queue } from "../../tables/task-queue.ts";
 import type { SetOn } from "./children/still-clock.ts";
 import { type Emulator, endEmulator, readFirstLine } from "./emulators.ts";
 

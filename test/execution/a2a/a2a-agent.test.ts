@@ -1,18 +1,15 @@
 /** The A2A agent of a process: it delivers what its file has, also for a process that died, and stops in order. */
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { createA2aAgent, startPushLoop } from "../../../lambdas/execution/a2a/a2a-agent.ts";
-import { createNoneAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { createHost } from "../../../lambdas/execution/host.ts";
-import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
-import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+import { a2aSchema } from "@sekisho/config/a2a-schema.ts";
+import { createA2aAgent, startPushLoop } from "@sekisho/execution/a2a/a2a-agent.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { encodeExecutionMessage } from "@sekisho/execution/tasks/task-message.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { recordOf } from "../tasks/records.ts";
 import { answering, eventually } from "../test-host.ts";

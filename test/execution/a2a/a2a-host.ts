@@ -1,12 +1,12 @@
 /** A host that speaks A2A on a socket of its own, with short times, and the calls of a client that knows nothing but JSON. */
 import { randomUUID } from "node:crypto";
-import type { A2aVersion } from "../../../contracts/a2a/operations.ts";
-import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
-import { type Cards, createCards } from "../../../lambdas/execution/a2a/cards.ts";
-import type { A2aSettings } from "../../../lambdas/execution/a2a/endpoint.ts";
-import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
+import { a2aSchema } from "@sekisho/config/a2a-schema.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import type { A2aTask, StreamEvent } from "@sekisho/contracts/a2a/task.ts";
+import { type Cards, createCards } from "@sekisho/execution/a2a/cards.ts";
+import type { A2aSettings } from "@sekisho/execution/a2a/endpoint.ts";
+import type { HostOptions } from "@sekisho/execution/host.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
 import { createTestHost, type TestHost } from "../test-host.ts";
 

@@ -12,20 +12,20 @@ import {
   JsonRpcTransportFactory,
 } from "@a2a-js/sdk/client";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import fc from "fast-check";
-import { decodeProtectedHeader, flattenedVerify } from "jose";
-import { type AgentCard, agentCardSchema } from "../../../contracts/a2a/card.ts";
+import { a2aSchema } from "@sekisho/config/a2a-schema.ts";
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import { type AgentCard, agentCardSchema } from "@sekisho/contracts/a2a/card.ts";
 import {
   type Cards,
   createCard,
   createCardEndpoint,
   createCards,
-} from "../../../lambdas/execution/a2a/cards.ts";
-import { cardPaths } from "../../../lambdas/execution/http/routes.ts";
-import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
-import { ConfigError } from "../../../lambdas/shared/config/config-error.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
+} from "@sekisho/execution/a2a/cards.ts";
+import { cardPaths } from "@sekisho/execution/http/routes.ts";
+import fc from "fast-check";
+import { decodeProtectedHeader, flattenedVerify } from "jose";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";
 
 const url = "https://agents.example/a2a";

@@ -1,11 +1,11 @@
 /** The A2A endpoint: streams over sockets, and requests that are refused. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { A2aTask, StreamEvent } from "@sekisho/contracts/a2a/task.ts";
+import { serverSentEvents } from "@sekisho/execution/a2a/endpoint.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
 import fc from "fast-check";
-import type { A2aTask, StreamEvent } from "../../../contracts/a2a/task.ts";
-import { serverSentEvents } from "../../../lambdas/execution/a2a/endpoint.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
 import { createGate, eventually, memoryStore, post, yielding } from "../test-host.ts";
 import {
   type A2aAnswer,

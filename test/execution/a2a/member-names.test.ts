@@ -1,7 +1,7 @@
 /** Params by the names of the proto file, and by names of the other version. */
 import { expect, it } from "@jest/globals";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import { readMemberNames } from "../../../lambdas/execution/a2a/member-names.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import { readMemberNames } from "@sekisho/execution/a2a/member-names.ts";
 import { serveA2a, userMessage } from "./a2a-host.ts";
 
 it("renames proto names at every depth, and leaves metadata and data as they are", () => {

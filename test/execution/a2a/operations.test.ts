@@ -1,17 +1,14 @@
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { type OperationParams, operations } from "@sekisho/contracts/a2a/operations.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import { listTasks } from "@sekisho/execution/a2a/list-tasks.ts";
+import type { TaskPage } from "@sekisho/execution/a2a/operation.ts";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { type ExecutionTask, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import fc from "fast-check";
-import { type OperationParams, operations } from "../../../contracts/a2a/operations.ts";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import { listTasks } from "../../../lambdas/execution/a2a/list-tasks.ts";
-import type { TaskPage } from "../../../lambdas/execution/a2a/operation.ts";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
-import {
-  type ExecutionTask,
-  parseExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
 import { folderOfTest } from "../../tooling/cleanup.ts";
 import { recordOf } from "../tasks/records.ts";
 import { createGate, eventually, memoryStore, yielding } from "../test-host.ts";

@@ -1,21 +1,15 @@
 /** The delivery of push notifications to real receivers: what arrives, what is sent again, and who is never asked. */
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { planNextPush, waitMs } from "@sekisho/execution/a2a/push-delivery.ts";
+import { toA2aTask } from "@sekisho/execution/a2a/view.ts";
+import { type ExecutionTask, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createPublicPost } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import fc from "fast-check";
-import { planNextPush, waitMs } from "../../../lambdas/execution/a2a/push-delivery.ts";
-import { toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
-import {
-  type ExecutionTask,
-  parseExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createPublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
 import { v03EventSchema } from "../../contracts/a2a/v03/event-schema.ts";
 import { silence } from "../../doubles/answers.ts";
 import { connectionReset } from "../../doubles/web-server.ts";

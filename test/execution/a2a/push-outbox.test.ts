@@ -1,11 +1,11 @@
 /** Which changes of a task are told of, also of tasks that nobody reads, and that a dead queue changes nothing of the task. */
 import { describe, expect, it } from "@jest/globals";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
-import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { readTraceId } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createExecutionWorker } from "@sekisho/execution/execution-worker.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { encodeExecutionMessage } from "@sekisho/execution/tasks/task-message.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { recordOf } from "../tasks/records.ts";
 import { answering, createGate, yielding } from "../test-host.ts";
 import {

@@ -1,20 +1,17 @@
 /** Tasks with push configurations over a store and a queue, and a receiver of their notifications on loopback. */
 import { randomUUID } from "node:crypto";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import { createPushConfigs } from "../../../lambdas/execution/a2a/push-configs.ts";
-import { createPushDelivery } from "../../../lambdas/execution/a2a/push-delivery.ts";
-import { createHandleLook, createPushOutbox } from "../../../lambdas/execution/a2a/push-outbox.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createAdvanceIfDue, createRuns } from "../../../lambdas/execution/runs/runs.ts";
-import type {
-  ExecutionTask,
-  StoredPushConfig,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
-import { createTasks } from "../../../lambdas/execution/tasks/tasks.ts";
-import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import type { PublicPost } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
-import { noMetrics, noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import { createPushConfigs } from "@sekisho/execution/a2a/push-configs.ts";
+import { createPushDelivery } from "@sekisho/execution/a2a/push-delivery.ts";
+import { createHandleLook, createPushOutbox } from "@sekisho/execution/a2a/push-outbox.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createAdvanceIfDue, createRuns } from "@sekisho/execution/runs/runs.ts";
+import type { ExecutionTask, StoredPushConfig } from "@sekisho/execution/tasks/execution-task.ts";
+import { createChangeTask, createTaskSignal } from "@sekisho/execution/tasks/task-store.ts";
+import { createTasks } from "@sekisho/execution/tasks/tasks.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import type { PublicPost } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { noMetrics, noSpans } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { afterTest } from "../../tooling/cleanup.ts";

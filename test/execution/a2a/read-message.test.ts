@@ -1,14 +1,14 @@
 /** What an agent gets of a message. */
 import { describe, expect, it } from "@jest/globals";
-import { questionKey, slackMessageKey } from "../../../contracts/a2a/extension.ts";
-import type { Message, Part } from "../../../contracts/a2a/part.ts";
-import { SekishoError } from "../../../contracts/errors.ts";
+import { questionKey, slackMessageKey } from "@sekisho/contracts/a2a/extension.ts";
+import type { Message, Part } from "@sekisho/contracts/a2a/part.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   checkOutputModes,
   fingerprintMessage,
   readAnswerMessage,
   readTaskInput,
-} from "../../../lambdas/execution/a2a/read-message.ts";
+} from "@sekisho/execution/a2a/read-message.ts";
 
 function message(parts: Part[], more: Partial<Message> = {}): Message {
   return { messageId: "m", role: "ROLE_USER", parts, ...more };

@@ -1,9 +1,9 @@
 /** Messages over sockets: tasks that they begin and go on with, answers to questions, and repetitions. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { questionKey, slackMessageKey, taskKey } from "../../../contracts/a2a/extension.ts";
-import type { A2aTask, SendResult } from "../../../contracts/a2a/task.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import type { A2aTask, SendResult } from "@sekisho/contracts/a2a/task.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { createGate, memoryStore, yielding } from "../test-host.ts";
 import { type A2aHost, serveA2a, userMessage } from "./a2a-host.ts";
 

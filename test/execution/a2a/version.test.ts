@@ -5,7 +5,7 @@ import {
   readRequestedVersion,
   resolveVersion,
   toDialect,
-} from "../../../lambdas/execution/a2a/version.ts";
+} from "@sekisho/execution/a2a/version.ts";
 
 describe("the version that a client asks for", () => {
   it.each([

@@ -1,13 +1,8 @@
 /** What an A2A client sees of a task's record, and of its changes. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { taskKey } from "../../../contracts/a2a/extension.ts";
-import { type A2aTask, a2aTaskSchema, type StreamEvent } from "../../../contracts/a2a/task.ts";
-import {
-  createDirectMessage,
-  diffTaskEvents,
-  toA2aTask,
-} from "../../../lambdas/execution/a2a/view.ts";
+import { taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import { type A2aTask, a2aTaskSchema, type StreamEvent } from "@sekisho/contracts/a2a/task.ts";
+import { createDirectMessage, diffTaskEvents, toA2aTask } from "@sekisho/execution/a2a/view.ts";
 import {
   cancelChange,
   endChange,
@@ -16,11 +11,9 @@ import {
   reportChange,
   startChange,
   type TaskChange,
-} from "../../../lambdas/execution/tasks/changes.ts";
-import type {
-  ExecutionOutcome,
-  ExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
+} from "@sekisho/execution/tasks/changes.ts";
+import type { ExecutionOutcome, ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import fc from "fast-check";
 import { recordOf, taskId } from "../tasks/records.ts";
 
 const success: ExecutionOutcome = { type: "success", text: "All of them." };

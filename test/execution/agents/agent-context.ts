@@ -1,7 +1,7 @@
 /** What the host gives an agent beside its task. */
-import type { AgentContext, AgentTask } from "../../../lambdas/execution/agents/agent.ts";
-import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import type { AgentContext, AgentTask } from "@sekisho/execution/agents/agent.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 
 export function agentContext(
   signal = new AbortController().signal,

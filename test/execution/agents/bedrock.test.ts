@@ -3,13 +3,10 @@ import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "@jest/globals";
+import type { TaskUpdate } from "@sekisho/execution/agents/agent.ts";
+import { runAgent } from "@sekisho/execution/agents/agent.ts";
+import { createBedrockAgent, toConverseMessages } from "@sekisho/execution/agents/bedrock.ts";
 import fc from "fast-check";
-import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
-import {
-  createBedrockAgent,
-  toConverseMessages,
-} from "../../../lambdas/execution/agents/bedrock.ts";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import {

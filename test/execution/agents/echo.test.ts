@@ -1,11 +1,11 @@
 /** The echo agent: what it says and shows, and the words that make it slow, fail, ask or report. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { methods } from "../../../contracts/methods.ts";
-import type { ReadAttachment, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
-import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { methods } from "@sekisho/contracts/methods.ts";
+import type { ReadAttachment, TaskUpdate } from "@sekisho/execution/agents/agent.ts";
+import { runAgent } from "@sekisho/execution/agents/agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
 import { createTestHost } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 

@@ -2,15 +2,15 @@
 import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
+import type { TaskUpdate } from "@sekisho/execution/agents/agent.ts";
+import { runAgent } from "@sekisho/execution/agents/agent.ts";
 import {
   createOpenAiCompatibleAgent,
   parseServerSentEvents,
   type ServerSentEvent,
-} from "../../../lambdas/execution/agents/openai-compatible.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
+} from "@sekisho/execution/agents/openai-compatible.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import fc from "fast-check";
 import { createTestHost, hello } from "../test-host.ts";
 import { agentContext, agentTask } from "./agent-context.ts";
 import { delta, type ModelServer, startModelServer, stream } from "./model-server.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "@jest/globals";
-import { createPartialReporter } from "../../../lambdas/execution/agents/partial-reporter.ts";
+import { createPartialReporter } from "@sekisho/execution/agents/partial-reporter.ts";
 
 function teller() {
   let nowMs = 0;

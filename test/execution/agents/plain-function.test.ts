@@ -2,12 +2,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "@jest/globals";
+import { bundle, writeFiles } from "@sekisho/cdk/bundle/bundle.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { defineAgent } from "@sekisho/execution/agent.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createBundledAgent } from "@sekisho/execution/agents/create-agent.ts";
 import { stop as stopEsbuild } from "esbuild";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createBundledAgent } from "../../../lambdas/execution/agents/create-agent.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { bundle, writeFiles } from "../../../lib/cdk/bundle/bundle.ts";
-import { defineAgent } from "../../../lib/package/agent.ts";
 import { folderOfFile } from "../../tooling/cleanup.ts";
 import { createTestHost, hello } from "../test-host.ts";
 

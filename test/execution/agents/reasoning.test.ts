@@ -1,7 +1,7 @@
 /** Tells a model's reasoning from its answer. */
 import { describe, expect, it } from "@jest/globals";
+import { removeReasoning } from "@sekisho/execution/agents/reasoning.ts";
 import fc from "fast-check";
-import { removeReasoning } from "../../../lambdas/execution/agents/reasoning.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 const answerIn = (text: string) => removeReasoning(text, { isWhole: true }).text;

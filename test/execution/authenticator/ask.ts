@@ -1,8 +1,8 @@
 /** Asks a real server of a host as a caller with a token does, and as one who never sends the body that it announced. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
 import { createTestHost, hello } from "../test-host.ts";
 

@@ -3,8 +3,8 @@ import { describe, expect, it } from "@jest/globals";
 import {
   type Authenticator,
   createAdmitCaller,
-} from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+} from "@sekisho/execution/authenticator/authenticator.ts";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 
 const right = "the-right-token-of-this-test";

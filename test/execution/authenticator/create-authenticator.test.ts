@@ -1,6 +1,6 @@
 /** How often the configured tokens are read: floods of wrong ones share a read, and rotated ones are seen all the same. */
 import { describe, expect, it } from "@jest/globals";
-import { createAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
+import { createAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
 
 const config = { type: "bearer" as const, tokens: [{ env: "OLD" }, { env: "NEW" }] };
 

@@ -1,7 +1,7 @@
 /** The keys of an issuer: fetched seldom, replaced when they change, kept while they cannot be fetched, and nobody let in without. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import type { KeyTimes } from "../../../lambdas/execution/authenticator/issuer-keys.ts";
-import { createJwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
+import type { KeyTimes } from "@sekisho/execution/authenticator/issuer-keys.ts";
+import { createJwtAuthenticator } from "@sekisho/execution/authenticator/jwt.ts";
 import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
 import { closeLater, serveAuthenticator, unavailable } from "./ask.ts";
 

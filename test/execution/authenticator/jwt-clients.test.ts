@@ -1,8 +1,8 @@
 /** The authenticator `jwt` with `clients`: access tokens without an audience, as Amazon Cognito issues them. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { createJwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
-import type { JwtIssuerConfig } from "../../../lambdas/shared/config/authenticator-schema.ts";
-import { createOAuthClientCredentialsAuthorizer } from "../../../lambdas/verification/transport/authorizer/oauth-client-credentials.ts";
+import type { JwtIssuerConfig } from "@sekisho/config/authenticator-schema.ts";
+import { createJwtAuthenticator } from "@sekisho/execution/authenticator/jwt.ts";
+import { createOAuthClientCredentialsAuthorizer } from "@sekisho/verification/transport/authorizer/oauth-client-credentials.ts";
 import { type Cognito, startCognito } from "../../doubles/issuers/cognito.ts";
 import { permissionDenied, serveAuthenticator, unauthenticated } from "./ask.ts";
 

@@ -1,9 +1,9 @@
 /** Who a signed token lets in, and that everyone else hears the same, before a byte of the body is read. */
 import { createHmac } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import { createJwtAuthenticator } from "@sekisho/execution/authenticator/jwt.ts";
 import fc from "fast-check";
 import { CompactEncrypt, exportJWK, exportSPKI } from "jose";
-import { createJwtAuthenticator } from "../../../lambdas/execution/authenticator/jwt.ts";
 import { type JwksIssuer, newKey, signWith, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
 import { post } from "../test-host.ts";
 import { permissionDenied, serveAuthenticator, unauthenticated } from "./ask.ts";

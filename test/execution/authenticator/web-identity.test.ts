@@ -1,6 +1,6 @@
 /** The ready-made policy for tokens of AWS STS: the role, its account, and the two algorithms. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { createWebIdentityAuthenticator } from "../../../lambdas/execution/authenticator/web-identity.ts";
+import { createWebIdentityAuthenticator } from "@sekisho/execution/authenticator/web-identity.ts";
 import { type JwksIssuer, startJwksIssuer } from "../../doubles/issuers/jwks.ts";
 import { permissionDenied, serveAuthenticator, unauthenticated } from "./ask.ts";
 

@@ -1,8 +1,8 @@
 /** The AgentCore entry as a synthesized one would start it: with the echo agent or the agent file of `AGENT_FILE`, no sync budget, and settings of other places. */
 
-import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { startAgentCore } from "../../../lambdas/execution/handlers/start-agentcore.ts";
-import { parseExecutionSections } from "../../../lambdas/shared/config/execution-schema.ts";
+import { parseExecutionSections } from "@sekisho/config/execution-schema.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import { startAgentCore } from "@sekisho/execution/handlers/start-agentcore.ts";
 
 const execution = {
   syncBudgetMs: 0,

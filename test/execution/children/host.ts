@@ -1,13 +1,13 @@
 /** An Execution server in a process of its own, around the sqlite file of the first argument; ends cleanly on SIGTERM. */
 import { appendFileSync } from "node:fs";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { createNoneAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { createHost } from "../../../lambdas/execution/host.ts";
-import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { parseExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteTaskStore } from "../../../lambdas/shared/engine/sqlite/engine.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import { createNoneAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
+import { createHost } from "@sekisho/execution/host.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 
 const [, , file = "", startsFile = ""] = process.argv;
 const database = openDatabase({ file });

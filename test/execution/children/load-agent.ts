@@ -1,7 +1,7 @@
 /** Loads the agent that the first argument names, as a started host does, asks it once and prints what happened. */
 
-import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
-import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
+import { runAgent } from "@sekisho/execution/agents/agent.ts";
+import { loadAgent } from "@sekisho/execution/agents/load-agent.ts";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
 
 const [, , file = "", cwd = ""] = process.argv;

@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { AgentContext } from "../../../lambdas/execution/agents/agent.ts";
+import type { AgentContext } from "@sekisho/execution/agents/agent.ts";
 
 type Leave = (context: Pick<AgentContext, "signal" | "readAttachment">) => unknown;
 

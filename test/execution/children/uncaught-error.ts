@@ -4,14 +4,14 @@
  * (https://github.com/aws/aws-lambda-nodejs-runtime-interface-client, src/index.mjs).
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createReadAttachment } from "../../../lambdas/execution/runs/run.ts";
+import { createReadAttachment } from "@sekisho/execution/runs/run.ts";
 import {
   handleUncaughtErrors,
   runAsAgent,
   runAsHost,
-} from "../../../lambdas/execution/runs/uncaught-errors.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
-import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+} from "@sekisho/execution/runs/uncaught-errors.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import { createPublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import { throwLater, throwOften, withLine, withoutLine } from "./uncaught-agent.ts";
 
 const secret = "xoxb-secret-in-a-message";

@@ -3,16 +3,16 @@
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import type { AgentCard } from "../../../contracts/a2a/card.ts";
-import { createPlatformAuthenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
+import { parseExecutionSections } from "@sekisho/config/execution-schema.ts";
+import type { AgentCard } from "@sekisho/contracts/a2a/card.ts";
+import { createPlatformAuthenticator } from "@sekisho/execution/authenticator/authenticator.ts";
 import {
   createFunctionUrlHandler,
   handleFunctionUrlRequests,
-} from "../../../lambdas/execution/handlers/function-url-handler.ts";
-import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { toExchange, toRolePrincipal } from "../../../lambdas/execution/http/function-url-event.ts";
-import { parseExecutionSections } from "../../../lambdas/shared/config/execution-schema.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
+} from "@sekisho/execution/handlers/function-url-handler.ts";
+import type { HostOptions } from "@sekisho/execution/host.ts";
+import { toExchange, toRolePrincipal } from "@sekisho/execution/http/function-url-event.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
 import { type Answer, createGate, createTestHost, hello } from "../test-host.ts";

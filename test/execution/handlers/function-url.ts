@@ -1,8 +1,8 @@
 /** Events as a Function URL with IAM gives them to its function, after the documented example, and a client that sends them. */
 import { randomUUID } from "node:crypto";
-import type { AgentCard } from "../../../contracts/a2a/card.ts";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import type { FunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
+import type { AgentCard } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import type { FunctionUrlHandler } from "@sekisho/execution/handlers/function-url-handler.ts";
 import type { A2aError } from "../a2a/a2a-host.ts";
 
 const headers = {

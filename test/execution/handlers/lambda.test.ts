@@ -3,12 +3,12 @@
 import { randomUUID } from "node:crypto";
 import { DeleteMessageCommand, type Message, ReceiveMessageCommand } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import type { CreateAgent } from "../../../lambdas/execution/agents/create-agent.ts";
-import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import { createFunctionUrlHandler } from "../../../lambdas/execution/handlers/function-url-handler.ts";
-import { createExecutionWorkerHandler } from "../../../lambdas/execution/handlers/worker-handler.ts";
-import { parseExecutionSections } from "../../../lambdas/shared/config/execution-schema.ts";
+import { parseExecutionSections } from "@sekisho/config/execution-schema.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import type { CreateAgent } from "@sekisho/execution/agents/create-agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import { createFunctionUrlHandler } from "@sekisho/execution/handlers/function-url-handler.ts";
+import { createExecutionWorkerHandler } from "@sekisho/execution/handlers/worker-handler.ts";
 import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";

@@ -2,17 +2,17 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
 import {
   createExecutionWorker,
   type ExecutionWorker,
-} from "../../../lambdas/execution/execution-worker.ts";
-import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
-import { encodeExecutionMessage } from "../../../lambdas/execution/tasks/task-message.ts";
-import { NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+} from "@sekisho/execution/execution-worker.ts";
+import { handleExecutionBatches } from "@sekisho/execution/handlers/worker-handler.ts";
+import { encodeExecutionMessage } from "@sekisho/execution/tasks/task-message.ts";
+import { NewerRecordError } from "@sekisho/runtime/engine/record-version.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import {

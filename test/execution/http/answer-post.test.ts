@@ -1,16 +1,16 @@
 /** The HTTP face of the host: paths, statuses, who is let in, limits before anything is parsed, and a million hostile bytes. */
 import { afterAll, describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { responseSchema } from "../../../contracts/envelope.ts";
-import { errorDataSchema } from "../../../contracts/error-data.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
+import { responseSchema } from "@sekisho/contracts/envelope.ts";
+import { errorDataSchema } from "@sekisho/contracts/error-data.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
 import {
   createAuthenticator,
   createBearerAuthenticator,
-} from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { isAmbiguousOrTooDeep } from "../../../lambdas/shared/repeated-keys.ts";
-import { isNestedTooDeep, isTooDeep } from "../../../lambdas/shared/untrusted-input.ts";
+} from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { isAmbiguousOrTooDeep } from "@sekisho/runtime/repeated-keys.ts";
+import { isNestedTooDeep, isTooDeep } from "@sekisho/runtime/untrusted-input.ts";
+import fc from "fast-check";
 import {
   type Answer,
   createGate,

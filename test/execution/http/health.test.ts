@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "@jest/globals";
-import { checkHealth } from "../../../lambdas/execution/http/health.ts";
+import { checkHealth } from "@sekisho/execution/http/health.ts";
 
 const hostname = "127.0.0.1";
 let open: Server[] = [];

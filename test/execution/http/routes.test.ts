@@ -1,24 +1,21 @@
 /** What is spoken at which path: A2A, the zone contract, both, another dialect's errors, and metrics. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { Dialect } from "../../../contracts/dialects.ts";
-import { type Cards, createCards } from "../../../lambdas/execution/a2a/cards.ts";
+import { a2aSchema } from "@sekisho/config/a2a-schema.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import { type Cards, createCards } from "@sekisho/execution/a2a/cards.ts";
 import {
   type Authenticator,
   createNoneAuthenticator,
   createPlatformAuthenticator,
-} from "../../../lambdas/execution/authenticator/authenticator.ts";
-import { createBearerAuthenticator } from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import { handleFunctionUrlRequests } from "../../../lambdas/execution/handlers/function-url-handler.ts";
-import {
-  type ExecutionServer,
-  startExecutionServer,
-} from "../../../lambdas/execution/http/server.ts";
-import { a2aSchema } from "../../../lambdas/shared/config/a2a-schema.ts";
-import { createPrometheusMetrics } from "../../../lambdas/shared/telemetry/prometheus-metrics.ts";
-import { noSpans } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { exposed, sumOf } from "../../shared/telemetry/exposed.ts";
-import { httpGet } from "../../shared/telemetry/http-get.ts";
+} from "@sekisho/execution/authenticator/authenticator.ts";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { handleFunctionUrlRequests } from "@sekisho/execution/handlers/function-url-handler.ts";
+import { type ExecutionServer, startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { createPrometheusMetrics } from "@sekisho/runtime/telemetry/prometheus-metrics.ts";
+import { noSpans } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { exposed, sumOf } from "../../runtime/telemetry/exposed.ts";
+import { httpGet } from "../../runtime/telemetry/http-get.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
 import { callerRoleArn, functionUrlEvent } from "../handlers/function-url.ts";

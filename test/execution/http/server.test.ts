@@ -7,23 +7,23 @@ import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
+import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
 import {
   type Authenticator,
   createPlatformAuthenticator,
-} from "../../../lambdas/execution/authenticator/authenticator.ts";
+} from "@sekisho/execution/authenticator/authenticator.ts";
 import {
   createAuthenticator,
   createBearerAuthenticator,
-} from "../../../lambdas/execution/authenticator/create-authenticator.ts";
-import type { Exchange, ExchangeResponse } from "../../../lambdas/execution/exchange.ts";
-import { createWebHandler } from "../../../lambdas/execution/http/routes.ts";
+} from "@sekisho/execution/authenticator/create-authenticator.ts";
+import type { Exchange, ExchangeResponse } from "@sekisho/execution/exchange.ts";
+import { createWebHandler } from "@sekisho/execution/http/routes.ts";
 import {
   createRequestListener,
   type ExecutionServer,
   startExecutionServer,
-} from "../../../lambdas/execution/http/server.ts";
-import type { AuthenticatorConfig } from "../../../lambdas/shared/config/authenticator-schema.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+} from "@sekisho/execution/http/server.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { serveAuthenticator } from "../authenticator/ask.ts";

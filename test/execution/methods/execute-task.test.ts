@@ -1,12 +1,12 @@
 /** execute_task: results, accepted, deadlines, repetitions, conversations, and what never gets out. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import { taskResultSchema } from "@sekisho/contracts/methods.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import type { Authenticator } from "@sekisho/execution/authenticator/authenticator.ts";
 import fc from "fast-check";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import { taskResultSchema } from "../../../contracts/methods.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createEchoAgent } from "../../../lambdas/execution/agents/echo.ts";
-import type { Authenticator } from "../../../lambdas/execution/authenticator/authenticator.ts";
 import { serveA2a, userMessage } from "../a2a/a2a-host.ts";
 import {
   answering,

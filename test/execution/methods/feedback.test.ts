@@ -1,13 +1,9 @@
 /** Votes of people on an answer: they are stored with the task and passed to the agent's own function `feedback`. */
 import { describe, expect, it } from "@jest/globals";
-import {
-  type Agent,
-  type AgentVote,
-  withFeedback,
-} from "../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
-import { handleExecutionBatches } from "../../../lambdas/execution/handlers/worker-handler.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+import { type Agent, type AgentVote, withFeedback } from "@sekisho/execution/agents/agent.ts";
+import { createExecutionWorker } from "@sekisho/execution/execution-worker.ts";
+import { handleExecutionBatches } from "@sekisho/execution/handlers/worker-handler.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { createSqsEvent } from "../../doubles/aws/sqs-event.ts";
 import { createQueuedHost } from "../runs/queued-host.ts";
 import { answering, createGate, createTestHost, hello, memoryStore } from "../test-host.ts";

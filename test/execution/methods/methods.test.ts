@@ -1,13 +1,13 @@
 /** The dispatch checks params by compiled schemas: they must make of every value what the contract's own schemas do. */
 import { describe, expect, it } from "@jest/globals";
+import { requestSchema } from "@sekisho/contracts/envelope.ts";
+import type { SekishoError } from "@sekisho/contracts/errors.ts";
+import { methods as contract, type MethodName } from "@sekisho/contracts/methods.ts";
+import type { MethodHandlers } from "@sekisho/execution/methods/methods.ts";
+import { createDispatch } from "@sekisho/execution/methods/methods.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { noMetrics } from "@sekisho/runtime/telemetry/telemetry.ts";
 import fc from "fast-check";
-import { requestSchema } from "../../../contracts/envelope.ts";
-import type { SekishoError } from "../../../contracts/errors.ts";
-import { methods as contract, type MethodName } from "../../../contracts/methods.ts";
-import type { MethodHandlers } from "../../../lambdas/execution/methods/methods.ts";
-import { createDispatch } from "../../../lambdas/execution/methods/methods.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { noMetrics } from "../../../lambdas/shared/telemetry/telemetry.ts";
 
 /** Every method answers with the params that reached it. */
 const repeat = async ({ params }: { params: unknown }) => params;

@@ -1,9 +1,9 @@
 /** A question with fields: what the host tells of it, which values it takes, and what the agent gets; over the zone contract and A2A. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import type { QuestionField } from "../../../contracts/question-fields.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { serveA2a, userMessage } from "../a2a/a2a-host.ts";
 import { createTestHost, hello, memoryStore } from "../test-host.ts";
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import type { Agent, TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";
 
 /** One character more than an answer takes for the id of an option. */

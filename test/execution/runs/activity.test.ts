@@ -1,6 +1,6 @@
 /** The time of the last change between idle and busy, by a clock that a test moves. */
 import { expect, it } from "@jest/globals";
-import { createActivityRecord } from "../../../lambdas/execution/runs/activity.ts";
+import { createActivityRecord } from "@sekisho/execution/runs/activity.ts";
 
 function open({ nowMs = 0 } = {}) {
   const clock = { nowMs, reads: 0 };

@@ -1,6 +1,6 @@
 /** The artifacts of an agent: what is mended, and what is left out while the task goes on. */
 import { describe, expect, it } from "@jest/globals";
-import type { TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
+import type { TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 import { createTestHost, hello, yielding } from "../test-host.ts";
 
 /** The result of an agent that yields these artifacts and then answers, and the causes that were logged. */

@@ -1,14 +1,14 @@
 /** An answer that is told while it is written: what is kept of it, who is woken by it, and where it is not told. */
 import { describe, expect, it } from "@jest/globals";
+import { acceptedResultSchema, type TaskStep } from "@sekisho/contracts/methods.ts";
+import { diffTaskEvents, toA2aTask } from "@sekisho/execution/a2a/view.ts";
+import type { Agent, TaskUpdate } from "@sekisho/execution/agents/agent.ts";
+import { isReadableUrl } from "@sekisho/execution/runs/artifact-url.ts";
+import { cleanUp } from "@sekisho/execution/runs/clean-up.ts";
+import { collectOutcome, startAgentSpan } from "@sekisho/execution/runs/collect-outcome.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import fc from "fast-check";
-import { acceptedResultSchema, type TaskStep } from "../../../contracts/methods.ts";
-import { diffTaskEvents, toA2aTask } from "../../../lambdas/execution/a2a/view.ts";
-import type { Agent, TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { isReadableUrl } from "../../../lambdas/execution/runs/artifact-url.ts";
-import { cleanUp } from "../../../lambdas/execution/runs/clean-up.ts";
-import { collectOutcome, startAgentSpan } from "../../../lambdas/execution/runs/collect-outcome.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
 import { agentContext, agentTask } from "../agents/agent-context.ts";
 import { recordOf } from "../tasks/records.ts";
 import { createTestHost, eventually, hello, memoryStore, yielding } from "../test-host.ts";

@@ -1,14 +1,10 @@
 /** A task's clock while it waits for a person: none of its own time passes, and the question ends at a time of its own. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import type { HostOptions } from "@sekisho/execution/host.ts";
+import { answerChange, questionChange, startChange } from "@sekisho/execution/tasks/changes.ts";
 import fc from "fast-check";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import {
-  answerChange,
-  questionChange,
-  startChange,
-} from "../../../lambdas/execution/tasks/changes.ts";
 import { recordOf } from "../tasks/records.ts";
 import { createTestHost, eventually, hello, memoryStore, type TestHost } from "../test-host.ts";
 import { createQueuedHost } from "./queued-host.ts";

@@ -1,13 +1,13 @@
 /** A host that queues its tasks, and workers that run them, over one memory store and one sqlite queue, closed after the test; closed after the test. */
 import { join } from "node:path";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
-import type { HostOptions } from "../../../lambdas/execution/host.ts";
-import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
-import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import { createSqliteQueue } from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createExecutionWorker } from "@sekisho/execution/execution-worker.ts";
+import type { HostOptions } from "@sekisho/execution/host.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { createTestHost, memoryStore, type TestHost } from "../test-host.ts";
 

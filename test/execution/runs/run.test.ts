@@ -1,16 +1,10 @@
 /** Of many values the latest is written, at most one in an interval, and nothing is left behind at the end. */
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import {
-  createLatestWriter,
-  createLocalAttachmentFetch,
-} from "../../../lambdas/execution/runs/run.ts";
-import {
-  createPublicFetch,
-  type PublicFetch,
-} from "../../../lambdas/shared/public-fetch/public-fetch.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { createLatestWriter, createLocalAttachmentFetch } from "@sekisho/execution/runs/run.ts";
+import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
 import { raw, silence } from "../../doubles/answers.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { afterTest } from "../../tooling/cleanup.ts";

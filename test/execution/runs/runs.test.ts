@@ -1,13 +1,10 @@
 /** Hosts on one store, hosts that die and hosts near their end: an agent starts at most once, and a lost task is told. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import {
-  deriveTaskId,
-  type ExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
-import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { deriveTaskId, type ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createExecutionTask } from "@sekisho/execution/tasks/tasks.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   answering,
   createGate,

@@ -1,7 +1,7 @@
 /** The state machine where it is kept: no change of a record makes a forbidden transition, and a request for one is told so. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import type { Cards } from "../../../lambdas/execution/a2a/cards.ts";
+import type { Cards } from "@sekisho/execution/a2a/cards.ts";
 import {
   answerChange,
   cancelChange,
@@ -17,9 +17,9 @@ import {
   startChange,
   type TaskChange,
   voteChange,
-} from "../../../lambdas/execution/tasks/changes.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
+} from "@sekisho/execution/tasks/changes.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createChangeTask, createTaskSignal } from "@sekisho/execution/tasks/task-store.ts";
 import { a2aState, stateNames, transitions, zoneState } from "../../contracts/transition-table.ts";
 import { createTestHost, memoryStore, type TestHost } from "../test-host.ts";
 import { recordOf } from "./records.ts";

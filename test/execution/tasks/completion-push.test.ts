@@ -1,21 +1,21 @@
 /** The completion push: which ends and which progress of a task are pushed, and that a dead queue changes nothing. */
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { runAgent } from "../../../lambdas/execution/agents/agent.ts";
-import { createExecutionWorker } from "../../../lambdas/execution/execution-worker.ts";
-import type { HostOptions } from "../../../lambdas/execution/host.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { runAgent } from "@sekisho/execution/agents/agent.ts";
+import { createExecutionWorker } from "@sekisho/execution/execution-worker.ts";
+import type { HostOptions } from "@sekisho/execution/host.ts";
 import {
   endChange,
   questionChange,
   renewChange,
   reportChange,
   type TaskChange,
-} from "../../../lambdas/execution/tasks/changes.ts";
-import { createCompletionPush } from "../../../lambdas/execution/tasks/completion-push.ts";
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+} from "@sekisho/execution/tasks/changes.ts";
+import { createCompletionPush } from "@sekisho/execution/tasks/completion-push.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import {
   createGate,
   createTestHost,

@@ -2,15 +2,15 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "@jest/globals";
-import { joinTextParts, type Message } from "../../../contracts/a2a/part.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import { joinTextParts, type Message } from "@sekisho/contracts/a2a/part.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import {
   addMessages,
   type ExecutionTask,
   parseExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createChangeTask, createTaskSignal } from "../../../lambdas/execution/tasks/task-store.ts";
-import { createExecutionTask } from "../../../lambdas/execution/tasks/tasks.ts";
+} from "@sekisho/execution/tasks/execution-task.ts";
+import { createChangeTask, createTaskSignal } from "@sekisho/execution/tasks/task-store.ts";
+import { createExecutionTask } from "@sekisho/execution/tasks/tasks.ts";
 import {
   createGate,
   createTestHost,

@@ -1,5 +1,5 @@
 /** Records of a task over A2A, in every state, for what is made of them. */
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 
 export const taskId = "6f1d4a3e-7b52-8c1f-9a55-2a6d3c0f7e11";
 

@@ -1,7 +1,7 @@
 /** Following one task by its records, where it runs here and where it runs elsewhere. */
 import { describe, expect, it } from "@jest/globals";
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { createTaskSignal, watchTask } from "../../../lambdas/execution/tasks/task-store.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { createTaskSignal, watchTask } from "@sekisho/execution/tasks/task-store.ts";
 
 const first: ExecutionTask = {
   id: "t",

@@ -1,7 +1,7 @@
 /** `get_task`, `cancel_task`, `answer_task` and `rpc.discover`. */
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { buildOpenRpc } from "../../../contracts/openrpc.ts";
+import { buildOpenRpc } from "@sekisho/contracts/openrpc.ts";
 import { createGate, createTestHost, eventually, hello, memoryStore } from "../test-host.ts";
 
 describe("get_task", () => {

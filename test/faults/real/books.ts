@@ -1,13 +1,10 @@
 /** Reads the records of the zones and the agent, on any engine, during a run or after it. */
 
-import { taskStateSchema } from "../../../contracts/methods.ts";
-import {
-  type ExecutionTask,
-  parseExecutionTask,
-} from "../../../lambdas/execution/tasks/execution-task.ts";
-import type { TaskItem, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { type Thread, threadSchema } from "../../../lambdas/verification/task/thread.ts";
+import { taskStateSchema } from "@sekisho/contracts/methods.ts";
+import { type ExecutionTask, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { type Thread, threadSchema } from "@sekisho/verification/task/thread.ts";
 
 export type Books = {
   record(requestId: string): Promise<Task | undefined>;

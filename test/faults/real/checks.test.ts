@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 import { type Evidence, leaksOf, violationsOf } from "./checks.ts";
 

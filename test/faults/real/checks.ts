@@ -1,7 +1,7 @@
 /** Checks the promise for each message. Every line names a message of which it was broken. Pure. */
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import { questionPart } from "../../../lambdas/verification/slack/messages/blocks.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import type { MessageKind } from "./people.ts";
 
 /** All that is known of a message in the end. */

@@ -1,14 +1,14 @@
 /** The actions of people and Slack in a run: they post messages, deliver events once or again, and click buttons. */
 
 import { setTimeout as wait } from "node:timers/promises";
-import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
-import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
-import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
-import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
-import type { FileOfPerson, PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { type Delivery, sendEvent } from "../../../lib/local/signed-events.ts";
+import { listButtons } from "@sekisho/local/fake-slack/blocks.ts";
+import type { FakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import type { FileOfPerson, PostedByFakePerson } from "@sekisho/local/fake-slack/persons.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { type Delivery, sendEvent } from "@sekisho/local/signed-events.ts";
+import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/posts.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
 
 /** `cancel` is a message that asks for a task to be canceled. It is answered like any other. */

@@ -1,5 +1,5 @@
 /** The plan of a run: a pure function of the seed. The outcome depends on the machine's timing. */
-import type { Fault } from "../../../lib/local/fake-slack/faults.ts";
+import type { Fault } from "@sekisho/local/fake-slack/faults.ts";
 
 /** The end of the task if nothing is killed. */
 export type Kind =

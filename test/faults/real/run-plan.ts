@@ -1,10 +1,10 @@
 /** Carries out a plan: people ask, zones are killed, and in the end every promise is checked. */
 import { setTimeout as wait } from "node:timers/promises";
-import { uuidPattern } from "../../../contracts/envelope.ts";
-import { abortable } from "../../../lambdas/shared/async/waiting.ts";
-import { metadataSchema, readPostKey } from "../../../lambdas/verification/slack/api/posts.ts";
-import type { FakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { uuidPattern } from "@sekisho/contracts/envelope.ts";
+import type { FakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/posts.ts";
 import { hangMs } from "../../tooling/hang.ts";
 import { type Books, overlapsOf } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";

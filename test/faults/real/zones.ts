@@ -2,16 +2,16 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import {
   isInteraction,
   queueMessageSchema,
   toWakeSeq,
-} from "../../../lambdas/verification/task/messages.ts";
-import { openSqliteEngine } from "../../../lib/local/engine.ts";
-import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { freePort } from "../../../lib/local/free-port.ts";
+} from "@sekisho/verification/task/messages.ts";
 import { type Process, sekisho } from "../../e2e/processes.ts";
 import { type Books, parseAgentLog, readStores } from "./books.ts";
 import { retryDelaysMs } from "./people.ts";

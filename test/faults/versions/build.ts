@@ -13,12 +13,12 @@ import { type KindOfNext, kindsOfNext } from "./names.ts";
 /** A change of one source. `find` occurs exactly once. */
 type Change = { file: string; find: string; replace: string };
 
-const records = "lambdas/shared/engine/records.ts";
+const records = "lambdas/runtime/engine/records.ts";
 const version = 'recordVersion = "1.0.0"';
 
 const news: readonly Change[] = [
   change(
-    "lambdas/shared/engine/records.ts",
+    "lambdas/runtime/engine/records.ts",
     "JSON.stringify({ ...item, recordVersion })",
     "{ ...item, recordVersion }",
   ),
@@ -41,7 +41,7 @@ const news: readonly Change[] = [
 const changes: Readonly<Record<KindOfNext, readonly Change[]>> = {
   minor: [
     {
-      file: "lambdas/shared/engine/record-version.ts",
+      file: "lambdas/runtime/engine/record-version.ts",
       find: version,
       replace: 'recordVersion = "1.1.0"',
     },
@@ -49,7 +49,7 @@ const changes: Readonly<Record<KindOfNext, readonly Change[]>> = {
   ],
   records: [
     {
-      file: "lambdas/shared/engine/record-version.ts",
+      file: "lambdas/runtime/engine/record-version.ts",
       find: version,
       replace: 'recordVersion = "2.0.0"',
     },
@@ -151,13 +151,16 @@ async function buildProduct({
     bundle: true,
     platform: "node",
     format: "esm",
-    packages: "external",
     banner: { js: withNews },
     logLevel: "error",
     plugins: [
       {
         name: "changes",
-        setup({ onLoad }) {
+        setup({ onLoad, onResolve }) {
+          // The packages of others. Ours are part of the build.
+          onResolve({ filter: /^[^./]/ }, ({ path }) =>
+            path.startsWith("@sekisho/") ? undefined : { path, external: true },
+          );
           onLoad({ filter: /\.ts$/ }, ({ path }) => {
             let contents = readFileSync(path, "utf8");
             for (const one of [...left].filter(({ file }) => file === relative(root, path))) {

@@ -1,7 +1,7 @@
 /** Which version of the product does what in a world with two of them, side by side on the same stores and queues. */
-import type { SekishoError } from "../../../contracts/errors.ts";
-import type { SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
+import type { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { chance, worldMs } from "../virtual-time.ts";
 import type { World } from "../world.ts";
 import { type KindOfNext, type Mix, mixes } from "./names.ts";

@@ -1,7 +1,7 @@
 /** A framework as a peer of Sekisho: its agents for our transport, and its client for our host. */
 import { createServer, type RequestListener } from "node:http";
 import type { Message } from "@a2a-js/sdk";
-import { closeServer, startListening } from "../../../lambdas/shared/http/server.ts";
+import { closeServer, startListening } from "@sekisho/runtime/http/server.ts";
 
 /** A server on loopback. `cardUrl` is the address of the agent's card. */
 export type PeerAgent = { cardUrl: string; close: () => Promise<void> };

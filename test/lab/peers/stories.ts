@@ -1,14 +1,14 @@
 /** The stories of both directions. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { MethodName, ParamsOf, ResultOf, TaskResult } from "../../../contracts/methods.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createA2aTransport } from "../../../lambdas/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createClient } from "../../../lambdas/verification/transport/runner.ts";
-import { common } from "../../conformance/transport-sample.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { MethodName, ParamsOf, ResultOf, TaskResult } from "@sekisho/contracts/methods.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createA2aTransport } from "@sekisho/verification/transport/a2a/transport.ts";
+import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createClient } from "@sekisho/verification/transport/runner.ts";
+import { common } from "../../tables/transport-sample.ts";
 import { hangMs } from "../../tooling/hang.ts";
 import type { Peer, PeerAgent } from "./peer.ts";
 import { numbers, toolResults } from "./script.ts";

@@ -1,6 +1,6 @@
 /** The fake Execution zone of a load run of the aws engine, in process. It accepts each task, and all end at the same virtual time. */
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
 
 const answerText = "Done.";
 

@@ -6,23 +6,23 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { endingSignal, handleBatch, parseBatch } from "../../../lambdas/shared/engine/aws/batch.ts";
-import { createSqsQueue } from "../../../lambdas/shared/engine/aws/task-queue.ts";
-import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
-import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { createDestinations } from "../../../lambdas/verification/destinations.ts";
-import { noStoredRules, parseReadableRules } from "../../../lambdas/verification/gate/rules.ts";
-import { createShare } from "../../../lambdas/verification/slots.ts";
-import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { endingSignal, handleBatch, parseBatch } from "@sekisho/runtime/engine/aws/batch.ts";
+import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { createDestinations } from "@sekisho/verification/destinations.ts";
+import { noStoredRules, parseReadableRules } from "@sekisho/verification/gate/rules.ts";
+import { createShare } from "@sekisho/verification/slots.ts";
+import type { AskMessage } from "@sekisho/verification/task/messages.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
-} from "../../../lambdas/verification/worker/verification-worker.ts";
-import type { Worker } from "../../../lambdas/verification/worker/worker.ts";
+} from "@sekisho/verification/worker/verification-worker.ts";
+import type { Worker } from "@sekisho/verification/worker/worker.ts";
 import { openCountingDynamoDb } from "../../doubles/aws/counting-dynamodb.ts";
 import { noCredentials } from "../../doubles/aws/no-credentials.ts";
 import { createRandom } from "../../faults/real/plan.ts";

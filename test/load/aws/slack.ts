@@ -4,7 +4,7 @@ import {
   type PostedMessage,
   type SlackApi,
   SlackError,
-} from "../../../lambdas/verification/slack/api/slack.ts";
+} from "@sekisho/verification/slack/api/slack.ts";
 
 /** `answered` counts the tasks whose only post is their answer. */
 export type LoadSlack = { api: SlackApi; answered(): number; posts(): number; close(): void };

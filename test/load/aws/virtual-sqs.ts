@@ -1,8 +1,8 @@
 /** A standard queue of SQS in virtual time, with the batches that Lambda's event source makes of it. The messages are in sqlite, outside the heap. */
 import { DatabaseSync } from "node:sqlite";
 import type { SendMessageRequest } from "@aws-sdk/client-sqs";
-import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
-import type { Sqs } from "../../../lambdas/shared/engine/aws/client.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import type { Sqs } from "@sekisho/runtime/engine/aws/client.ts";
 import { createSqsRecord } from "../../doubles/aws/sqs-event.ts";
 
 export type VirtualSqs = {

@@ -1,6 +1,6 @@
 /** The agent of a load run. It reports its start and end to the parent, and holds a task unless it is quick. */
 import { setTimeout as wait } from "node:timers/promises";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { answerTo } from "../asker.ts";
 import { createHold, type Hold } from "./hold.ts";
 import { tell } from "./parent.ts";

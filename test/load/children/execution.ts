@@ -1,9 +1,9 @@
 /** The Execution zone of a load run as a process. */
 
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
-import { openSqliteEngine } from "../../../lib/local/engine.ts";
-import { startExecutionZone } from "../../../lib/local/execution-zone.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { startExecutionZone } from "@sekisho/local/execution-zone.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import { countingEngine, countOperations } from "../counting-engine.ts";
 import { holdTasks } from "./agent.ts";
 import { type ExecutionSettings, readSettings, serveParent, tell } from "./parent.ts";

@@ -1,15 +1,15 @@
 /** The Verification zone of a load run as a process, with a transport that fails at times. */
 
 import { dirname } from "node:path";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
-import { createDestinations } from "../../../lambdas/verification/destinations.ts";
-import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
-import { openSqliteEngine } from "../../../lib/local/engine.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { openSlackInstallation } from "../../../lib/local/slack-installation.ts";
-import { startVerificationZone } from "../../../lib/local/verification-zone.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { openSlackInstallation } from "@sekisho/local/slack-installation.ts";
+import { startVerificationZone } from "@sekisho/local/verification-zone.ts";
+import { openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import { createDestinations } from "@sekisho/verification/destinations.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { noCredentials } from "../../doubles/aws/no-credentials.ts";
 import { createRandom } from "../../faults/real/plan.ts";
 import { bump, type CallCounts, countingEngine, countOperations } from "../counting-engine.ts";

@@ -1,7 +1,7 @@
 /** What of an agent is reported to its author, and what is none of its mistakes. */
 import { expect, it } from "@jest/globals";
-import { type Agent, runAgent, type TaskUpdate } from "../../../lambdas/execution/agents/agent.ts";
-import { reportAgent } from "../../../lib/local/author/report-agent.ts";
+import { type Agent, runAgent, type TaskUpdate } from "@sekisho/execution/agents/agent.ts";
+import { reportAgent } from "@sekisho/local/author/report-agent.ts";
 import { agentContext, agentTask } from "../../execution/agents/agent-context.ts";
 
 /** The agent as the host runs it, to its last update or its error. */

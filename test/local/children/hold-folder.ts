@@ -1,5 +1,5 @@
 /** Locks the folder until this process is killed. */
-import { lockFolder } from "../../../lib/local/engine.ts";
+import { lockFolder } from "@sekisho/local/folder-lock.ts";
 
 const [, , folder = ""] = process.argv;
 const lock = lockFolder({ folder });

@@ -1,10 +1,10 @@
 /** Runs the agent file of the working directory once, as a local zone does. Prints its outcome, and on stderr what its author reads. */
-import { loadAgent } from "../../../lambdas/execution/agents/load-agent.ts";
-import { cleanUp } from "../../../lambdas/execution/runs/clean-up.ts";
-import { collectOutcome } from "../../../lambdas/execution/runs/collect-outcome.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { describeLoadError } from "../../../lib/local/author/describe-load.ts";
-import { reportAgent } from "../../../lib/local/author/report-agent.ts";
+import { loadAgent } from "@sekisho/execution/agents/load-agent.ts";
+import { cleanUp } from "@sekisho/execution/runs/clean-up.ts";
+import { collectOutcome } from "@sekisho/execution/runs/collect-outcome.ts";
+import { describeLoadError } from "@sekisho/local/author/describe-load.ts";
+import { reportAgent } from "@sekisho/local/author/report-agent.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import { agentContext, agentTask } from "../../execution/agents/agent-context.ts";
 
 const file = `${process.cwd()}/agent.ts`;

@@ -1,10 +1,10 @@
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { organization, workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { App, LogLevel, type types } from "@slack/bolt";
 import { WebClient } from "@slack/web-api";
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
 import { hangMs } from "../../tooling/hang.ts";
 
 const signingSecret = "the-secret-of-these-tests";

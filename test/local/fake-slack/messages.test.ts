@@ -10,14 +10,14 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { createLog } from "../../../lambdas/shared/log.ts";
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import {
   createFakeSlackMessages,
   type FakeSlackMessage,
   type FakeSlackMessages,
-} from "../../../lib/local/fake-slack/messages.ts";
+} from "@sekisho/local/fake-slack/messages.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import fc from "fast-check";
 import { botToken, callMethod, channel } from "./web-api.ts";
 
 let folder: string;

@@ -1,10 +1,10 @@
 /** The fake Slack is at least as strict as Slack. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { botScopes } from "../../../lambdas/verification/slack/api/manifest.ts";
-import type { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { callsPerMinute, methodRows } from "../../../lib/local/fake-slack/methods/table.ts";
-import { organization, workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { callsPerMinute, methodRows } from "@sekisho/local/fake-slack/methods/table.ts";
+import { organization, workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { botScopes } from "@sekisho/verification/slack/api/manifest.ts";
 import { botToken, type CalledSlack, channel, startCalledSlack } from "./web-api.ts";
 
 const otherTokens = { second: "xoxb-of-the-second", organization: "xoxb-of-the-organization" };

@@ -1,10 +1,10 @@
 /** What the fake Slack tells an app of posts of people: twice for files, and with what the person has open. */
 import { expect, it } from "@jest/globals";
-import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import { createIngress } from "../../../lambdas/verification/ingress/ingress.ts";
-import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { createIngress } from "@sekisho/verification/ingress/ingress.ts";
+import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import { closeAfterTest, serve } from "../../doubles/serving.ts";
 
 const signingSecret = "a-signing-secret";

@@ -1,4 +1,11 @@
 /** The arguments of the fake Slack's methods beside the types of Slack's own client. What differs does not compile. */
+
+import type { manifestSchema } from "@sekisho/local/fake-slack/manifest.ts";
+import type {
+  argumentNames,
+  argumentTypes,
+} from "@sekisho/local/fake-slack/methods/argument-names.ts";
+import type { SlackMethod } from "@sekisho/local/fake-slack/methods/table.ts";
 import type {
   AgentsSessionsRenameArguments,
   AgentsSessionsSetStatusArguments,
@@ -33,12 +40,6 @@ import type {
   ViewsPublishArguments,
 } from "@slack/web-api";
 import type * as z from "zod";
-import type { manifestSchema } from "../../../lib/local/fake-slack/manifest.ts";
-import type {
-  argumentNames,
-  argumentTypes,
-} from "../../../lib/local/fake-slack/methods/argument-names.ts";
-import type { SlackMethod } from "../../../lib/local/fake-slack/methods/table.ts";
 
 type ClientArguments = {
   "agents.sessions.rename": AgentsSessionsRenameArguments;

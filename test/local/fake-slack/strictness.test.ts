@@ -1,13 +1,10 @@
 /** Everything that the fake Slack refuses as Slack does: one row for each refusal. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { slackManifest } from "../../../lambdas/verification/slack/api/manifest.ts";
-import {
-  argumentNames,
-  argumentTypes,
-} from "../../../lib/local/fake-slack/methods/argument-names.ts";
-import { methodRows, type SlackMethod } from "../../../lib/local/fake-slack/methods/table.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { argumentNames, argumentTypes } from "@sekisho/local/fake-slack/methods/argument-names.ts";
+import { methodRows, type SlackMethod } from "@sekisho/local/fake-slack/methods/table.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { slackManifest } from "@sekisho/verification/slack/api/manifest.ts";
 import { nothingDiffers } from "./sdk-arguments.ts";
 import { type CalledSlack, channel, startCalledSlack } from "./web-api.ts";
 

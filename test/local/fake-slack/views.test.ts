@@ -1,12 +1,12 @@
 /** Modals of the fake Slack: it opens and refuses them as Slack does, and takes those that the app makes. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
+import { parseView, readErrorsReply } from "@sekisho/local/fake-slack/views.ts";
 import {
   buildAskAboutModal,
   buildQuestionModal,
   buildShortcutRefusalModal,
-} from "../../../lambdas/verification/slack/messages/modal.ts";
-import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
-import { parseView, readErrorsReply } from "../../../lib/local/fake-slack/views.ts";
+} from "@sekisho/verification/slack/messages/modal.ts";
+import type { AgentQuestion } from "@sekisho/verification/task/task.ts";
 import { sampleTask } from "../../verification/task/sample.ts";
 import { type CalledSlack, channel, startCalledSlack } from "./web-api.ts";
 

@@ -1,6 +1,6 @@
 /** A fake Slack with a question in its first channel, and its Web API as an app calls it. */
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 
 export const botToken = "xoxb-of-the-workspace";
 export const channel = workspace.channel.id;

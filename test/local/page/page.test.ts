@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { type Answer, markup, readScripts, type Visitor, visit } from "../web/ask.ts";
 import { botToken, serveLocalPage } from "./serve-local-page.ts";
 

@@ -1,10 +1,11 @@
 /** The local page on a free port, with a fake Slack and an ingress that takes everything. */
-import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
-import { startVerificationServer } from "../../../lambdas/verification/ingress/server.ts";
-import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { createPage } from "../../../lib/local/page/page.ts";
-import { createStepRecorder } from "../../../lib/local/recorder/step-recorder.ts";
-import { createDoor } from "../../../lib/local/web/door.ts";
+
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { createPage } from "@sekisho/local/page/page.ts";
+import { createStepRecorder } from "@sekisho/local/recorder/step-recorder.ts";
+import { createDoor } from "@sekisho/local/web/door.ts";
+import type { IngressRequest } from "@sekisho/verification/ingress/ingress.ts";
+import { startVerificationServer } from "@sekisho/verification/ingress/server.ts";
 import { hangMs } from "../../tooling/hang.ts";
 import { bytesIn } from "../../verification/ingress/bytes-in.ts";
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import {
   createLinkNodes,
   createMarkdownTree,
   createMrkdwnTree,
   type DisplayNode,
-} from "../../../lib/local/page/display-tree.ts";
-import { createMessageView } from "../../../lib/local/page/message-view.ts";
+} from "@sekisho/local/page/display-tree.ts";
+import { createMessageView } from "@sekisho/local/page/message-view.ts";
+import fc from "fast-check";
 
 const nameOf = (id: string) => `name of ${id}`;
 

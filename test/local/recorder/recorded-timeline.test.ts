@@ -1,10 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { createRecordedTimeline, hideTexts } from "@sekisho/local/recorder/recorded-timeline.ts";
+import type { RecordedStep } from "@sekisho/local/recorder/step-recorder.ts";
 import fc from "fast-check";
-import {
-  createRecordedTimeline,
-  hideTexts,
-} from "../../../lib/local/recorder/recorded-timeline.ts";
-import type { RecordedStep } from "../../../lib/local/recorder/step-recorder.ts";
 import { knownTask, requestId, secretText } from "../../cli/tasks/known.ts";
 
 const startMs = 1_760_000_000_000;

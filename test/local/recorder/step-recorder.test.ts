@@ -1,8 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import {
-  createStepRecorder,
-  type RecordedStep,
-} from "../../../lib/local/recorder/step-recorder.ts";
+import { createStepRecorder, type RecordedStep } from "@sekisho/local/recorder/step-recorder.ts";
 
 const step = { requestId: "a", kind: "request", title: "execute_task", detail: {} } as const;
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
-import { describeEventName } from "../../../lib/local/recorder/event-text.ts";
-import { createTaskWatch, type WatchedStep } from "../../../lib/local/recorder/task-watch.ts";
+import { describeEventName } from "@sekisho/local/recorder/event-text.ts";
+import { createTaskWatch, type WatchedStep } from "@sekisho/local/recorder/task-watch.ts";
+import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
 
 const requestId = "3f0f6b0e-5a35-4b0c-9d5e-0d7d5a6f3a11";
 

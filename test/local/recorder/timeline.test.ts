@@ -1,9 +1,9 @@
 /** The timeline of a task, from the records of both zones and from what the local run saw. */
 import { describe, expect, it } from "@jest/globals";
-import type { ExecutionTask } from "../../../lambdas/execution/tasks/execution-task.ts";
-import type { AgentQuestion } from "../../../lambdas/verification/task/task.ts";
-import { describeEventName } from "../../../lib/local/recorder/event-text.ts";
-import { createTimeline, type TimelineStep } from "../../../lib/local/recorder/timeline.ts";
+import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { describeEventName } from "@sekisho/local/recorder/event-text.ts";
+import { createTimeline, type TimelineStep } from "@sekisho/local/recorder/timeline.ts";
+import type { AgentQuestion } from "@sekisho/verification/task/task.ts";
 import { knownExecution, knownTask, secretText } from "../../cli/tasks/known.ts";
 
 const startMs = 1_760_000_000_000;

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "@jest/globals";
-import { freePort } from "../../../lib/local/free-port.ts";
+import { freePort } from "@sekisho/local/free-port.ts";
 import { writeConfig } from "../../cli/aws/a-stage.ts";
 import { commandHere, refusing } from "../../cli/aws/command-here.ts";
 import { type Process, sekisho } from "../../e2e/processes.ts";

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import { createEventStreams } from "../../../lib/local/web/event-streams.ts";
+import { createEventStreams } from "@sekisho/local/web/event-streams.ts";
 
 function start(ended: AbortSignal) {
   const listeners = new Set<(data: object) => void>();

@@ -1,6 +1,6 @@
-import { checkEndpoint } from "@sekisho/sekisho/conformance";
-import { contractVersion } from "@sekisho/sekisho/contracts";
-import { createExecutionZone } from "@sekisho/sekisho/execution";
+import { checkEndpoint } from "@sekisho/conformance";
+import { contractVersion } from "@sekisho/contracts";
+import { createExecutionZone } from "@sekisho/execution";
 import { agent } from "./agent.ts";
 
 const token = "a-token-that-is-long-enough";

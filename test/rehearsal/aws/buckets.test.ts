@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
-import { createS3FileStore } from "../../../lambdas/verification/files/s3-store.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import { createS3FileStore } from "@sekisho/verification/files/s3-store.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
 import { createBuckets } from "./stores.ts";

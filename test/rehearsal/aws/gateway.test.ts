@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { createJsonClient } from "../../../lambdas/shared/aws/json-call.ts";
-import type { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import type { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
 import { createToy, near, startToyGateway, toyCaller, toyRole } from "../toy.ts";
 import type { Backend } from "./gateway.ts";
 

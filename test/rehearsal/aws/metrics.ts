@@ -1,5 +1,5 @@
 /** CloudWatch's metrics of a rehearsal: what AWS measures of functions, queues and the entry, and what functions write into their logs. */
-import type { EmfDocument } from "../../shared/telemetry/emf-rules.ts";
+import type { EmfDocument } from "../../runtime/telemetry/emf-rules.ts";
 import type { Resolver } from "../template/resolve.ts";
 import type { LambdaFunction } from "../template/wiring.ts";
 import type { Queues } from "./queues.ts";

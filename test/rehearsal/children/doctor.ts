@@ -1,5 +1,5 @@
 /** `sekisho doctor` with the settings of the first argument for `--send`. */
-import { createDoctor } from "../../../bin/commands/doctor.ts";
+import { createDoctor } from "@sekisho/sekisho/doctor/command.ts";
 
 const [, , settings = "", ...args] = process.argv;
 const print = (text: string) => process.stdout.write(`${text}\n`);

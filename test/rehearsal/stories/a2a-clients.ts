@@ -1,9 +1,9 @@
 /** A2A clients of an Execution zone on Lambda. */
 import { generateKeyPairSync, randomUUID } from "node:crypto";
 import { verifyAgentCardSignature } from "@a2a-js/sdk";
-import type { AgentCard } from "../../../contracts/a2a/card.ts";
-import type { A2aTask } from "../../../contracts/a2a/task.ts";
-import { createSigner } from "../../../lambdas/shared/aws/signer.ts";
+import type { AgentCard } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aTask } from "@sekisho/contracts/a2a/task.ts";
+import { createSigner } from "@sekisho/runtime/aws/signer.ts";
 import { startWebServer } from "../../doubles/web-server.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 import { createCaller } from "../aws/callers.ts";

@@ -1,6 +1,6 @@
 /** Stories of messages that become dead letters, and the alarms that ring for them. */
 
-import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import { raisedAlarms } from "../aws/alarms.ts";
 import { awsFailure } from "../aws/failure.ts";
 import type { Fault } from "../aws/gateway.ts";

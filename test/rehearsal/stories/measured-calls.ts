@@ -1,9 +1,9 @@
 /** test/costs/measured-calls.json: how often a task calls AWS and how much it logs, as a rehearsal of each kind measures it. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { ExecutionKind } from "../../../lambdas/shared/config/stage-schema.ts";
-import { liveSettingsId } from "../../../lambdas/verification/config/stored-settings.ts";
-import type { EmfDocument } from "../../shared/telemetry/emf-rules.ts";
+import type { ExecutionKind } from "@sekisho/config/stage-schema.ts";
+import { liveSettingsId } from "@sekisho/verification/config/stored-settings.ts";
+import type { EmfDocument } from "../../runtime/telemetry/emf-rules.ts";
 import type { Fault, RecordedCall } from "../aws/gateway.ts";
 import { quiet } from "../stage.ts";
 import type { World } from "../world.ts";

@@ -1,14 +1,15 @@
 /** Stories of people and the bot. Each resolves when it ended as it should, and rejects otherwise. */
-import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
-import { metadataSchema } from "../../../lambdas/verification/slack/api/posts.ts";
-import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { withRule } from "../../../lib/cli/allow/rule-set.ts";
-import { changeRules } from "../../../lib/cli/allow/rule-zone.ts";
-import { listButtons } from "../../../lib/local/fake-slack/blocks.ts";
-import type { FakeSlackMessage } from "../../../lib/local/fake-slack/messages.ts";
-import { createEventPayload } from "../../../lib/local/fake-slack/payloads.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
-import { sendEvent } from "../../../lib/local/signed-events.ts";
+
+import { listButtons } from "@sekisho/local/fake-slack/blocks.ts";
+import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
+import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { sendEvent } from "@sekisho/local/signed-events.ts";
+import { withRule } from "@sekisho/sekisho/allow/rule-set.ts";
+import { changeRules } from "@sekisho/sekisho/allow/rule-zone.ts";
+import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
+import { metadataSchema } from "@sekisho/verification/slack/api/posts.ts";
+import { taskSchema } from "@sekisho/verification/task/task.ts";
 import type { CollectedSpan, startOtlpCollector } from "../../doubles/otlp-collector.ts";
 import { hangSignal } from "../../tooling/hang.ts";
 import type { Fault } from "../aws/gateway.ts";

@@ -1,6 +1,6 @@
 /** Stories of completion pushes. */
 import { hash } from "node:crypto";
-import { formatCompletionQueueName } from "../../../lib/cdk/names.ts";
+import { formatCompletionQueueName } from "@sekisho/cdk/names.ts";
 import { awsFailure } from "../aws/failure.ts";
 import type { Fault } from "../aws/gateway.ts";
 import { queueArnOf, quiet } from "../stage.ts";

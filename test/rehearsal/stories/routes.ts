@@ -1,6 +1,7 @@
 /** Stories of routes that change while tasks are under way. */
-import { openDynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
-import type { PostedByFakePerson } from "../../../lib/local/fake-slack/persons.ts";
+
+import type { PostedByFakePerson } from "@sekisho/local/fake-slack/persons.ts";
+import { openDynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
 import { emulatedAws } from "../../doubles/aws/emulators.ts";
 import { pushSettings } from "../../doubles/aws/pushed-settings.ts";
 import { startWorkersAnew, verificationOutput } from "../stage.ts";

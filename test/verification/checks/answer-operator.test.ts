@@ -1,14 +1,11 @@
 /** What an operator is told of peers that repeat what they were sent, or say a lot. */
 import { describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createOperatorHandler } from "../../../lambdas/verification/checks/answer-operator.ts";
-import { probeDestination } from "../../../lambdas/verification/checks/probe.ts";
-import {
-  createRedaction,
-  redactTransport,
-} from "../../../lambdas/verification/checks/redaction.ts";
-import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createOperatorHandler } from "@sekisho/verification/checks/answer-operator.ts";
+import { probeDestination } from "@sekisho/verification/checks/probe.ts";
+import { createRedaction, redactTransport } from "@sekisho/verification/checks/redaction.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { result } from "../../doubles/answers.ts";
 import { serve } from "../../doubles/serving.ts";
 import { hangMs, hangSignal, longestLimits } from "../../tooling/hang.ts";

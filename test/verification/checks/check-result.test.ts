@@ -1,13 +1,13 @@
 /** Which errors of `rpc.discover` prove a usable peer, and which prove nothing. */
 import { describe, expect, it } from "@jest/globals";
-import { type Dialect, dialectSchema } from "../../../contracts/dialects.ts";
-import { encodeError } from "../../../contracts/error-data.ts";
-import { type ClientReason, reasons, SekishoError } from "../../../contracts/errors.ts";
-import { createAnsweredCheck } from "../../../lambdas/verification/checks/check-result.ts";
-import { createFailedCheck } from "../../../lambdas/verification/checks/failed-check.ts";
-import { discoveryRequest } from "../../../lambdas/verification/checks/health-requests.ts";
-import { createCardError } from "../../../lambdas/verification/transport/a2a/card-problem.ts";
-import { CredentialError } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
+import { type Dialect, dialectSchema } from "@sekisho/contracts/dialects.ts";
+import { encodeError } from "@sekisho/contracts/error-data.ts";
+import { type ClientReason, reasons, SekishoError } from "@sekisho/contracts/errors.ts";
+import { createAnsweredCheck } from "@sekisho/verification/checks/check-result.ts";
+import { createFailedCheck } from "@sekisho/verification/checks/failed-check.ts";
+import { discoveryRequest } from "@sekisho/verification/checks/health-requests.ts";
+import { createCardError } from "@sekisho/verification/transport/a2a/card-problem.ts";
+import { CredentialError } from "@sekisho/verification/transport/authorizer/authorizer.ts";
 
 function checkResult({
   dialect,

@@ -1,11 +1,11 @@
 /** What the functions of the Verification zone read from their environment. */
 import { describe, expect, it } from "@jest/globals";
-import { readIngressEnvironment } from "../../../lambdas/verification/config/ingress-environment.ts";
-import { readOauthEnvironment } from "../../../lambdas/verification/config/oauth-environment.ts";
+import { readIngressEnvironment } from "@sekisho/verification/config/ingress-environment.ts";
+import { readOauthEnvironment } from "@sekisho/verification/config/oauth-environment.ts";
 import {
   readDeadLetterEnvironment,
   readWorkerEnvironment,
-} from "../../../lambdas/verification/config/worker-environment.ts";
+} from "@sekisho/verification/config/worker-environment.ts";
 
 const aws = {
   AWS_REGION: "eu-central-1",

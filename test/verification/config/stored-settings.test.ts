@@ -1,16 +1,13 @@
 /** The record of the live settings, and how it takes over what was in a parameter of Systems Manager. */
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createDynamoTaskStore } from "../../../lambdas/shared/engine/aws/task-store.ts";
-import {
-  createReadFormer,
-  type Ssm,
-} from "../../../lambdas/verification/config/former-settings.ts";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { createReadFormer, type Ssm } from "@sekisho/verification/config/former-settings.ts";
 import {
   createReadLiveSettings,
   parseStoredSettings,
   readSettings,
   saveSettings,
-} from "../../../lambdas/verification/config/stored-settings.ts";
+} from "@sekisho/verification/config/stored-settings.ts";
 import { openCountingDynamoDb } from "../../doubles/aws/counting-dynamodb.ts";
 import { createParameters, openParameters } from "../../doubles/aws/parameters.ts";
 import { collectLog } from "../../doubles/collect-log.ts";

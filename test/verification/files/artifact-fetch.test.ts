@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createArtifactFetch } from "../../../lambdas/verification/files/artifact-fetch.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createArtifactFetch } from "@sekisho/verification/files/artifact-fetch.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 

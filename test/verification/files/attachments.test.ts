@@ -3,9 +3,9 @@ import {
   createDownload,
   detectMimetype,
   isSignInPage,
-} from "../../../lambdas/verification/files/attachments.ts";
-import { isSlackFileUrl } from "../../../lambdas/verification/files/files.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+} from "@sekisho/verification/files/attachments.ts";
+import { isSlackFileUrl } from "@sekisho/verification/files/files.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { serve } from "../../doubles/serving.ts";
 import { connectionReset, type Received } from "../../doubles/web-server.ts";
 import { gif, pdf, png, zip } from "./sample-files.ts";

@@ -3,28 +3,25 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { attachmentSchema } from "../../../contracts/methods.ts";
-import {
-  createLocalAttachmentFetch,
-  createReadAttachment,
-} from "../../../lambdas/execution/runs/run.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createPublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
-import { createConcurrencyLimit } from "../../../lambdas/verification/files/concurrency-limit.ts";
-import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import { FileRefused, type FileStore } from "../../../lambdas/verification/files/files.ts";
+import { attachmentSchema } from "@sekisho/contracts/methods.ts";
+import { createLocalAttachmentFetch, createReadAttachment } from "@sekisho/execution/runs/run.ts";
+import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { openFileStore } from "@sekisho/local/file-store.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createPublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { createConcurrencyLimit } from "@sekisho/verification/files/concurrency-limit.ts";
+import { createFiles } from "@sekisho/verification/files/create-files.ts";
+import { FileRefused, type FileStore } from "@sekisho/verification/files/files.ts";
 import {
   startVerificationServer,
   type VerificationServer,
-} from "../../../lambdas/verification/ingress/server.ts";
-import { createBotTokens } from "../../../lambdas/verification/installations/installations.ts";
-import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
-import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
-import type { Installation, UserFile } from "../../../lambdas/verification/task/messages.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { openFileStore } from "../../../lib/local/file-store.ts";
+} from "@sekisho/verification/ingress/server.ts";
+import { createBotTokens } from "@sekisho/verification/installations/installations.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { readUserFiles } from "@sekisho/verification/slack/api/user-text.ts";
+import { createSlackApi } from "@sekisho/verification/slack/api/web-api.ts";
+import type { Installation, UserFile } from "@sekisho/verification/task/messages.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest, serve } from "../../doubles/serving.ts";
 import type { Received } from "../../doubles/web-server.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import type { AwsCredentials } from "../../../lambdas/shared/aws/credentials.ts";
-import { createS3FileStore } from "../../../lambdas/verification/files/s3-store.ts";
+import type { AwsCredentials } from "@sekisho/runtime/aws/credentials.ts";
+import { createS3FileStore } from "@sekisho/verification/files/s3-store.ts";
 import { createS3Double, type S3Double } from "../../doubles/aws/s3.ts";
 import { presignedProblem } from "../../doubles/aws/s3-check.ts";
 import { startWebServer, type WebServer } from "../../doubles/web-server.ts";

@@ -1,19 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
+import { createPublicFetch, type PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { createFiles } from "@sekisho/verification/files/create-files.ts";
+import { FetchTimedOut, FileRefused, safeFileName } from "@sekisho/verification/files/files.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
 import fc from "fast-check";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Artifact } from "../../../contracts/methods.ts";
-import {
-  createPublicFetch,
-  type PublicFetch,
-} from "../../../lambdas/shared/public-fetch/public-fetch.ts";
-import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import {
-  FetchTimedOut,
-  FileRefused,
-  safeFileName,
-} from "../../../lambdas/verification/files/files.ts";
-import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sampleTask } from "../task/sample.ts";

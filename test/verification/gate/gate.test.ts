@@ -1,20 +1,16 @@
 /** Who may ask, answer and cancel, by configuration, kept rules and user groups; and in which language they read. */
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import { configFields } from "../../../lambdas/shared/config/schema.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { createGate } from "../../../lambdas/verification/gate/gate.ts";
-import { createLocales } from "../../../lambdas/verification/gate/people.ts";
-import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
-import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
-import {
-  findRoute,
-  noStoredRules,
-  parseStoredRules,
-} from "../../../lambdas/verification/gate/rules.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { isTooOld, maxAgeMs } from "../../../lambdas/verification/task/step.ts";
+import type { AllowlistRule } from "@sekisho/config/schema.ts";
+import { configFields } from "@sekisho/config/schema.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { createGate } from "@sekisho/verification/gate/gate.ts";
+import { createLocales } from "@sekisho/verification/gate/people.ts";
+import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
+import { parseRefusalRecord } from "@sekisho/verification/gate/refusals.ts";
+import { findRoute, noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rules.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import { isTooOld, maxAgeMs } from "@sekisho/verification/task/step.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 

@@ -1,9 +1,8 @@
 /** Charging tasks to the quotas of their user and their channel. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { Quota } from "../../../lambdas/shared/config/schema.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import type { Quota } from "@sekisho/config/schema.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   addCharge,
   createQuotas,
@@ -13,8 +12,9 @@ import {
   remainingQuota,
   removeCharge,
   type Usage,
-} from "../../../lambdas/verification/gate/quotas.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+} from "@sekisho/verification/gate/quotas.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { sampleAsk, sampleTask } from "../task/sample.ts";

@@ -1,7 +1,7 @@
 /** How often people who may not ask are told so. */
 import { beforeEach, describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import type { TaskStore } from "../../../lambdas/shared/engine/ports.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import {
   createRefusals,
   maxNoticesPerUser,
@@ -11,7 +11,7 @@ import {
   type RefusalRecord,
   type Refusals,
   refusalWindowMs,
-} from "../../../lambdas/verification/gate/refusals.ts";
+} from "@sekisho/verification/gate/refusals.ts";
 
 const requester = { team: "T1", channel: "C1", user: "U1" };
 

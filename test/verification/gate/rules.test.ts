@@ -1,9 +1,8 @@
 /** The allowlist's rules by themselves. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import type { AllowlistRule } from "../../../lambdas/shared/config/schema.ts";
-import { configFields } from "../../../lambdas/shared/config/schema.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { AllowlistRule } from "@sekisho/config/schema.ts";
+import { configFields } from "@sekisho/config/schema.ts";
 import {
   createPolicy,
   matchRules as matchRulesAnywhere,
@@ -11,7 +10,8 @@ import {
   parseReadableRules,
   parseStoredRules,
   type Requester,
-} from "../../../lambdas/verification/gate/rules.ts";
+} from "@sekisho/verification/gate/rules.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { sampleAsk } from "../task/sample.ts";
 

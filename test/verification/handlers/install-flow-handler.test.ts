@@ -1,17 +1,17 @@
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { readAwsEnvironment } from "../../../lambdas/shared/aws/environment.ts";
-import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { readAwsEnvironment } from "@sekisho/runtime/aws/environment.ts";
+import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import {
   createOauthHandler,
   createOauthHttpApi,
-} from "../../../lambdas/verification/handlers/install-flow-handler.ts";
-import { createFindTeam } from "../../../lambdas/verification/installations/find-team.ts";
-import { createStageTokens } from "../../../lambdas/verification/installations/managed-installations.ts";
-import { createSlackApi } from "../../../lambdas/verification/slack/api/web-api.ts";
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+} from "@sekisho/verification/handlers/install-flow-handler.ts";
+import { createFindTeam } from "@sekisho/verification/installations/find-team.ts";
+import { createStageTokens } from "@sekisho/verification/installations/managed-installations.ts";
+import { createSlackApi } from "@sekisho/verification/slack/api/web-api.ts";
 import {
   type Emulator,
   emulatorAccess,

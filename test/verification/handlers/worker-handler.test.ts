@@ -7,16 +7,16 @@ import {
   SendMessageCommand,
 } from "@aws-sdk/client-sqs";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
-import { createFingerprints } from "../../../lambdas/shared/config/live-settings.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { openDynamoDb } from "../../../lambdas/shared/engine/aws/client.ts";
-import { createDeadLetterHandler } from "../../../lambdas/verification/handlers/dead-letter-handler.ts";
+import { createFingerprints } from "@sekisho/config/live-settings.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { openDynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
+import { createDeadLetterHandler } from "@sekisho/verification/handlers/dead-letter-handler.ts";
 import {
   createVerificationWorkerHandler,
   type VerificationWorkerHandler,
-} from "../../../lambdas/verification/handlers/worker-handler.ts";
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+} from "@sekisho/verification/handlers/worker-handler.ts";
 import { emulatedAws, emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";

@@ -1,8 +1,8 @@
 /** The signature: what is refused, and that only the right bytes under the right secret pass. */
 import { describe, expect, it } from "@jest/globals";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import { verifySignature } from "@sekisho/verification/ingress/authenticate.ts";
 import fc from "fast-check";
-import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import { verifySignature } from "../../../lambdas/verification/ingress/authenticate.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { setUp } from "./setup.ts";
 import { bytesOf, fixture, nowMs, secret, signatureOf, signed } from "./slack-request.ts";

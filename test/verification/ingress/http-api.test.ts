@@ -2,11 +2,8 @@
 
 import { ReceiveMessageCommand, SQSClient } from "@aws-sdk/client-sqs";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import {
-  createHttpApiHandler,
-  createSendToQueue,
-} from "../../../lambdas/verification/ingress/http-api.ts";
-import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
+import { createHttpApiHandler, createSendToQueue } from "@sekisho/verification/ingress/http-api.ts";
+import type { IngressRequest } from "@sekisho/verification/ingress/ingress.ts";
 import { type Emulator, emulatorAccess, startSqsEmulator } from "../../doubles/aws/emulators.ts";
 import { createQueuePair } from "../../doubles/aws/emulators-resources.ts";
 import { startWebServer } from "../../doubles/web-server.ts";

@@ -1,12 +1,12 @@
 /** The ingress: which request gets which answer, and what reaches the queue. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { HeaderPairs } from "../../../lambdas/verification/ingress/authenticate.ts";
-import type { Ingress, IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
+import type { HeaderPairs } from "@sekisho/verification/ingress/authenticate.ts";
+import type { Ingress, IngressRequest } from "@sekisho/verification/ingress/ingress.ts";
 import {
   startVerificationServer,
   type VerificationServer,
-} from "../../../lambdas/verification/ingress/server.ts";
+} from "@sekisho/verification/ingress/server.ts";
+import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { emptyAnswer, setUp } from "./setup.ts";

@@ -1,25 +1,19 @@
 /** The filter: which events are messages for the bot, and what of them is kept. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { escapeSqsText } from "../../../lambdas/shared/engine/aws/sqs-message.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { eventCallbackSchema } from "../../../lambdas/verification/ingress/event-callback.ts";
-import {
-  type FilteredEvent,
-  filterEvent,
-} from "../../../lambdas/verification/ingress/filter-event.ts";
+import { escapeSqsText } from "@sekisho/runtime/engine/aws/sqs-message.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { eventCallbackSchema } from "@sekisho/verification/ingress/event-callback.ts";
+import { type FilteredEvent, filterEvent } from "@sekisho/verification/ingress/filter-event.ts";
 import {
   type InterpretedPayload,
   interpretPayload,
   type VerifiedPayload,
-} from "../../../lambdas/verification/ingress/interpret-payload.ts";
-import { readUserFiles } from "../../../lambdas/verification/slack/api/user-text.ts";
-import { encodeButton } from "../../../lambdas/verification/slack/messages/buttons.ts";
-import {
-  queueMessageSchema,
-  userMessageSchema,
-} from "../../../lambdas/verification/task/messages.ts";
-import { interactionIdOf, requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+} from "@sekisho/verification/ingress/interpret-payload.ts";
+import { readUserFiles } from "@sekisho/verification/slack/api/user-text.ts";
+import { encodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
+import { queueMessageSchema, userMessageSchema } from "@sekisho/verification/task/messages.ts";
+import { interactionIdOf, requestIdOf } from "@sekisho/verification/task/routing.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
 import { botUser, fixture, formOf, nowMs, type Payload, secret, signed } from "./slack-request.ts";

@@ -1,12 +1,12 @@
 /** Edits and deletions of messages, as Slack sends them. */
 import { describe, expect, it } from "@jest/globals";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   type InterpretedPayload,
   interpretPayload,
-} from "../../../lambdas/verification/ingress/interpret-payload.ts";
-import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+} from "@sekisho/verification/ingress/interpret-payload.ts";
+import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { botUser, fixture, nowMs, type Payload } from "./slack-request.ts";
 
 const read = (payload: Payload): InterpretedPayload =>

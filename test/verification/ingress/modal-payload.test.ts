@@ -1,6 +1,6 @@
 /** Submitted modals and the message shortcut: what reaches the queue, and what a person reads below a wrong input. */
 import { describe, expect, it } from "@jest/globals";
-import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
+import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import { emptyAnswer, setUp } from "./setup.ts";
 import { fixture, formOf, nowMs, signed } from "./slack-request.ts";
 

@@ -1,11 +1,8 @@
 /** The HTTP server of the ingress. */
 import { connect } from "node:net";
 import { describe, expect, it } from "@jest/globals";
-import type { Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
-import {
-  type Page,
-  startVerificationServer,
-} from "../../../lambdas/verification/ingress/server.ts";
+import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import { type Page, startVerificationServer } from "@sekisho/verification/ingress/server.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { setUp } from "./setup.ts";

@@ -1,14 +1,14 @@
 /** An ingress over a queue that remembers, and all log lines that it wrote. */
 
-import { createCachedSecret } from "../../../lambdas/shared/async/cached-secret.ts";
-import type { TaskQueue } from "../../../lambdas/shared/engine/ports.ts";
-import { createMinuteLimiter } from "../../../lambdas/shared/minute-limiter.ts";
-import { createIngress, type Ingress } from "../../../lambdas/verification/ingress/ingress.ts";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
+import { createMinuteLimiter } from "@sekisho/runtime/minute-limiter.ts";
+import { createIngress, type Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import {
   type AskMessage,
   type QueueMessage,
   queueMessageSchema,
-} from "../../../lambdas/verification/task/messages.ts";
+} from "@sekisho/verification/task/messages.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { nowMs, secret } from "./slack-request.ts";
 

@@ -2,8 +2,8 @@
 import { createHmac } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
-import type { HeaderPairs } from "../../../lambdas/verification/ingress/authenticate.ts";
-import type { IngressRequest } from "../../../lambdas/verification/ingress/ingress.ts";
+import type { HeaderPairs } from "@sekisho/verification/ingress/authenticate.ts";
+import type { IngressRequest } from "@sekisho/verification/ingress/ingress.ts";
 
 export const secret = "8f742231b10e8888abcd99yyyzzz85a5";
 export const botUser = "U0BOT00001";

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createFindTeam } from "../../../lambdas/verification/installations/find-team.ts";
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { createFindTeam } from "@sekisho/verification/installations/find-team.ts";
 
 describe("whose a token is", () => {
   const botToken = "xoxb-fake-slack";

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "@jest/globals";
-import { createInstallationFile } from "../../../lambdas/verification/installations/installation-file.ts";
+import { createInstallationFile } from "@sekisho/verification/installations/installation-file.ts";
 import { stored } from "./stored.ts";
 
 let folder = "";

@@ -3,8 +3,8 @@ import {
   createBotTokens,
   type FindTeam,
   type Installations,
-} from "../../../lambdas/verification/installations/installations.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+} from "@sekisho/verification/installations/installations.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { stored } from "./stored.ts";
 
 const workspace = { team: "T1" };

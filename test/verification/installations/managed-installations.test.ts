@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { AwsCallError } from "../../../lambdas/shared/aws/retry.ts";
-import { createReadManagedSecret } from "../../../lambdas/shared/aws/secrets-manager.ts";
-import type { FindTeam } from "../../../lambdas/verification/installations/installations.ts";
+import { AwsCallError } from "@sekisho/runtime/aws/retry.ts";
+import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
+import type { FindTeam } from "@sekisho/verification/installations/installations.ts";
 import {
   createManagedInstallations,
   createStageTokens,
-} from "../../../lambdas/verification/installations/managed-installations.ts";
+} from "@sekisho/verification/installations/managed-installations.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import { stored } from "./stored.ts";

@@ -1,5 +1,5 @@
 /** An installation as it is stored. */
-import type { StoredInstallation } from "../../../lambdas/verification/installations/installations.ts";
+import type { StoredInstallation } from "@sekisho/verification/installations/installations.ts";
 
 export function stored(changed: Partial<StoredInstallation> = {}): StoredInstallation {
   return {

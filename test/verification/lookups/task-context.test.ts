@@ -1,9 +1,9 @@
 /** The names and channels that an agent gets beside the text, looked up at a fake Slack. */
 import { describe, expect, it } from "@jest/globals";
-import { createFindTaskContext } from "../../../lambdas/verification/lookups/task-context.ts";
-import type { PostedMessage } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { workspace } from "../../../lib/local/fake-slack/workspace.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createFindTaskContext } from "@sekisho/verification/lookups/task-context.ts";
+import type { PostedMessage } from "@sekisho/verification/slack/api/slack.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { serve } from "../../doubles/serving.ts";
 import { slackClient } from "../slack/api/slack-client.ts";
 import { sampleTask } from "../task/sample.ts";

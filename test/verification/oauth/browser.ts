@@ -1,5 +1,5 @@
 /** A browser that installs the app: it keeps cookies as browsers do, and goes where it is sent. */
-import type { Oauth } from "../../../lambdas/verification/oauth/oauth.ts";
+import type { Oauth } from "@sekisho/verification/oauth/oauth.ts";
 
 export type Page = { status: number; text: string; headers: Headers };
 

@@ -2,13 +2,13 @@
 
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   createMemoryLedger,
   formatInstallDay,
   type InstallLedger,
-} from "../../../lambdas/verification/oauth/ledger.ts";
-import { createTableLedger } from "../../../lambdas/verification/oauth/table-ledger.ts";
+} from "@sekisho/verification/oauth/ledger.ts";
+import { createTableLedger } from "@sekisho/verification/oauth/table-ledger.ts";
+import fc from "fast-check";
 import {
   type Emulator,
   emulatorAccess,

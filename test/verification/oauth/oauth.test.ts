@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "@jest/globals";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import {
   createBotTokens,
   type StoredInstallation,
-} from "../../../lambdas/verification/installations/installations.ts";
-import { createMemoryLedger } from "../../../lambdas/verification/oauth/ledger.ts";
-import { createOauth } from "../../../lambdas/verification/oauth/oauth.ts";
-import { installText } from "../../../lambdas/verification/oauth/page.ts";
-import { type FakeSlack, startFakeSlack } from "../../../lib/local/fake-slack/fake-slack.ts";
+} from "@sekisho/verification/installations/installations.ts";
+import { createMemoryLedger } from "@sekisho/verification/oauth/ledger.ts";
+import { createOauth } from "@sekisho/verification/oauth/oauth.ts";
+import { installText } from "@sekisho/verification/oauth/page.ts";
 import { type CollectedLog, collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest, serve } from "../../doubles/serving.ts";
 import { createBrowser } from "./browser.ts";

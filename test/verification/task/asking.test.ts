@@ -1,9 +1,9 @@
 /** The agent's question to a person, in the record: open until it expires, answered once, brought under one id. */
 import { describe, expect, it } from "@jest/globals";
-import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { GivenAnswer, Task } from "../../../lambdas/verification/task/task.ts";
+import { takeAnswer } from "@sekisho/verification/task/asking.ts";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import { next } from "@sekisho/verification/task/machine.ts";
+import type { GivenAnswer, Task } from "@sekisho/verification/task/task.ts";
 import {
   accepted,
   announced,

@@ -1,11 +1,11 @@
 /** What the record of a task keeps once its outcome is known, and once it is over. */
 import { describe, expect, it } from "@jest/globals";
+import type { TaskResult } from "@sekisho/contracts/methods.ts";
+import { createDestinationSlots, createShare } from "@sekisho/verification/slots.ts";
+import { endCleanup } from "@sekisho/verification/task/delivering.ts";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
-import type { TaskResult } from "../../../contracts/methods.ts";
-import { createDestinationSlots, createShare } from "../../../lambdas/verification/slots.ts";
-import { endCleanup } from "../../../lambdas/verification/task/delivering.ts";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { play } from "./play.ts";
 import { askedAtMs, sampleCall, sampleTask } from "./sample.ts";

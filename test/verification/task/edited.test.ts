@@ -1,15 +1,11 @@
 /** A message that is edited or deleted before its task is sent. */
 import { describe, expect, it } from "@jest/globals";
-import {
-  findLateFiles,
-  isNewVersion,
-  withLateFiles,
-} from "../../../lambdas/verification/task/edited.ts";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { type Policy, withoutParams } from "../../../lambdas/verification/task/routing.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { findLateFiles, isNewVersion, withLateFiles } from "@sekisho/verification/task/edited.ts";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import { next } from "@sekisho/verification/task/machine.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import { type Policy, withoutParams } from "@sekisho/verification/task/routing.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { nowMs, play, typesOf, woken } from "./play.ts";
 import { sampleAsk, sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 

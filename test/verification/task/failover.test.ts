@@ -1,9 +1,9 @@
 /** Where a task goes when its destination cannot be reached: to the next one of its route, but never once it may have arrived. */
 import { describe, expect, it } from "@jest/globals";
-import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Policy } from "../../../lambdas/verification/task/routing.ts";
-import { taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { takeAnswer } from "@sekisho/verification/task/asking.ts";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import type { Policy } from "@sekisho/verification/task/routing.ts";
+import { taskSchema } from "@sekisho/verification/task/task.ts";
 import {
   accepted,
   ambiguous,

@@ -1,19 +1,19 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { reasons } from "../../../contracts/errors.ts";
-import { takeAnswer } from "../../../lambdas/verification/task/asking.ts";
-import { isUnsent } from "../../../lambdas/verification/task/edited.ts";
+import { reasons } from "@sekisho/contracts/errors.ts";
+import { takeAnswer } from "@sekisho/verification/task/asking.ts";
+import { isUnsent } from "@sekisho/verification/task/edited.ts";
 import type {
   CallAct,
   Act as MachineAct,
   MessageRead,
   TaskEffect,
   TaskEvent,
-} from "../../../lambdas/verification/task/events.ts";
-import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { mayHaveArrived } from "../../../lambdas/verification/task/routing.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+} from "@sekisho/verification/task/events.ts";
+import { next } from "@sekisho/verification/task/machine.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import { mayHaveArrived } from "@sekisho/verification/task/routing.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { accepted, announced, asking, nowMs, success } from "./play.ts";
 import { samplePolicy, sampleTask } from "./sample.ts";

@@ -1,7 +1,7 @@
 /** The stories of a task, sends in doubt, deadlines, and dead letters. */
 import { describe, expect, it } from "@jest/globals";
-import { reasons, SekishoError } from "../../../contracts/errors.ts";
-import type { Act, TaskEffect, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import { reasons, SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Act, TaskEffect, TaskEvent } from "@sekisho/verification/task/events.ts";
 import {
   accepted,
   ambiguous,

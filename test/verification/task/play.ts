@@ -4,10 +4,10 @@ import type {
   CallFailure,
   TaskEffect,
   TaskEvent,
-} from "../../../lambdas/verification/task/events.ts";
-import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { Policy } from "../../../lambdas/verification/task/routing.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+} from "@sekisho/verification/task/events.ts";
+import { next } from "@sekisho/verification/task/machine.ts";
+import type { Policy } from "@sekisho/verification/task/routing.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 
 export const nowMs = askedAtMs + 1000;

@@ -1,9 +1,8 @@
 /** The request id: a UUIDv5, the same for the same post and only for it. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { uuidPattern } from "../../../contracts/envelope.ts";
-import { sessionIdSchema } from "../../../contracts/methods.ts";
-import { next } from "../../../lambdas/verification/task/machine.ts";
+import { uuidPattern } from "@sekisho/contracts/envelope.ts";
+import { sessionIdSchema } from "@sekisho/contracts/methods.ts";
+import { next } from "@sekisho/verification/task/machine.ts";
 import {
   type Conversation,
   chooseDestination,
@@ -15,9 +14,10 @@ import {
   sessionIdOf,
   uuidV5,
   type ZoneSecretValues,
-} from "../../../lambdas/verification/task/routing.ts";
-import { sendTask } from "../../../lambdas/verification/task/sent.ts";
-import { receivedTask, type Task } from "../../../lambdas/verification/task/task.ts";
+} from "@sekisho/verification/task/routing.ts";
+import { sendTask } from "@sekisho/verification/task/sent.ts";
+import { receivedTask, type Task } from "@sekisho/verification/task/task.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 

@@ -1,9 +1,9 @@
 /** A task and a policy for tests of the task machine. */
 
-import { createOutgoingFiles } from "../../../lambdas/verification/slack/messages/answer.ts";
-import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
-import type { Policy, UsableRoute } from "../../../lambdas/verification/task/routing.ts";
-import { receivedTask, type Task, type TaskCall } from "../../../lambdas/verification/task/task.ts";
+import { createOutgoingFiles } from "@sekisho/verification/slack/messages/answer.ts";
+import type { AskMessage } from "@sekisho/verification/task/messages.ts";
+import type { Policy, UsableRoute } from "@sekisho/verification/task/routing.ts";
+import { receivedTask, type Task, type TaskCall } from "@sekisho/verification/task/task.ts";
 
 export const askedAtMs = 1_760_000_000_000;
 

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { Act, SlackErrorKind, TaskEvent } from "../../../lambdas/verification/task/events.ts";
+import type { Act, SlackErrorKind, TaskEvent } from "@sekisho/verification/task/events.ts";
 import {
   maxSlackTries,
   pollDelay,
   taskRetryDelayMs,
   withHistory,
-} from "../../../lambdas/verification/task/step.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { turnDelay } from "../../../lambdas/verification/task/unsent.ts";
+} from "@sekisho/verification/task/step.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import { turnDelay } from "@sekisho/verification/task/unsent.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { accepted, announced, nowMs, play, resumed, success, unavailable, woken } from "./play.ts";
 import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";

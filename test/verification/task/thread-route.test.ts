@@ -1,9 +1,9 @@
 /** Which route a task of a thread takes, as plain data. */
 import { describe, expect, it } from "@jest/globals";
+import type { Policy, UsableRoute } from "@sekisho/verification/task/routing.ts";
+import type { Task, ThreadRoute } from "@sekisho/verification/task/task.ts";
+import { decideRoute, mayReadAnswer } from "@sekisho/verification/task/thread-route.ts";
 import fc from "fast-check";
-import type { Policy, UsableRoute } from "../../../lambdas/verification/task/routing.ts";
-import type { Task, ThreadRoute } from "../../../lambdas/verification/task/task.ts";
-import { decideRoute, mayReadAnswer } from "../../../lambdas/verification/task/thread-route.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { numberedAsk, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 

@@ -1,6 +1,5 @@
 /** The order of a thread, as plain data. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   addToThread,
   emptyThread,
@@ -9,7 +8,8 @@ import {
   removeFromThread,
   type Thread,
   threadSchema,
-} from "../../../lambdas/verification/task/thread.ts";
+} from "@sekisho/verification/task/thread.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 
 const nowMs = 1_760_000_000_000;

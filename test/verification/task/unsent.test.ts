@@ -1,9 +1,9 @@
 /** What becomes of a message before anything is sent: let in, counted, given a thread; or refused in words, or left alone. */
 import { describe, expect, it, jest } from "@jest/globals";
-import { isCancelWord } from "../../../lambdas/verification/task/command-words.ts";
-import type { Act, TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { next } from "../../../lambdas/verification/task/machine.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { isCancelWord } from "@sekisho/verification/task/command-words.ts";
+import type { Act, TaskEvent } from "@sekisho/verification/task/events.ts";
+import { next } from "@sekisho/verification/task/machine.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
 import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 

@@ -1,16 +1,16 @@
 /** The gaps between the polls of one task: they grow with its age, and are short where somebody waits for what is new. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import type { TaskResult } from "../../../contracts/methods.ts";
+import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import {
   answerBytesMember,
   type ProgressShown,
   type TaskEvent,
-} from "../../../lambdas/verification/task/events.ts";
-import { type Policy, withCall } from "../../../lambdas/verification/task/routing.ts";
-import { waitOf } from "../../../lambdas/verification/task/step.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { tokensOf } from "../../../lambdas/verification/task/token-usage.ts";
+} from "@sekisho/verification/task/events.ts";
+import { type Policy, withCall } from "@sekisho/verification/task/routing.ts";
+import { waitOf } from "@sekisho/verification/task/step.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import { tokensOf } from "@sekisho/verification/task/token-usage.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import {
   accepted,

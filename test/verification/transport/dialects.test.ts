@@ -3,7 +3,6 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import * as z from "zod";
 import {
   type Dialect,
   dialectSchema,
@@ -11,23 +10,24 @@ import {
   listReasons,
   toErrorCode,
   toHttpStatus,
-} from "../../../contracts/dialects.ts";
-import { createErrorResponse, reasonSchema } from "../../../contracts/error-data.ts";
+} from "@sekisho/contracts/dialects.ts";
+import { createErrorResponse, reasonSchema } from "@sekisho/contracts/error-data.ts";
 import {
   type ErrorDetails,
   type Reason,
   reasons,
   SekishoError,
-} from "../../../contracts/errors.ts";
-import type { MethodName, ParamsOf } from "../../../contracts/methods.ts";
-import type { Agent } from "../../../lambdas/execution/agents/agent.ts";
-import { startExecutionServer } from "../../../lambdas/execution/http/server.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import { noAuthorizer } from "../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
-import { createClient } from "../../../lambdas/verification/transport/runner.ts";
-import { isRepeatedInCall } from "../../../lambdas/verification/transport/wrappers.ts";
+} from "@sekisho/contracts/errors.ts";
+import type { MethodName, ParamsOf } from "@sekisho/contracts/methods.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
+import { createClient } from "@sekisho/verification/transport/runner.ts";
+import { isRepeatedInCall } from "@sekisho/verification/transport/wrappers.ts";
+import * as z from "zod";
 import { type Answer, startAnsweringPeer } from "../../doubles/dialects/answering-peer.ts";
 import { startCleverAgents } from "../../doubles/dialects/cleveragents.ts";
 import { type Outage, startVapora } from "../../doubles/dialects/vapora.ts";

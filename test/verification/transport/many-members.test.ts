@@ -1,9 +1,9 @@
 /** Answers under 1 MB with many thousand members: only the members that the contract knows are visited. */
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
-import type { Dialect } from "../../../contracts/dialects.ts";
-import { answerBytesMember } from "../../../lambdas/verification/task/events.ts";
-import { readResult } from "../../../lambdas/verification/transport/a2a/post-operation.ts";
-import { readResponse } from "../../../lambdas/verification/transport/read-response.ts";
+import type { Dialect } from "@sekisho/contracts/dialects.ts";
+import { answerBytesMember } from "@sekisho/verification/task/events.ts";
+import { readResult } from "@sekisho/verification/transport/a2a/post-operation.ts";
+import { readResponse } from "@sekisho/verification/transport/read-response.ts";
 import { type CountedValue, countVisits } from "../../doubles/count-visits.ts";
 
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { createEventCollector } from "../../../lambdas/verification/transport/read-events.ts";
+import { createEventCollector } from "@sekisho/verification/transport/read-events.ts";
 
 const maxBytes = 1024 * 1024;
 const response = (text: string) => JSON.stringify({ jsonrpc: "2.0", id: "1", result: { text } });

@@ -1,9 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { isRetryable } from "../../../contracts/errors.ts";
-import { answerBytesMember } from "../../../lambdas/verification/task/events.ts";
+import { isRetryable } from "@sekisho/contracts/errors.ts";
+import { answerBytesMember } from "@sekisho/verification/task/events.ts";
 import {
   createResponseCollector,
   createShortener,
@@ -11,7 +10,8 @@ import {
   readRefusedMembers,
   readResponse,
   statusToReason,
-} from "../../../lambdas/verification/transport/read-response.ts";
+} from "@sekisho/verification/transport/read-response.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 
 /** The JSON without its long strings, given in pieces of `size` bytes. */

@@ -1,20 +1,20 @@
 import { randomUUID } from "node:crypto";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createLog } from "../../../lambdas/shared/log.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
 import {
   createTrace,
   noSpans,
   noTelemetry,
   type Spans,
-} from "../../../lambdas/shared/telemetry/telemetry.ts";
+} from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   compose,
   type RunningCall,
   type Wrapper,
-} from "../../../lambdas/verification/transport/transport.ts";
+} from "@sekisho/verification/transport/transport.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
-import { recordedMetrics } from "../../shared/telemetry/recorded.ts";
+import { recordedMetrics } from "../../runtime/telemetry/recorded.ts";
 import { clientOver, done, execute, type Scripted, virtualTime } from "./sample.ts";
 
 function recording() {

@@ -1,16 +1,13 @@
 /** A call and a client for the tests of the runner, over a transport that is a plain function. */
 import { randomUUID } from "node:crypto";
-import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
-import {
-  createClient,
-  type ExecutionClient,
-} from "../../../lambdas/verification/transport/runner.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { createClient, type ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import type {
   Transport,
   TransportRequest,
   TransportResponse,
-} from "../../../lambdas/verification/transport/transport.ts";
+} from "@sekisho/verification/transport/transport.ts";
 
 export type Scripted = (
   request: TransportRequest & { id: string },

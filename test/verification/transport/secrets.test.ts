@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createAgentCoreTransport } from "../../../lambdas/verification/transport/agentcore/transport.ts";
-import { createSigV4Authorizer } from "../../../lambdas/verification/transport/authorizer/sigv4.ts";
-import { createBearerAuthorizer } from "../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../../lambdas/verification/transport/http/transport.ts";
-import { type TapEntry, tapTransport } from "../../../lambdas/verification/transport/tap.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createAgentCoreTransport } from "@sekisho/verification/transport/agentcore/transport.ts";
+import { createSigV4Authorizer } from "@sekisho/verification/transport/authorizer/sigv4.ts";
+import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
+import { type TapEntry, tapTransport } from "@sekisho/verification/transport/tap.ts";
 import { raw } from "../../doubles/answers.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { serve } from "../../doubles/serving.ts";

@@ -1,12 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
+import { methods } from "@sekisho/contracts/methods.ts";
+import { leftOutCountOf } from "@sekisho/verification/task/task.ts";
+import { readResponse } from "@sekisho/verification/transport/read-response.ts";
+import { takeErrorData, takeExplanation } from "@sekisho/verification/transport/take-result.ts";
 import fc from "fast-check";
-import { methods } from "../../../contracts/methods.ts";
-import { leftOutCountOf } from "../../../lambdas/verification/task/task.ts";
-import { readResponse } from "../../../lambdas/verification/transport/read-response.ts";
-import {
-  takeErrorData,
-  takeExplanation,
-} from "../../../lambdas/verification/transport/take-result.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 const id = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { redact } from "@sekisho/runtime/redact.ts";
+import { type TapEntry, tapTransport } from "@sekisho/verification/transport/tap.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import fc from "fast-check";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { redact } from "../../../lambdas/shared/redact.ts";
-import { type TapEntry, tapTransport } from "../../../lambdas/verification/transport/tap.ts";
-import type { Transport } from "../../../lambdas/verification/transport/transport.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 async function watch({ params, send }: { params: unknown; send: Transport["send"] }) {

@@ -1,15 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { type ClientReason, reasons, SekishoError } from "../../../contracts/errors.ts";
-import type { MethodName } from "../../../contracts/methods.ts";
-import { type LogFields, silentLog } from "../../../lambdas/shared/log.ts";
-import { createTrace } from "../../../lambdas/shared/telemetry/telemetry.ts";
+import { type ClientReason, reasons, SekishoError } from "@sekisho/contracts/errors.ts";
+import type { MethodName } from "@sekisho/contracts/methods.ts";
+import { type LogFields, silentLog } from "@sekisho/runtime/log.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   circuitBreaker,
   isRepeatedInCall,
   retry,
-} from "../../../lambdas/verification/transport/wrappers.ts";
+} from "@sekisho/verification/transport/wrappers.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { virtualTime } from "./sample.ts";
 

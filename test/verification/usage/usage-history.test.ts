@@ -1,7 +1,7 @@
 /** What the usage history keeps of a task that is over. */
 import { describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import {
   countVotes,
   createHistoryId,
@@ -9,7 +9,7 @@ import {
   formatHistoryKey,
   parseHistoryEntry,
   withVotes,
-} from "../../../lambdas/verification/usage/entry.ts";
+} from "@sekisho/verification/usage/entry.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const nowMs = Date.UTC(2026, 10, 22, 23, 59, 59);

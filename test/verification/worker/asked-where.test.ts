@@ -1,7 +1,7 @@
 /** Where one can ask: in a thread without a mention, by a slash command, in direct messages with an agent; and who hears what. */
 import { describe, expect, it } from "@jest/globals";
-import { FileRefused } from "../../../lambdas/verification/files/files.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { FileRefused } from "@sekisho/verification/files/files.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";
 import { nthFate, troubles } from "./world-fates.ts";

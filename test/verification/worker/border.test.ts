@@ -1,17 +1,17 @@
 /** People of other workspaces: what they do with buttons, forms and words counts only where a rule names them. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { QuestionField } from "../../../contracts/question-fields.ts";
-import { type AllowlistRule, configFields } from "../../../lambdas/shared/config/schema.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createGate } from "../../../lambdas/verification/gate/gate.ts";
-import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
-import { parseRefusalRecord } from "../../../lambdas/verification/gate/refusals.ts";
-import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { ButtonClick, UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { buttonRetryIdOf } from "../../../lambdas/verification/task/retry.ts";
+import { type AllowlistRule, configFields } from "@sekisho/config/schema.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createGate } from "@sekisho/verification/gate/gate.ts";
+import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
+import { parseRefusalRecord } from "@sekisho/verification/gate/refusals.ts";
+import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messages.ts";
+import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

@@ -1,15 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Files } from "../../../lambdas/verification/files/files.ts";
-import { createDestinationSlots, createShare } from "../../../lambdas/verification/slots.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
-import { createRunAct } from "../../../lambdas/verification/worker/acts.ts";
-import {
-  createCallRunner,
-  pollTask,
-  sendTaskCall,
-} from "../../../lambdas/verification/worker/calls.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Files } from "@sekisho/verification/files/files.ts";
+import { createDestinationSlots, createShare } from "@sekisho/verification/slots.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
+import { createRunAct } from "@sekisho/verification/worker/acts.ts";
+import { createCallRunner, pollTask, sendTaskCall } from "@sekisho/verification/worker/calls.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

@@ -1,6 +1,6 @@
 /** A person or an operator wants a task to end. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { failing } from "./world-fates.ts";

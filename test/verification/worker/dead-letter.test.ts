@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { queueMessageSchema } from "../../../lambdas/verification/task/messages.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
+import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import { sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, nthFate } from "./world-fates.ts";

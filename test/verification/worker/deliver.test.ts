@@ -1,17 +1,17 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { FileRefused } from "../../../lambdas/verification/files/files.ts";
-import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { FileRefused } from "@sekisho/verification/files/files.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import {
   insteadPart,
   openingPart,
   questionPart,
   replacedPart,
-} from "../../../lambdas/verification/slack/messages/blocks.ts";
-import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
-import type { AgentQuestion, Task } from "../../../lambdas/verification/task/task.ts";
-import { announceTask } from "../../../lambdas/verification/worker/acts.ts";
-import { cleanUpThread, deliver } from "../../../lambdas/verification/worker/deliver.ts";
+} from "@sekisho/verification/slack/messages/blocks.ts";
+import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
+import type { AgentQuestion, Task } from "@sekisho/verification/task/task.ts";
+import { announceTask } from "@sekisho/verification/worker/acts.ts";
+import { cleanUpThread, deliver } from "@sekisho/verification/worker/deliver.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";

@@ -1,8 +1,8 @@
 /** A question with fields: the modal opens for whoever may answer, and what is submitted reaches the agent once, whatever happens. */
 import { describe, expect, it } from "@jest/globals";
-import type { QuestionField } from "../../../contracts/question-fields.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { ButtonClick, FormSubmitted } from "../../../lambdas/verification/task/messages.ts";
+import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { ButtonClick, FormSubmitted } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { nthFate, troubles } from "./world-fates.ts";

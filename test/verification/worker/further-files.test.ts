@@ -1,6 +1,6 @@
 /** Files that a person did not attach to the message itself: of forwarded messages, and of earlier messages of the thread. */
 import { expect, it } from "@jest/globals";
-import { referenceText } from "../../../lambdas/verification/slack/messages/outcome-text.ts";
+import { referenceText } from "@sekisho/verification/slack/messages/outcome-text.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

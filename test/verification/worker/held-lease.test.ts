@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import {
   type HeldLease,
   withRenewedLease,
   withStoredRevision,
-} from "../../../lambdas/verification/worker/held-lease.ts";
+} from "@sekisho/verification/worker/held-lease.ts";
 import { sampleTask } from "../task/sample.ts";
 
 const leaseMs = 400;

@@ -1,6 +1,6 @@
 /** A message that is nothing but the word for help. */
 import { describe, expect, it } from "@jest/globals";
-import { next } from "../../../lambdas/verification/task/machine.ts";
+import { next } from "@sekisho/verification/task/machine.ts";
 import { askedAtMs, sampleAsk, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

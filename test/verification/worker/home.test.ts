@@ -1,6 +1,6 @@
 /** The App Home: whom it shows which tasks, and what its button to cancel does. */
 import { describe, expect, it } from "@jest/globals";
-import type { ButtonClick, HomeOpened } from "../../../lambdas/verification/task/messages.ts";
+import type { ButtonClick, HomeOpened } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import type { Operation } from "./world-fates.ts";

@@ -1,20 +1,20 @@
 /** People who may not ask: what they hear, where, and what their messages cost. */
 import { describe, expect, it } from "@jest/globals";
-import { configFields } from "../../../lambdas/shared/config/schema.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createGate } from "../../../lambdas/verification/gate/gate.ts";
-import { parseUsage } from "../../../lambdas/verification/gate/quotas.ts";
+import { configFields } from "@sekisho/config/schema.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createGate } from "@sekisho/verification/gate/gate.ts";
+import { parseUsage } from "@sekisho/verification/gate/quotas.ts";
 import {
   maxNoticesPerUser,
   parseRefusalRecord,
   refusalWindowMs,
-} from "../../../lambdas/verification/gate/refusals.ts";
-import { parseStoredRules } from "../../../lambdas/verification/gate/rules.ts";
-import { type SlackApi, SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { SlackErrorKind } from "../../../lambdas/verification/task/events.ts";
-import type { ButtonClick, UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { createNotify, postRefusalOnce } from "../../../lambdas/verification/worker/acts.ts";
+} from "@sekisho/verification/gate/refusals.ts";
+import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
+import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messages.ts";
+import { createNotify, postRefusalOnce } from "@sekisho/verification/worker/acts.ts";
 import { askedAtMs, numberedAsk, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { nthFate, troubles } from "./world-fates.ts";

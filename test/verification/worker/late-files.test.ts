@@ -1,6 +1,6 @@
 /** A post that Slack tells twice: as `app_mention` without its files, and as `message` with them. */
 import { describe, expect, it } from "@jest/globals";
-import type { AskMessage } from "../../../lambdas/verification/task/messages.ts";
+import type { AskMessage } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { deaths, type Fate, type Operation } from "./world-fates.ts";

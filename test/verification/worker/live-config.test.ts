@@ -1,7 +1,7 @@
 /** The live settings: noticed within a minute, and never in the way. */
 import { describe, expect, it } from "@jest/globals";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { createLiveConfig } from "../../../lambdas/verification/worker/live-config.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createLiveConfig } from "@sekisho/verification/worker/live-config.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 
 const deployed = parseConfig({ json: {} });

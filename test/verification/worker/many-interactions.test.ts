@@ -1,10 +1,6 @@
 /** One person who does much at once, while Slack is slow: the process stays free for others, and no click is lost. */
 import { describe, expect, it } from "@jest/globals";
-import type {
-  ButtonClick,
-  HomeOpened,
-  ShortcutUsed,
-} from "../../../lambdas/verification/task/messages.ts";
+import type { ButtonClick, HomeOpened, ShortcutUsed } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import type { Fate, Operation } from "./world-fates.ts";

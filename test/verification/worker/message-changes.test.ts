@@ -1,7 +1,7 @@
 /** Edits and deletions: before the message is handled, while its task waits for its turn, and when it is too late. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { MessageChange, UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { MessageChange, UserMessage } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { deaths } from "./world-fates.ts";

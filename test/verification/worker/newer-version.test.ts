@@ -1,9 +1,9 @@
 /** A dead letter that only a newer version can handle is left to it. */
 import { describe, expect, it } from "@jest/globals";
-import { NewerRecordError } from "../../../lambdas/shared/engine/record-version.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { createHandleDeadLetter } from "../../../lambdas/verification/worker/dead-letter.ts";
-import type { ActlessOptions } from "../../../lambdas/verification/worker/run-step.ts";
+import { NewerRecordError } from "@sekisho/runtime/engine/record-version.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { createHandleDeadLetter } from "@sekisho/verification/worker/dead-letter.ts";
+import type { ActlessOptions } from "@sekisho/verification/worker/run-step.ts";
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const weekMs = 7 * 24 * 3600_000;

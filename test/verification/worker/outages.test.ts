@@ -1,8 +1,8 @@
 /** Workers that die, tables and histories that are away: nobody is shut out for it, nothing is kept that is nobody's to keep. */
 import { describe, expect, it } from "@jest/globals";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { readMessage } from "../../../lambdas/verification/worker/acts.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import { readMessage } from "@sekisho/verification/worker/acts.ts";
 import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 

@@ -1,17 +1,14 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   filesPart,
   openingPart,
   placeholderPart,
   questionPart,
   streamPart,
-} from "../../../lambdas/verification/slack/messages/blocks.ts";
-import type { OwnPost } from "../../../lambdas/verification/worker/own-posts.ts";
-import {
-  type DeliveryAction,
-  planDelivery,
-} from "../../../lambdas/verification/worker/own-posts.ts";
+} from "@sekisho/verification/slack/messages/blocks.ts";
+import type { OwnPost } from "@sekisho/verification/worker/own-posts.ts";
+import { type DeliveryAction, planDelivery } from "@sekisho/verification/worker/own-posts.ts";
+import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 
 const post = (ts: number, part: number): OwnPost => ({ ts: `${ts}.0`, part });

@@ -1,8 +1,8 @@
 /** What Sekisho itself writes into a thread is no answer of an agent. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 

@@ -5,17 +5,14 @@
 import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { type Database, openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { type Database, openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
-} from "../../../lambdas/verification/worker/verification-worker.ts";
+} from "@sekisho/verification/worker/verification-worker.ts";
 import { type Commit, watchCommits } from "../../doubles/sqlite-commits.ts";
 import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
 import { type Alive, createFates } from "./world-fates.ts";

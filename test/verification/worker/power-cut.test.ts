@@ -1,6 +1,6 @@
 /** A power cut on the machine of the Verification zone, whose sqlite engine does not wait for the disk at each commit. */
 import { expect, it } from "@jest/globals";
-import type { Database } from "../../../lambdas/shared/engine/sqlite/database.ts";
+import type { Database } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { type PowerCutOptions, type PowerCutRun, runWithPowerCut } from "./power-cut-world.ts";
 
 /** Cuts the power at each moment of a task, with each state of the disk that may follow. */

@@ -1,9 +1,9 @@
 /** Progress that waits for its turn, so that Slack's rate limits are kept: nothing is called before, and nothing is lost. */
 import { describe, expect, it } from "@jest/globals";
-import type { SlackApi } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { showProgress } from "../../../lambdas/verification/worker/show-progress.ts";
-import type { PacedCall } from "../../../lambdas/verification/worker/slack-pace.ts";
+import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import { showProgress } from "@sekisho/verification/worker/show-progress.ts";
+import type { PacedCall } from "@sekisho/verification/worker/slack-pace.ts";
 import { sampleTask } from "../task/sample.ts";
 
 const signal = new AbortController().signal;

@@ -1,15 +1,12 @@
 /** The agent asks a person: by button or in words, answered once, and never lost. */
 import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Gate } from "@sekisho/verification/gate/gate.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { AskMessage, ButtonClick } from "@sekisho/verification/task/messages.ts";
 import fc from "fast-check";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import {
-  placeholderPart,
-  questionPart,
-} from "../../../lambdas/verification/slack/messages/blocks.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { AskMessage, ButtonClick } from "../../../lambdas/verification/task/messages.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";

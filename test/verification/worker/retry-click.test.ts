@@ -1,9 +1,9 @@
 /** The person who asked tries a failed task again by its button: one new task in the same thread, with one answer. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
-import { buttonRetryIdOf } from "../../../lambdas/verification/task/retry.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
+import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { deaths, nthFate, type Operation } from "./world-fates.ts";

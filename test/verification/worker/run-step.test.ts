@@ -2,16 +2,16 @@
 
 import type { ChangeMessageVisibilityRequest } from "@aws-sdk/client-sqs";
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Artifact } from "../../../contracts/methods.ts";
-import { createRetryLater } from "../../../lambdas/shared/engine/aws/batch.ts";
-import type { Sqs } from "../../../lambdas/shared/engine/aws/client.ts";
-import { ItemError } from "../../../lambdas/shared/engine/records.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import { salvageTask } from "../../../lambdas/verification/task/recovery.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import { isDataFailure, pureStep } from "../../../lambdas/verification/worker/data-failures.ts";
-import { InterruptedStep } from "../../../lambdas/verification/worker/held-lease.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
+import { createRetryLater } from "@sekisho/runtime/engine/aws/batch.ts";
+import type { Sqs } from "@sekisho/runtime/engine/aws/client.ts";
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import { salvageTask } from "@sekisho/verification/task/recovery.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import { isDataFailure, pureStep } from "@sekisho/verification/worker/data-failures.ts";
+import { InterruptedStep } from "@sekisho/verification/worker/held-lease.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";

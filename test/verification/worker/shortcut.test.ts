@@ -1,9 +1,9 @@
 /** The message shortcut: its modal, and the task that comes of it. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { ShortcutUsed, UserMessage } from "../../../lambdas/verification/task/messages.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { ShortcutUsed, UserMessage } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 import { failing } from "./world-fates.ts";

@@ -1,6 +1,6 @@
 /** The agent tells on its way: edits of the placeholder, or a native stream that in the end is the answer. */
 import { describe, expect, it } from "@jest/globals";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { deaths, failing, nthFate } from "./world-fates.ts";

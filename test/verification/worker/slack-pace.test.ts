@@ -1,11 +1,8 @@
 /** The pace of the calls that show progress: they keep Slack's limits together, and take turns. */
 import { describe, expect, it } from "@jest/globals";
+import { callsPerMinute } from "@sekisho/local/fake-slack/methods/table.ts";
+import { createSlackPace, type PacedCall } from "@sekisho/verification/worker/slack-pace.ts";
 import fc from "fast-check";
-import {
-  createSlackPace,
-  type PacedCall,
-} from "../../../lambdas/verification/worker/slack-pace.ts";
-import { callsPerMinute } from "../../../lib/local/fake-slack/methods/table.ts";
 import { forAll } from "../../doubles/for-all.ts";
 
 /** Slack's limits of `chat.startStream`, `chat.appendStream` and `chat.update`. */

@@ -1,9 +1,9 @@
 /** What the steps of tasks count, from the records before and after each. */
 import { describe, expect, it } from "@jest/globals";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import type { Task, TaskOutcome } from "../../../lambdas/verification/task/task.ts";
-import { countStep } from "../../../lambdas/verification/worker/step-metrics.ts";
-import { type Counted, recordedMetrics } from "../../shared/telemetry/recorded.ts";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
+import { countStep } from "@sekisho/verification/worker/step-metrics.ts";
+import { type Counted, recordedMetrics } from "../../runtime/telemetry/recorded.ts";
 import { askedAtMs, sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 
 /** What is counted, in order. */

@@ -1,8 +1,8 @@
 /** A thread stays with the agent of its first task, and no agent gets the answers of another one unasked. */
 import { describe, expect, it } from "@jest/globals";
-import { createTaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { requestIdOf } from "../../../lambdas/verification/task/routing.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Routing } from "./world.ts";
 

@@ -5,24 +5,21 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import type { UserMessage } from "../../../lambdas/verification/task/messages.ts";
-import { taskSchema } from "../../../lambdas/verification/task/task.ts";
-import { threadSchema } from "../../../lambdas/verification/task/thread.ts";
-import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
+import { taskSchema } from "@sekisho/verification/task/task.ts";
+import { threadSchema } from "@sekisho/verification/task/thread.ts";
+import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
-} from "../../../lambdas/verification/worker/verification-worker.ts";
+} from "@sekisho/verification/worker/verification-worker.ts";
 import { askedAtMs, numberedAsk, sampleAsk, samplePolicy, sampleRoute } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";
 import { createFates, type Fate } from "./world-fates.ts";

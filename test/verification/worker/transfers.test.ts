@@ -4,31 +4,24 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import type { Artifact } from "../../../contracts/methods.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import type { PublicFetch } from "../../../lambdas/shared/public-fetch/public-fetch.ts";
-import { createFiles } from "../../../lambdas/verification/files/create-files.ts";
-import {
-  FetchTimedOut,
-  FileRefused,
-  type Files,
-} from "../../../lambdas/verification/files/files.ts";
-import type { Share } from "../../../lambdas/verification/slots.ts";
-import { encodeQueueMessage } from "../../../lambdas/verification/task/encode-message.ts";
-import { receivedTask, type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import type { PublicFetch } from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import { createFiles } from "@sekisho/verification/files/create-files.ts";
+import { FetchTimedOut, FileRefused, type Files } from "@sekisho/verification/files/files.ts";
+import type { Share } from "@sekisho/verification/slots.ts";
+import { encodeQueueMessage } from "@sekisho/verification/task/encode-message.ts";
+import { receivedTask, type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
-} from "../../../lambdas/verification/worker/verification-worker.ts";
+} from "@sekisho/verification/worker/verification-worker.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { numberedAsk, sampleAsk, sampleCall, samplePolicy } from "../task/sample.ts";
 import { createWorld } from "./world.ts";

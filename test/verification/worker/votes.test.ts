@@ -1,15 +1,11 @@
 /** People vote on an answer: one vote a person, stored first, then told to the Execution zone and noted in the usage history. */
 import { createHmac } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../contracts/errors.ts";
-import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
-import type { ButtonClick } from "../../../lambdas/verification/task/messages.ts";
-import { createHistoryId } from "../../../lambdas/verification/usage/entry.ts";
-import {
-  newZoneSecret,
-  withNewSecret,
-  zoneSecretId,
-} from "../../../lambdas/verification/zone-secret.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { Gate } from "@sekisho/verification/gate/gate.ts";
+import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
+import { createHistoryId } from "@sekisho/verification/usage/entry.ts";
+import { newZoneSecret, withNewSecret, zoneSecretId } from "@sekisho/verification/zone-secret.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, failing, nthFate } from "./world-fates.ts";

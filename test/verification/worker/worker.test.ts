@@ -4,20 +4,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
+import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import type { RunAct } from "@sekisho/verification/worker/run-step.ts";
+import { createWorker } from "@sekisho/verification/worker/worker.ts";
 import fc from "fast-check";
-import { SekishoError } from "../../../contracts/errors.ts";
-import { runQueueLoop } from "../../../lambdas/shared/engine/loop.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { openDatabase } from "../../../lambdas/shared/engine/sqlite/database.ts";
-import {
-  createSqliteQueue,
-  createSqliteTaskStore,
-} from "../../../lambdas/shared/engine/sqlite/engine.ts";
-import { silentLog } from "../../../lambdas/shared/log.ts";
-import type { TaskEvent } from "../../../lambdas/verification/task/events.ts";
-import { type Task, taskSchema } from "../../../lambdas/verification/task/task.ts";
-import type { RunAct } from "../../../lambdas/verification/worker/run-step.ts";
-import { createWorker } from "../../../lambdas/verification/worker/worker.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { forAll } from "../../doubles/for-all.ts";
 import { askedAtMs, sampleAsk, sampleCall, samplePolicy, sampleTask } from "../task/sample.ts";

@@ -1,7 +1,7 @@
 /** The engine in memory: records by id, and messages that come after their delay. */
 
-import type { TaskItem, TaskQueue, TaskStore } from "../../../lambdas/shared/engine/ports.ts";
-import { ItemError } from "../../../lambdas/shared/engine/records.ts";
+import type { TaskItem, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { ItemError } from "@sekisho/runtime/engine/records.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 export type QueuedMessage = { body: string; visibleAtMs: number };

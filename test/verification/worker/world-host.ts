@@ -1,18 +1,15 @@
 /** An Execution host in memory: runs that are at work for some polls, ask questions one after the other, and end. */
-import { SekishoError } from "../../../contracts/errors.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type {
   ExecuteTaskParams,
   MethodName,
   ParamsOf,
   ResultOf,
   TaskResult,
-} from "../../../contracts/methods.ts";
-import type { QuestionField } from "../../../contracts/question-fields.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type {
-  ClientCall,
-  ExecutionClient,
-} from "../../../lambdas/verification/transport/runner.ts";
+} from "@sekisho/contracts/methods.ts";
+import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import type { ClientCall, ExecutionClient } from "@sekisho/verification/transport/runner.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 type Accepted = Extract<TaskResult, { status: "accepted" }>;

@@ -1,11 +1,11 @@
 /** Who may, which files there are, and what is said: the world's gate, files and texts. */
-import type { Files } from "../../../lambdas/verification/files/files.ts";
-import { isAsker } from "../../../lambdas/verification/gate/border.ts";
-import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
-import { SlackError } from "../../../lambdas/verification/slack/api/slack.ts";
-import { questionModalView } from "../../../lambdas/verification/slack/messages/question.ts";
-import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
-import { createShare } from "../../../lambdas/verification/slots.ts";
+import type { Files } from "@sekisho/verification/files/files.ts";
+import { isAsker } from "@sekisho/verification/gate/border.ts";
+import type { Gate } from "@sekisho/verification/gate/gate.ts";
+import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { questionModalView } from "@sekisho/verification/slack/messages/question.ts";
+import type { TaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import { createShare } from "@sekisho/verification/slots.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 const gateErrors = {

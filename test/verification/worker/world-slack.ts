@@ -6,8 +6,8 @@ import {
   type SlackApi,
   type SlackBlock,
   SlackError,
-} from "../../../lambdas/verification/slack/api/slack.ts";
-import { readMessageText } from "../../../lambdas/verification/slack/context/message.ts";
+} from "@sekisho/verification/slack/api/slack.ts";
+import { readMessageText } from "@sekisho/verification/slack/context/message.ts";
 import type { Alive, Operate } from "./world-fates.ts";
 
 export type Post = PostedMessage & {

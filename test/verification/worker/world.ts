@@ -2,32 +2,33 @@
  * A small world around the worker: virtual clock, a store, a queue, Slack and a host in memory. Every operation may go
  * wrong as `fate` says; a worker that dies does nothing more, and its message comes again after the visibility timeout.
  */
-import type { TaskResult } from "../../../contracts/methods.ts";
-import { parseConfig } from "../../../lambdas/shared/config/load.ts";
-import type { Config } from "../../../lambdas/shared/config/schema.ts";
-import { createMemoryTaskStore } from "../../../lambdas/shared/engine/memory/task-store.ts";
-import { type Log, silentLog } from "../../../lambdas/shared/log.ts";
-import type { Files } from "../../../lambdas/verification/files/files.ts";
-import type { Gate } from "../../../lambdas/verification/gate/gate.ts";
-import { createPolicy } from "../../../lambdas/verification/gate/rules.ts";
-import type { MessageContent } from "../../../lambdas/verification/slack/api/slack.ts";
-import type { TaskText } from "../../../lambdas/verification/slack/messages/task-text.ts";
+
+import { parseConfig } from "@sekisho/config/load.ts";
+import type { Config } from "@sekisho/config/schema.ts";
+import type { TaskResult } from "@sekisho/contracts/methods.ts";
+import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { type Log, silentLog } from "@sekisho/runtime/log.ts";
+import type { Files } from "@sekisho/verification/files/files.ts";
+import type { Gate } from "@sekisho/verification/gate/gate.ts";
+import { createPolicy } from "@sekisho/verification/gate/rules.ts";
+import type { MessageContent } from "@sekisho/verification/slack/api/slack.ts";
+import type { TaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type {
   AskMessage,
   ButtonClick,
   Interaction,
   MessageChange,
-} from "../../../lambdas/verification/task/messages.ts";
-import type { Policy } from "../../../lambdas/verification/task/routing.ts";
-import type { Task } from "../../../lambdas/verification/task/task.ts";
-import type { Thread } from "../../../lambdas/verification/task/thread.ts";
-import type { ExecutionClient } from "../../../lambdas/verification/transport/runner.ts";
-import type { HistoryEntry } from "../../../lambdas/verification/usage/entry.ts";
+} from "@sekisho/verification/task/messages.ts";
+import type { Policy } from "@sekisho/verification/task/routing.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import type { Thread } from "@sekisho/verification/task/thread.ts";
+import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
+import type { HistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
-} from "../../../lambdas/verification/worker/verification-worker.ts";
-import { parseZoneSecret } from "../../../lambdas/verification/zone-secret.ts";
+} from "@sekisho/verification/worker/verification-worker.ts";
+import { parseZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { oneByOne } from "../../doubles/one-by-one.ts";
 import { askedAtMs, sampleAsk, samplePolicy } from "../task/sample.ts";
 import { type QueuedMessage, worldQueue, worldStore } from "./world-engine.ts";

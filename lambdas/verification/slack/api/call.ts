@@ -1,9 +1,9 @@
 /** Calls methods of Slack's Web API with the token of an installation, and retries where that is safe. */
 
 import { setTimeout as wait } from "node:timers/promises";
-import { backoffMs } from "../../../shared/async/waiting.ts";
-import type { Log } from "../../../shared/log.ts";
-import type { Telemetry } from "../../../shared/telemetry/telemetry.ts";
+import { backoffMs } from "@sekisho/runtime/async/waiting.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import type { Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { Installation } from "../../task/messages.ts";
 import { type BotTokens, SlackError } from "./slack.ts";
 import { callWebApi, toSlackError } from "./web-call.ts";

@@ -2,10 +2,10 @@
  * Describes files, reads canvases, and uploads files in three steps (https://docs.slack.dev/messaging/working-with-files, "Uploading files").
  */
 
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
-import { isLoopbackHost } from "../../../../contracts/loopback.ts";
-import { createDeadline } from "../../../shared/async/deadline.ts";
-import { parseUrl } from "../../../shared/untrusted-input.ts";
 import type { RepeatCall, SlackCall } from "./call.ts";
 import { parseAnswer } from "./posts.ts";
 import { type SlackApi, SlackError } from "./slack.ts";

@@ -1,5 +1,5 @@
 /** The Slack app's manifest (https://docs.slack.dev/reference/app-manifest), with only the scopes, events and features in use. */
-import type { Config } from "../../../shared/config/schema.ts";
+import type { Config } from "@sekisho/config/schema.ts";
 import type { Locale } from "../../task/task.ts";
 
 /** The `callback_id` of the message shortcut and of its modal. */

@@ -1,7 +1,7 @@
 /** Reads the messages of a thread or a channel, page by page, and a single message. */
 
+import { cutText, maxNameLength, maxTextLength } from "@sekisho/contracts/limits.ts";
 import * as z from "zod";
-import { cutText, maxNameLength, maxTextLength } from "../../../../contracts/limits.ts";
 import { isFromApp, isWritten, readMessageText } from "../context/message.ts";
 import { cleanName } from "../context/names.ts";
 import { fieldsOf } from "../context/values.ts";

@@ -1,7 +1,7 @@
 /** Reads what a user wrote: whom it mentions, the text of a command or a form, and the files. */
 
+import { maxTextLength } from "@sekisho/contracts/limits.ts";
 import * as z from "zod/mini";
-import { maxTextLength } from "../../../../contracts/limits.ts";
 import type { UserFile } from "../../task/messages.ts";
 import {
   documentMimetypes,

@@ -1,8 +1,8 @@
 /** Implements the Slack interface with the Web API (https://docs.slack.dev/reference/methods). */
 
-import { isSecureUrl } from "../../../../contracts/loopback.ts";
-import type { Log } from "../../../shared/log.ts";
-import { noTelemetry, type Telemetry } from "../../../shared/telemetry/telemetry.ts";
+import { isSecureUrl } from "@sekisho/contracts/loopback.ts";
+import type { Log } from "@sekisho/runtime/log.ts";
+import { noTelemetry, type Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createRepeatCall, createSlackCall } from "./call.ts";
 import { createFileCalls } from "./files.ts";
 import { createLookupCalls } from "./lookups.ts";

@@ -1,10 +1,10 @@
 /** Calls a method of Slack's Web API once: encodes the arguments as a form, sends them, and turns the answer or a failure into what the caller needs. */
 
 import { stringify } from "node:querystring";
-import { createDeadline } from "../../../shared/async/deadline.ts";
-import { abortable } from "../../../shared/async/waiting.ts";
-import { createHttpClient, HttpError, type HttpHead, upTo } from "../../../shared/http/client.ts";
-import { isJsonObject, parseJson } from "../../../shared/untrusted-input.ts";
+import { createDeadline } from "@sekisho/runtime/async/deadline.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { createHttpClient, HttpError, type HttpHead, upTo } from "@sekisho/runtime/http/client.ts";
+import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { SlackError } from "./slack.ts";
 import { toSlackErrorKind } from "./slack-errors.ts";
 

@@ -3,8 +3,8 @@
  * and previews of links.
  */
 
-import { cutText } from "../../../../contracts/limits.ts";
-import { sanitizeLines } from "../../../shared/untrusted-input.ts";
+import { cutText } from "@sekisho/contracts/limits.ts";
+import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 import { blocksToMarkdown } from "./blocks.ts";
 import { mrkdwnToMarkdown, notationToMarkdown, writeLink } from "./mrkdwn.ts";
 import { cleanName, writeId } from "./names.ts";

@@ -3,7 +3,7 @@
  * the words of an unknown block are collected.
  */
 
-import { isJsonObject } from "../../../shared/untrusted-input.ts";
+import { isJsonObject } from "@sekisho/runtime/untrusted-input.ts";
 import { mrkdwnToMarkdown, notationToMarkdown, writeLink } from "./mrkdwn.ts";
 import { richTextToMarkdown } from "./rich-text.ts";
 import { chartText, tableText } from "./tables.ts";

@@ -1,6 +1,6 @@
 /** Reads all that people see of a message, as one text in Markdown for the agent. */
 
-import { cutText } from "../../../../contracts/limits.ts";
+import { cutText } from "@sekisho/contracts/limits.ts";
 import { readAttachments } from "./attachments.ts";
 import { removeBotMentions } from "./mrkdwn.ts";
 import {

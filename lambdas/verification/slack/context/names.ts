@@ -3,7 +3,7 @@
  * or `#C123`.
  */
 
-import { sanitizeLine, truncate } from "../../../shared/untrusted-input.ts";
+import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
 
 /** Finds the name of a person, a channel or a group. */
 export type NameOf = (id: string) => string | undefined;

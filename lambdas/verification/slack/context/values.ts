@@ -1,7 +1,7 @@
 /** Reads the untyped values of a Slack message, and bounds what one message may cost. */
 
-import { cutMark } from "../../../../contracts/limits.ts";
-import { isJsonObject, truncate } from "../../../shared/untrusted-input.ts";
+import { cutMark } from "@sekisho/contracts/limits.ts";
+import { isJsonObject, truncate } from "@sekisho/runtime/untrusted-input.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

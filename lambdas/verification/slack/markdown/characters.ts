@@ -2,7 +2,7 @@
  * Escapes, decodes or disables characters of an agent's text that have an effect in Slack
  * (https://docs.slack.dev/messaging/formatting-message-text, "Escaping text").
  */
-import { sanitizeLines } from "../../../shared/untrusted-input.ts";
+import { sanitizeLines } from "@sekisho/runtime/untrusted-input.ts";
 
 const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
 

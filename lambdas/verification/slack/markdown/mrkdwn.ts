@@ -3,7 +3,7 @@
  * and draws tables as fenced text where Slack cannot draw them.
  */
 
-import { isVisible } from "../../../shared/visible-text.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { decodeEntities, escapeMrkdwn, removeJoiners } from "./characters.ts";
 import { splitCells } from "./lines.ts";
 import { settleSigns, storedSigns, storeSigns } from "./literal.ts";

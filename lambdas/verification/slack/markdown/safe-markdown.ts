@@ -1,6 +1,6 @@
 /** Makes an agent's Markdown safe to show: it notifies nobody, and no link pretends to lead to another address. */
 
-import { isVisible } from "../../../shared/visible-text.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import {
   decodeEntities,
   removeActiveEntities,

@@ -3,8 +3,8 @@
  * links to another address.
  */
 
-import { parseUrl } from "../../../shared/untrusted-input.ts";
-import { invisible, isVisible } from "../../../shared/visible-text.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
+import { invisible, isVisible } from "@sekisho/runtime/visible-text.ts";
 import { decodeEntities } from "./characters.ts";
 import { parseMarkdown } from "./markdown.ts";
 import {

@@ -1,13 +1,13 @@
 /** Turns an agent's answer into Slack messages and files. A very long answer becomes a file itself. */
 
-import type { Artifact } from "../../../../contracts/methods.ts";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
 import {
   isNestedTooDeep,
   parseUrl,
   sanitizeLine,
   truncate,
-} from "../../../shared/untrusted-input.ts";
-import { isVisible } from "../../../shared/visible-text.ts";
+} from "@sekisho/runtime/untrusted-input.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";

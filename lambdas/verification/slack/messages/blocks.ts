@@ -3,9 +3,9 @@
  * posts, by which Sekisho recognizes its own messages.
  */
 
-import type { TaskStep, Vote } from "../../../../contracts/methods.ts";
-import { lastOfEachId, sanitizeLine } from "../../../shared/untrusted-input.ts";
-import { isVisible } from "../../../shared/visible-text.ts";
+import type { TaskStep, Vote } from "@sekisho/contracts/methods.ts";
+import { lastOfEachId, sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { writeOutSlackLinks } from "../markdown/characters.ts";

@@ -1,6 +1,6 @@
 /** Encodes what a button of Sekisho means in its `action_id` and `value`, and reads it back when it is clicked. Small, for the ingress. */
-import type { Vote } from "../../../../contracts/methods.ts";
-import { parseJson } from "../../../shared/untrusted-input.ts";
+import type { Vote } from "@sekisho/contracts/methods.ts";
+import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 
 export type Button = {
   requestId: string;

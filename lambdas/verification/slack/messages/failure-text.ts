@@ -1,5 +1,5 @@
 /** The texts for a failed task, in English and Japanese. */
-import type { ClientReason } from "../../../../contracts/errors.ts";
+import type { ClientReason } from "@sekisho/contracts/errors.ts";
 import type { Locale } from "../../task/task.ts";
 
 /** `happened` is a sentence about what happened, `todo` one about something that the reader can do. */

@@ -1,5 +1,5 @@
 /** The App Home: what the bot can do, who may ask, the person's own tasks with a button to cancel each, and what is left of the quota. */
-import type { AllowlistRule } from "../../../shared/config/schema.ts";
+import type { AllowlistRule } from "@sekisho/config/schema.ts";
 import type { Locale } from "../../task/task.ts";
 import type { SlackBlock } from "../api/slack.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";

@@ -2,13 +2,9 @@
  * The bot's modals as Slack sends them back (https://docs.slack.dev/surfaces/modals): which one it is, what was filled in, and what is wrong
  * with it. `modal.ts` builds them. The ingress loads this file, so it loads no schemas.
  */
-import { checkFieldValues, type FieldProblem } from "../../../../contracts/field-values.ts";
-import type {
-  FieldValue,
-  FieldValues,
-  QuestionField,
-} from "../../../../contracts/question-fields.ts";
-import { parseJson } from "../../../shared/untrusted-input.ts";
+import { checkFieldValues, type FieldProblem } from "@sekisho/contracts/field-values.ts";
+import type { FieldValue, FieldValues, QuestionField } from "@sekisho/contracts/question-fields.ts";
+import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import type { Locale } from "../../task/task.ts";
 
 /** The `callback_id` of the modal with a question's fields. */

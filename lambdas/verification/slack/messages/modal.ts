@@ -2,12 +2,8 @@
  * Builds the bot's modals (https://docs.slack.dev/reference/views/modal-views): one with a question's fields, and that of the message
  * shortcut. `modal-values.ts` reads them when they come back.
  */
-import type {
-  FieldValue,
-  FieldValues,
-  QuestionField,
-} from "../../../../contracts/question-fields.ts";
-import { isVisible } from "../../../shared/visible-text.ts";
+import type { FieldValue, FieldValues, QuestionField } from "@sekisho/contracts/question-fields.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import { askAboutShortcut } from "../api/manifest.ts";
 import type { ModalView, SlackBlock } from "../api/slack.ts";

@@ -1,6 +1,6 @@
 /** The texts for every outcome except the answer, in English and Japanese. They never show a code, a URL or an exception. */
 
-import { isVisible } from "../../../shared/visible-text.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { OverQuota } from "../../task/events.ts";
 import { isCanceled, type Locale, type Task, type TaskOutcome } from "../../task/task.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";

@@ -1,5 +1,5 @@
 /** What the bot says about itself to one person: the facts, and the sentences that the App Home and the help share, in English and Japanese. */
-import type { AllowlistRule } from "../../../shared/config/schema.ts";
+import type { AllowlistRule } from "@sekisho/config/schema.ts";
 import type { Locale } from "../../task/task.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
 import { slackDate, spanText } from "./blocks.ts";

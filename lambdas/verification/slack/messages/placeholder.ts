@@ -1,5 +1,5 @@
 /** The placeholder of a task, which stands in the thread until its answer does: what the bot does, the progress, and the answer so far. */
-import { isVisible } from "../../../shared/visible-text.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { Locale, Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";

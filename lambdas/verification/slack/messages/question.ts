@@ -1,5 +1,5 @@
 /** The message that shows an agent's question: open with its buttons, answered, or closed. And the modal with its fields. */
-import { isVisible } from "../../../shared/visible-text.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { OverQuota } from "../../task/events.ts";
 import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";

@@ -1,6 +1,6 @@
 /** Cuts the next piece of a streamed text so that all pieces together are safe Markdown. */
 import { createHash } from "node:crypto";
-import { isVisible } from "../../../shared/visible-text.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { safeMarkdown } from "../markdown/safe-markdown.ts";
 import { openFence } from "../markdown/split.ts";
 

@@ -2,7 +2,7 @@
  * Creates everything that users read about a task, in the language of the person who asked. The texts depend only on the task's record,
  * so that a repeated post has the same content.
  */
-import { isVisible } from "../../../shared/visible-text.ts";
+import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { retryAdviceOf } from "../../task/retry.ts";
 import { hasFailedDelivery, isCanceled, type Locale, type Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";

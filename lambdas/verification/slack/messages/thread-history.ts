@@ -5,8 +5,8 @@ import {
   maxHistoryBytes,
   maxHistoryItems,
   maxHistoryTextLength,
-} from "../../../../contracts/limits.ts";
-import type { ExecuteTaskParams } from "../../../../contracts/methods.ts";
+} from "@sekisho/contracts/limits.ts";
+import type { ExecuteTaskParams } from "@sekisho/contracts/methods.ts";
 import type { UserFile, UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
 import type { PostedMessage, PostKey } from "../api/slack.ts";

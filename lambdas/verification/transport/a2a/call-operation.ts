@@ -1,7 +1,7 @@
 /** Calls an operation of the agent in the highest version that it supports, and finds a task by its first message. */
-import type { ReadCard } from "../../../../contracts/a2a/card.ts";
-import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
+import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
+import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { AuthorizedSend } from "../http/transport.ts";
 import { parseEnvelope } from "../read-response.ts";
 import type { TransportResponse } from "../transport.ts";

@@ -1,6 +1,6 @@
 /** What is wrong with an agent's card, in one sentence for an operator each, with what to do. */
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { sanitizeLine } from "../../../shared/untrusted-input.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
 import { PeerProblem } from "../peer-problem.ts";
 
 /** The names of the kinds, which the log shows. */

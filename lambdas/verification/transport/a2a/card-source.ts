@@ -2,12 +2,12 @@
  * Fetches an agent's card, caches it, and revalidates it with its ETag. Redirects are followed within the card's origin only, because
  * credentials must not go anywhere else.
  */
-import { agentCardPath, type ReadCard, readCardSchema } from "../../../../contracts/a2a/card.ts";
-import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { createCachedCredential } from "../../../shared/async/cached-credential.ts";
-import { abortable } from "../../../shared/async/waiting.ts";
-import { parseJson, parseUrl } from "../../../shared/untrusted-input.ts";
+import { agentCardPath, type ReadCard, readCardSchema } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createCachedCredential } from "@sekisho/runtime/async/cached-credential.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { parseJson, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import type { AuthorizedSend } from "../http/transport.ts";
 import {

@@ -1,10 +1,10 @@
 /** Lists the interfaces of an agent's card that Sekisho can call. */
 
-import type { AgentInterface, ReadCard } from "../../../../contracts/a2a/card.ts";
-import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { listInterfaces } from "../../../../contracts/a2a/v03/card.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { parseUrl } from "../../../shared/untrusted-input.ts";
+import type { AgentInterface, ReadCard } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { listInterfaces } from "@sekisho/contracts/a2a/v03/card.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import { createCardError, foreignText, joinNames } from "./card-problem.ts";
 

@@ -1,11 +1,11 @@
 /** Builds the messages that Sekisho sends (a task's first message, a reply to a question), and remembers where each was sent. */
-import { createApprovalPart } from "../../../../contracts/a2a/adk-part.ts";
-import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { createFieldsPart } from "../../../../contracts/a2a/fields-part.ts";
-import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
-import type { Message, Part } from "../../../../contracts/a2a/part.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import type { ExecuteTaskParams, ParamsOf } from "../../../../contracts/methods.ts";
+import { createApprovalPart } from "@sekisho/contracts/a2a/adk-part.ts";
+import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import { createFieldsPart } from "@sekisho/contracts/a2a/fields-part.ts";
+import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import type { Message, Part } from "@sekisho/contracts/a2a/part.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { ExecuteTaskParams, ParamsOf } from "@sekisho/contracts/methods.ts";
 
 type SendParams = OperationParams<"SendMessage">;
 

@@ -1,17 +1,17 @@
 /** Sends one A2A operation as one JSON-RPC request to one interface, and converts the response of either version to 1.0. */
 
-import * as z from "zod";
-import { questionKey, slackMessageKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { type OperationParams, toA2aMethod } from "../../../../contracts/a2a/operations.ts";
+import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import { type OperationParams, toA2aMethod } from "@sekisho/contracts/a2a/operations.ts";
 import {
   hasTooManyEntries,
   isCompleted,
   readAnswerSchema,
   readTaskSchema,
-} from "../../../../contracts/a2a/read-task.ts";
-import { paramsToV03 } from "../../../../contracts/a2a/v03/params.ts";
-import { idSchema, optionalText, readableList } from "../../../../contracts/a2a/values.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
+} from "@sekisho/contracts/a2a/read-task.ts";
+import { paramsToV03 } from "@sekisho/contracts/a2a/v03/params.ts";
+import { idSchema, optionalText, readableList } from "@sekisho/contracts/a2a/values.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import * as z from "zod";
 import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
 import { createMemberProblem } from "../peer-problem.ts";
 import { createTooLargeError, parseEnvelope } from "../read-response.ts";

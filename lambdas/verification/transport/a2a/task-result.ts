@@ -1,6 +1,5 @@
 /** Converts an A2A task or message to a result of the zone contract, or to the error that the task ended with. */
 import { hash } from "node:crypto";
-import * as z from "zod";
 import {
   asksForCredentials,
   createApprovalOptions,
@@ -9,14 +8,14 @@ import {
   isToolCall,
   isToolRecord,
   listOpenCalls,
-} from "../../../../contracts/a2a/adk-part.ts";
-import { questionKey, taskKey } from "../../../../contracts/a2a/extension.ts";
-import { readQuestionFields } from "../../../../contracts/a2a/fields-part.ts";
-import { joinTextParts, type Part } from "../../../../contracts/a2a/part.ts";
-import type { ReadAnswer, ReadTask } from "../../../../contracts/a2a/read-task.ts";
-import { fromA2aState } from "../../../../contracts/a2a/task.ts";
-import { findReasonOfState } from "../../../../contracts/dialects.ts";
-import { type Reason, reasons, SekishoError } from "../../../../contracts/errors.ts";
+} from "@sekisho/contracts/a2a/adk-part.ts";
+import { questionKey, taskKey } from "@sekisho/contracts/a2a/extension.ts";
+import { readQuestionFields } from "@sekisho/contracts/a2a/fields-part.ts";
+import { joinTextParts, type Part } from "@sekisho/contracts/a2a/part.ts";
+import type { ReadAnswer, ReadTask } from "@sekisho/contracts/a2a/read-task.ts";
+import { fromA2aState } from "@sekisho/contracts/a2a/task.ts";
+import { findReasonOfState } from "@sekisho/contracts/dialects.ts";
+import { type Reason, reasons, SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   type Artifact,
   inputRequiredResultSchema,
@@ -25,7 +24,8 @@ import {
   type TaskResult,
   type TaskState,
   transitionError,
-} from "../../../../contracts/methods.ts";
+} from "@sekisho/contracts/methods.ts";
+import * as z from "zod";
 
 /** The reasons of a failed task, as opposed to those of a failed call. */
 const failures = [

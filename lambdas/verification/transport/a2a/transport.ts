@@ -1,15 +1,15 @@
 /** Calls an A2A agent (https://a2a-protocol.org), 1.0 or 0.3, over JSON-RPC. Maps the zone contract's methods to A2A operations. */
-import type { ReadCard } from "../../../../contracts/a2a/card.ts";
-import type { A2aVersion, OperationParams } from "../../../../contracts/a2a/operations.ts";
-import { requestSchema } from "../../../../contracts/envelope.ts";
-import { encodeError } from "../../../../contracts/error-data.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
+import type { ReadCard } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aVersion, OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import { requestSchema } from "@sekisho/contracts/envelope.ts";
+import { encodeError } from "@sekisho/contracts/error-data.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   methods,
   type ParamsOf,
   type ResultOf,
   type TaskResult,
-} from "../../../../contracts/methods.ts";
+} from "@sekisho/contracts/methods.ts";
 import { type Authorizer, parseCheckedUrl } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend } from "../http/transport.ts";
 import { defaultMaxResponseBytes } from "../read-response.ts";

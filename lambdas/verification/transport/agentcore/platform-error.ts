@@ -2,11 +2,12 @@
  * Classifies failures of AgentCore. SDK errors count by HTTP status first and then by name, which is present only if AWS wrote the body.
  * In A2A mode AgentCore returns its errors as JSON-RPC.
  */
+
+import { errorObjectSchema } from "@sekisho/contracts/envelope.ts";
+import { type ClientReason, SekishoError } from "@sekisho/contracts/errors.ts";
+import { parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
+import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
-import { errorObjectSchema } from "../../../../contracts/envelope.ts";
-import { type ClientReason, SekishoError } from "../../../../contracts/errors.ts";
-import { parseRetryAfter } from "../../../shared/async/waiting.ts";
-import { parseJson } from "../../../shared/untrusted-input.ts";
 
 /** The used parts of an SDK error. `error` is the JSON-RPC error of a body in A2A mode. */
 const sdkErrorSchema = z.object({

@@ -6,10 +6,10 @@ import type {
   InvokeAgentRuntimeCommandOutput,
   StopRuntimeSessionCommand,
 } from "@aws-sdk/client-bedrock-agentcore";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable } from "../../../shared/async/waiting.ts";
-import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
-import { sdkUserAgent } from "../../../shared/version.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
+import { sdkUserAgent } from "@sekisho/runtime/version.ts";
 import { classify } from "./platform-error.ts";
 
 type Sdk = typeof import("@aws-sdk/client-bedrock-agentcore");

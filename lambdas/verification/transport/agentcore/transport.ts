@@ -1,8 +1,8 @@
 /** Bedrock AgentCore: calls InvokeAgentRuntime, whose payload is opaque bytes, and StopRuntimeSession. */
 import type { InvokeAgentRuntimeCommandOutput } from "@aws-sdk/client-bedrock-agentcore";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { sessionIdSchema } from "../../../../contracts/methods.ts";
-import type { AwsCredentialsProvider } from "../../../shared/aws/credentials.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { sessionIdSchema } from "@sekisho/contracts/methods.ts";
+import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
 import { defaultMaxResponseBytes, isJson, readShortened } from "../read-response.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { findPlatformError } from "./platform-error.ts";

@@ -1,7 +1,7 @@
 /** Adds credentials to one outgoing HTTP request. Also checks URLs and creates the errors of authorizers. */
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { isLoopbackHost, isSecureUrl } from "../../../../contracts/loopback.ts";
-import { parseUrl } from "../../../shared/untrusted-input.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isLoopbackHost, isSecureUrl } from "@sekisho/contracts/loopback.ts";
+import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import type { OutgoingRequest } from "../send-once.ts";
 
 /** Headers to add, and the client certificate in PEM. `ca` replaces the default certificate authorities. */

@@ -2,9 +2,10 @@
  * The authorizer `google`: workload identity federation (https://cloud.google.com/iam/docs/workload-identity-federation). It exchanges a
  * token of AWS STS for a federated token, and that for a service account's ID token, which Cloud Run requires. No secret is stored.
  */
+
+import type { CredentialCacheOptions } from "@sekisho/runtime/async/cached-credential.ts";
+import type { Sts } from "@sekisho/runtime/aws/sts.ts";
 import { decodeJwt } from "jose";
-import type { CredentialCacheOptions } from "../../../shared/async/cached-credential.ts";
-import type { Sts } from "../../../shared/aws/sts.ts";
 import { throwStsFailure } from "./assumed-role.ts";
 import { type Authorizer, createCredentialError } from "./authorizer.ts";
 import { postToIssuer } from "./post-to-issuer.ts";

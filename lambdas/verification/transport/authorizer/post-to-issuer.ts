@@ -1,7 +1,7 @@
 /** Sends one POST to a token issuer, with the limits of a call. Its failure is never `ambiguous`. */
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { createHttpClient } from "../../../shared/http/client.ts";
-import { isJsonObject, parseJson } from "../../../shared/untrusted-input.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createHttpClient } from "@sekisho/runtime/http/client.ts";
+import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { PeerProblem } from "../peer-problem.ts";
 import { sendOnce } from "../send-once.ts";
 import type { TransportResponse } from "../transport.ts";

@@ -3,10 +3,10 @@
  * `https`, for any Execution host behind a URL, is here too.
  */
 
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable } from "../../../shared/async/waiting.ts";
-import { createHttpClient, isCertificateRefused } from "../../../shared/http/client.ts";
-import { createTraceHeaders } from "../../../shared/telemetry/telemetry.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { abortable } from "@sekisho/runtime/async/waiting.ts";
+import { createHttpClient, isCertificateRefused } from "@sekisho/runtime/http/client.ts";
+import { createTraceHeaders } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   type AddedCredentials,
   type Authorizer,

@@ -1,7 +1,7 @@
 /** Calls the Execution host of the same process as a function that takes a web-standard Request and returns a Response. */
 
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { abortable, parseRetryAfter } from "../../../shared/async/waiting.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { abortable, parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
 import { requestHeaders } from "../http/transport.ts";
 import { defaultMaxResponseBytes, readShortened } from "../read-response.ts";
 import type { Transport } from "../transport.ts";

@@ -3,13 +3,9 @@
 import { AgentCard as SdkAgentCard } from "@a2a-js/sdk";
 import { parseLegacyAgentCard } from "@a2a-js/sdk/compat/v0_3/client";
 import { describe, expect, it } from "@jest/globals";
+import { type AgentCard, agentCardSchema, readCardSchema } from "@sekisho/contracts/a2a/card.ts";
+import { cardToV03, createCombinedCard, listInterfaces } from "@sekisho/contracts/a2a/v03/card.ts";
 import { Ajv } from "ajv";
-import { type AgentCard, agentCardSchema, readCardSchema } from "../../../../contracts/a2a/card.ts";
-import {
-  cardToV03,
-  createCombinedCard,
-  listInterfaces,
-} from "../../../../contracts/a2a/v03/card.ts";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 import { wire } from "../arbitraries.ts";
 

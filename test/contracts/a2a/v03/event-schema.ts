@@ -1,12 +1,13 @@
 /** Reads the events of A2A 0.3's streams (section 7.2) as those of 1.0, like a client of 0.3 would. The product only writes them. */
-import * as z from "zod";
+
 import {
   artifactUpdateSchema,
   type StreamEvent,
   statusUpdateSchema,
-} from "../../../../contracts/a2a/task.ts";
-import { v03ArtifactSchema, v03MessageSchema } from "../../../../contracts/a2a/v03/message.ts";
-import { v03StatusSchema, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+} from "@sekisho/contracts/a2a/task.ts";
+import { v03ArtifactSchema, v03MessageSchema } from "@sekisho/contracts/a2a/v03/message.ts";
+import { v03StatusSchema, v03TaskSchema } from "@sekisho/contracts/a2a/v03/task.ts";
+import * as z from "zod";
 
 const taskEvent = v03TaskSchema
   .extend({ kind: z.literal("task") })

@@ -1,12 +1,12 @@
 /** The params of clients of A2A 0.3: how doubtful ones are read, and bad ones refused. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { operations } from "../../../../contracts/a2a/operations.ts";
+import { operations } from "@sekisho/contracts/a2a/operations.ts";
 import {
   paramsToV03,
   type V03OperationName,
   v03Operations,
-} from "../../../../contracts/a2a/v03/params.ts";
+} from "@sekisho/contracts/a2a/v03/params.ts";
+import fc from "fast-check";
 import { issuesOf, params, spoilt, wire } from "../arbitraries.ts";
 
 /** The example of a message in the specification of 0.3.0, section 9.2, which has no kind. */

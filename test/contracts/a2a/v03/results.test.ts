@@ -1,17 +1,17 @@
 /** The answers of a peer of A2A 0.3, those of our host to its clients, and that a value survives the trip. */
 import { describe, expect, it } from "@jest/globals";
-import { Ajv } from "ajv";
-import fc from "fast-check";
-import type { OperationParams } from "../../../../contracts/a2a/operations.ts";
-import { readAnswerSchema } from "../../../../contracts/a2a/read-task.ts";
-import { a2aStateSchema, type StreamEvent } from "../../../../contracts/a2a/task.ts";
+import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
+import { readAnswerSchema } from "@sekisho/contracts/a2a/read-task.ts";
+import { a2aStateSchema, type StreamEvent } from "@sekisho/contracts/a2a/task.ts";
 import {
   paramsToV03,
   type V03OperationName,
   v03Operations,
-} from "../../../../contracts/a2a/v03/params.ts";
-import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
-import { eventToV03, v03TaskSchema } from "../../../../contracts/a2a/v03/task.ts";
+} from "@sekisho/contracts/a2a/v03/params.ts";
+import { resultToV03 } from "@sekisho/contracts/a2a/v03/results.ts";
+import { eventToV03, v03TaskSchema } from "@sekisho/contracts/a2a/v03/task.ts";
+import { Ajv } from "ajv";
+import fc from "fast-check";
 import published from "../../../fixtures/a2a/v0.3.0-schema.json" with { type: "json" };
 
 import { issuesOf, params, spoilt, streamEvent, wire } from "../arbitraries.ts";

@@ -1,11 +1,7 @@
 /** An agent that leaves errors which nothing catches. All tasks share one process, and each ends when the errors have happened. */
 import { EventEmitter } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
-import type {
-  AgentContext,
-  AgentTask,
-  TaskUpdate,
-} from "../../../../lambdas/execution/agents/agent.ts";
+import type { AgentContext, AgentTask, TaskUpdate } from "@sekisho/execution/agents/agent.ts";
 
 const secret = "xoxb-secret-in-a-message";
 const steadyTask = Promise.withResolvers<void>();

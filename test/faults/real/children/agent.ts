@@ -1,8 +1,8 @@
 /** The agent of these runs: writes down when it starts and when it ends, and is the echo agent in between. */
 import { appendFileSync } from "node:fs";
-import type { Agent } from "../../../../lambdas/execution/agents/agent.ts";
-import { runAgent } from "../../../../lambdas/execution/agents/agent.ts";
-import { createEchoAgent } from "../../../../lambdas/execution/agents/echo.ts";
+import type { Agent } from "@sekisho/execution/agents/agent.ts";
+import { runAgent } from "@sekisho/execution/agents/agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
 
 const echo = createEchoAgent();
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { slackRetryDelayMs } from "@sekisho/verification/slack/api/call.ts";
+import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
 import fc from "fast-check";
-import { slackRetryDelayMs } from "../../../../lambdas/verification/slack/api/call.ts";
-import type { SlackErrorKind } from "../../../../lambdas/verification/task/events.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
 const terminal: readonly SlackErrorKind[] = ["gone", "no_such_message", "refused"];

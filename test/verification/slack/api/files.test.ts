@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "@jest/globals";
+import type { FileOfPerson } from "@sekisho/local/fake-slack/persons.ts";
+import { isUploadUrl } from "@sekisho/verification/slack/api/files.ts";
 import fc from "fast-check";
-import { isUploadUrl } from "../../../../lambdas/verification/slack/api/files.ts";
-import type { FileOfPerson } from "../../../../lib/local/fake-slack/persons.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { listen, serve, unusedPort } from "../../../doubles/serving.ts";
 import { appId, failure, slackClient } from "./slack-client.ts";

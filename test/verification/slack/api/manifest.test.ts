@@ -1,9 +1,9 @@
 /** The app's manifest: the scopes, events and features that the configuration uses, and no others. */
 import { describe, expect, it } from "@jest/globals";
+import { configFields } from "@sekisho/config/schema.ts";
+import { botScopes, slackManifest } from "@sekisho/verification/slack/api/manifest.ts";
+import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
 import type * as z from "zod";
-import { configFields } from "../../../../lambdas/shared/config/schema.ts";
-import { botScopes, slackManifest } from "../../../../lambdas/verification/slack/api/manifest.ts";
-import type { SlackApi } from "../../../../lambdas/verification/slack/api/slack.ts";
 
 const eventsUrl = "https://checkpoint.example/slack/events";
 const configOf = (given: z.input<typeof configFields> = {}) => configFields.parse(given);

@@ -1,9 +1,9 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "@jest/globals";
-import { readMessagesPage } from "../../../../lambdas/verification/slack/api/messages.ts";
-import { createMetadata } from "../../../../lambdas/verification/slack/api/posts.ts";
-import { type SlackApi, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { readMessagesPage } from "@sekisho/verification/slack/api/messages.ts";
+import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { listen, serve } from "../../../doubles/serving.ts";
 import { appId, failure, requestId, type SlackClient, slackClient, text } from "./slack-client.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
-import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
-import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createBotTokens } from "@sekisho/verification/installations/installations.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 
 const client = slackClient();

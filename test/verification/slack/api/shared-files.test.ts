@@ -1,6 +1,6 @@
 /** The files of forwarded messages, as Slack's clients send them. */
 import { expect, it } from "@jest/globals";
-import { readSharedFiles } from "../../../../lambdas/verification/slack/api/shared-files.ts";
+import { readSharedFiles } from "@sekisho/verification/slack/api/shared-files.ts";
 
 const file = {
   id: "F1",

@@ -1,10 +1,10 @@
 /** The Slack client of each test, over a fake Slack of its own; what it called, logged and waited for. */
 import { afterEach, beforeEach } from "@jest/globals";
-import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
-import { type SlackApi, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { createSlackApi } from "../../../../lambdas/verification/slack/api/web-api.ts";
-import { type FakeSlack, startFakeSlack } from "../../../../lib/local/fake-slack/fake-slack.ts";
-import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { type FakeSlack, startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createBotTokens } from "@sekisho/verification/installations/installations.ts";
+import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { createSlackApi } from "@sekisho/verification/slack/api/web-api.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 
 export const botToken = "xoxb-fake-slack-token";

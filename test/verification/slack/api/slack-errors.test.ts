@@ -1,6 +1,6 @@
 /** Every error that Slack documents for a method that is called here has a kind that somebody decided on. */
 import { describe, expect, it } from "@jest/globals";
-import { toSlackErrorKind } from "../../../../lambdas/verification/slack/api/slack-errors.ts";
+import { toSlackErrorKind } from "@sekisho/verification/slack/api/slack-errors.ts";
 
 /** "Errors" of the methods that are called here, without those about arguments that are never sent and those that say that it is done already. */
 const documented = `

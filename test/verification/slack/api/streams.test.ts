@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { failure, slackClient } from "./slack-client.ts";
 
 const client = slackClient();

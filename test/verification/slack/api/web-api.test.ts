@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { createBotTokens } from "../../../../lambdas/verification/installations/installations.ts";
-import { type BotTokens, SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { otherBot, workspace } from "../../../../lib/local/fake-slack/workspace.ts";
+import { otherBot, workspace } from "@sekisho/local/fake-slack/workspace.ts";
+import { createBotTokens } from "@sekisho/verification/installations/installations.ts";
+import { type BotTokens, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { serve, unusedPort } from "../../../doubles/serving.ts";
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 

@@ -1,24 +1,20 @@
 import { createServer } from "node:http";
 import { createServer as createSocketServer, type Socket } from "node:net";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
-import { type Logger, WebClient } from "@slack/web-api";
-import fc from "fast-check";
-import { HttpError } from "../../../../lambdas/shared/http/client.ts";
-import type { SlackCall } from "../../../../lambdas/verification/slack/api/call.ts";
-import { createFileCalls } from "../../../../lambdas/verification/slack/api/files.ts";
-import { createLookupCalls } from "../../../../lambdas/verification/slack/api/lookups.ts";
-import { createMessageReads } from "../../../../lambdas/verification/slack/api/messages.ts";
+import { HttpError } from "@sekisho/runtime/http/client.ts";
+import type { SlackCall } from "@sekisho/verification/slack/api/call.ts";
+import { createFileCalls } from "@sekisho/verification/slack/api/files.ts";
+import { createLookupCalls } from "@sekisho/verification/slack/api/lookups.ts";
+import { createMessageReads } from "@sekisho/verification/slack/api/messages.ts";
 import {
   createAssistant,
   createPosts,
   createStreams,
-} from "../../../../lambdas/verification/slack/api/posts.ts";
-import type { SlackError } from "../../../../lambdas/verification/slack/api/slack.ts";
-import {
-  callWebApi,
-  encodeForm,
-  toSlackError,
-} from "../../../../lambdas/verification/slack/api/web-call.ts";
+} from "@sekisho/verification/slack/api/posts.ts";
+import type { SlackError } from "@sekisho/verification/slack/api/slack.ts";
+import { callWebApi, encodeForm, toSlackError } from "@sekisho/verification/slack/api/web-call.ts";
+import { type Logger, WebClient } from "@slack/web-api";
+import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 import { listen, serve } from "../../../doubles/serving.ts";
 import { failure } from "./slack-client.ts";

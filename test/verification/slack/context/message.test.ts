@@ -1,7 +1,7 @@
 /** The text of a message for an agent: all that people see, once, in Markdown, within the limits. */
 import { describe, expect, it } from "@jest/globals";
+import { readMessageText } from "@sekisho/verification/slack/context/message.ts";
 import fc from "fast-check";
-import { readMessageText } from "../../../../lambdas/verification/slack/context/message.ts";
 import { samples } from "./messages.ts";
 
 const maxLength = 40_000;

@@ -1,10 +1,6 @@
 /** How people, channels and groups are named to an agent. */
 import { expect, it } from "@jest/globals";
-import {
-  addNames,
-  cleanName,
-  listIds,
-} from "../../../../lambdas/verification/slack/context/names.ts";
+import { addNames, cleanName, listIds } from "@sekisho/verification/slack/context/names.ts";
 
 const names: Record<string, string> = {
   U1: "kim",

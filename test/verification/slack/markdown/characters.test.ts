@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
+import { unescapeMrkdwn } from "@sekisho/verification/slack/context/mrkdwn.ts";
+import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
 import fc from "fast-check";
-import { unescapeMrkdwn } from "../../../../lambdas/verification/slack/context/mrkdwn.ts";
-import { escapeMrkdwn } from "../../../../lambdas/verification/slack/markdown/characters.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
 describe("an agent's text in Slack", () => {

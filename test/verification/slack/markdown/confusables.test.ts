@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
-import { isNamingOtherAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
+import { isNamingOtherAddress } from "@sekisho/verification/slack/markdown/visible-text.ts";
 
 const file = readFileSync(join(import.meta.dirname, "confusables.txt"), "utf8");
 const rows = [...file.matchAll(/^([0-9A-F]+) ;\t([0-9A-F ]+) ;/gm)].map(

@@ -1,11 +1,11 @@
 /** A reader takes what touches for one word: an address is not hidden by making links of parts of it. */
 import { describe, expect, it } from "@jest/globals";
+import { parseMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
+import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
+import { canNameAddress } from "@sekisho/verification/slack/markdown/visible-text.ts";
 import fc from "fast-check";
 import { lexer, type Token, type Tokens } from "marked";
-import { parseMarkdown } from "../../../../lambdas/verification/slack/markdown/markdown.ts";
-import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { canNameAddress } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
 const evil = "(https://evil.example)";

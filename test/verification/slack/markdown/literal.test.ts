@@ -1,9 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
+import { createMrkdwnTree, type DisplayNode } from "@sekisho/local/page/display-tree.ts";
+import { literalMrkdwn } from "@sekisho/verification/slack/markdown/literal.ts";
+import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import fc from "fast-check";
-import { literalMrkdwn } from "../../../../lambdas/verification/slack/markdown/literal.ts";
-import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import { createMrkdwnTree, type DisplayNode } from "../../../../lib/local/page/display-tree.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 
 const lookalikes: Record<string, string> = {

@@ -1,15 +1,12 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
+import { mailAround } from "@sekisho/verification/slack/markdown/addresses.ts";
+import { inlineTarget } from "@sekisho/verification/slack/markdown/inline-syntax.ts";
+import { parseMarkdown, readMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
+import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
+import { createWork } from "@sekisho/verification/slack/markdown/nodes.ts";
 import fc from "fast-check";
-import { mailAround } from "../../../../lambdas/verification/slack/markdown/addresses.ts";
-import { inlineTarget } from "../../../../lambdas/verification/slack/markdown/inline-syntax.ts";
-import {
-  parseMarkdown,
-  readMarkdown,
-} from "../../../../lambdas/verification/slack/markdown/markdown.ts";
-import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { createWork } from "../../../../lambdas/verification/slack/markdown/nodes.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { hangMs } from "../../../tooling/hang.ts";
 import { fragments } from "./markdown-fragments.ts";

@@ -1,15 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
 import {
   displayWidth,
   fencedTables,
   toMrkdwn,
-} from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
-import {
-  maxMarkdownLength,
-  splitAnswer,
-} from "../../../../lambdas/verification/slack/markdown/split.ts";
+} from "@sekisho/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
+import { maxMarkdownLength, splitAnswer } from "@sekisho/verification/slack/markdown/split.ts";
+import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 
 const space = "\u200B";

@@ -1,20 +1,17 @@
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
-import fc from "fast-check";
-import { lexer, walkTokens } from "marked";
-import {
-  decodeEntities,
-  removeJoiners,
-} from "../../../../lambdas/verification/slack/markdown/characters.ts";
-import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
+import { decodeEntities, removeJoiners } from "@sekisho/verification/slack/markdown/characters.ts";
+import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
 import {
   exposeLinkTargets,
   safeMarkdown,
-} from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+} from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import {
   canNameAddress,
   isNamingOtherAddress,
-} from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import { shorten } from "../../../../lambdas/verification/slack/messages/blocks.ts";
+} from "@sekisho/verification/slack/markdown/visible-text.ts";
+import { shorten } from "@sekisho/verification/slack/messages/blocks.ts";
+import fc from "fast-check";
+import { lexer, walkTokens } from "marked";
 import { forAll } from "../../../doubles/for-all.ts";
 
 /** What Slack takes for more than text, however it is spelled. */

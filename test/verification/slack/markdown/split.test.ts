@@ -1,11 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { escapeMrkdwn } from "../../../../lambdas/verification/slack/markdown/characters.ts";
+import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
 import {
   maxMarkdownLength,
   maxMrkdwnLength,
   splitAnswer,
-} from "../../../../lambdas/verification/slack/markdown/split.ts";
+} from "@sekisho/verification/slack/markdown/split.ts";
+import fc from "fast-check";
 import { createStepCounter, findGrowth } from "../../../campaign/count-steps.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 

@@ -1,20 +1,17 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { decodeEntities } from "../../../../lambdas/verification/slack/markdown/characters.ts";
-import { toMrkdwn } from "../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { decodeEntities } from "@sekisho/verification/slack/markdown/characters.ts";
+import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import {
   hasVisibleText,
   isNamingOtherAddress,
   shownAddress,
-} from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import {
-  aboveText,
-  emptyAnswerText,
-} from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
-import { noPromptText } from "../../../../lambdas/verification/slack/messages/question.ts";
-import { nextStreamPiece } from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
+} from "@sekisho/verification/slack/markdown/visible-text.ts";
+import { aboveText, emptyAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
+import { noPromptText } from "@sekisho/verification/slack/messages/question.ts";
+import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 

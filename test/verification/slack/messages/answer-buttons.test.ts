@@ -1,11 +1,11 @@
 /** The buttons below what a task came to: 👍 and 👎 below an answer, and one to try again below a failure. */
 import { describe, expect, it } from "@jest/globals";
+import { reasons } from "@sekisho/contracts/errors.ts";
+import { parseBlocks } from "@sekisho/local/fake-slack/blocks.ts";
+import { decodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
 import type { ActionsBlock, Button, ContextActionsBlock, FeedbackButtons } from "@slack/web-api";
-import { reasons } from "../../../../contracts/errors.ts";
-import { decodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
-import type { Task } from "../../../../lambdas/verification/task/task.ts";
-import { parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
 import { sampleTask } from "../../task/sample.ts";
 
 const { id: requestId, message } = sampleTask();

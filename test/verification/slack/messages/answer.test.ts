@@ -1,20 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
+import type { Artifact } from "@sekisho/contracts/methods.ts";
+import type { MessageContent, SlackBlock } from "@sekisho/verification/slack/api/slack.ts";
+import { createOutgoingFiles, leftOutCount } from "@sekisho/verification/slack/messages/answer.ts";
+import { continuedText, cutAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
-import type { Artifact } from "../../../../contracts/methods.ts";
-import type {
-  MessageContent,
-  SlackBlock,
-} from "../../../../lambdas/verification/slack/api/slack.ts";
-import {
-  createOutgoingFiles,
-  leftOutCount,
-} from "../../../../lambdas/verification/slack/messages/answer.ts";
-import {
-  continuedText,
-  cutAnswerText,
-} from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
-import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { sampleTask } from "../../task/sample.ts";
 

@@ -7,7 +7,7 @@ import {
   section,
   shorten,
   spanText,
-} from "../../../../lambdas/verification/slack/messages/blocks.ts";
+} from "@sekisho/verification/slack/messages/blocks.ts";
 
 describe("a text in a block", () => {
   it("stays whole if it fits exactly, and is cut at a line or a word otherwise", () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "@jest/globals";
-import { type ClientReason, reasons } from "../../../../contracts/errors.ts";
+import { type ClientReason, reasons } from "@sekisho/contracts/errors.ts";
 import {
   chooseContact,
   createOutcomeText,
-} from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
-import type { TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
+} from "@sekisho/verification/slack/messages/outcome-text.ts";
+import type { TaskOutcome } from "@sekisho/verification/task/task.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 
 type Ended = Exclude<TaskOutcome, { type: "answer" }>;

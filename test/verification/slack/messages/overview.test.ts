@@ -1,13 +1,10 @@
 /** What the bot says about itself: the App Home, and the five lines of the help. */
 import { describe, expect, it } from "@jest/globals";
-import { helpText } from "../../../../lambdas/verification/slack/messages/help.ts";
-import { homeBlocks } from "../../../../lambdas/verification/slack/messages/home.ts";
-import type {
-  Overview,
-  OwnTask,
-} from "../../../../lambdas/verification/slack/messages/overview.ts";
-import type { Locale } from "../../../../lambdas/verification/task/task.ts";
-import { parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
+import { parseBlocks } from "@sekisho/local/fake-slack/blocks.ts";
+import { helpText } from "@sekisho/verification/slack/messages/help.ts";
+import { homeBlocks } from "@sekisho/verification/slack/messages/home.ts";
+import type { Overview, OwnTask } from "@sekisho/verification/slack/messages/overview.ts";
+import type { Locale } from "@sekisho/verification/task/task.ts";
 import { askedAtMs, sampleAsk } from "../../task/sample.ts";
 
 const locales = ["en", "ja"] as const;

@@ -1,14 +1,11 @@
 import { describe, expect, it } from "@jest/globals";
+import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
+import { hasVisibleText } from "@sekisho/verification/slack/markdown/visible-text.ts";
+import { decodeButton, encodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
+import type { ButtonClickRefusal } from "@sekisho/verification/slack/messages/question.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { AgentQuestion, Task } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
-import type { QuestionField } from "../../../../contracts/question-fields.ts";
-import { hasVisibleText } from "../../../../lambdas/verification/slack/markdown/visible-text.ts";
-import {
-  decodeButton,
-  encodeButton,
-} from "../../../../lambdas/verification/slack/messages/buttons.ts";
-import type { ButtonClickRefusal } from "../../../../lambdas/verification/slack/messages/question.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
-import type { AgentQuestion, Task } from "../../../../lambdas/verification/task/task.ts";
 import { forAll } from "../../../doubles/for-all.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { safeMarkdown } from "../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import {
   findPieceEnd,
   nextStreamPiece,
   type StreamContent,
   type StreamPiece,
-} from "../../../../lambdas/verification/slack/messages/stream-piece.ts";
+} from "@sekisho/verification/slack/messages/stream-piece.ts";
+import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 
 /** What one message of Slack has in the end, and whether the stream went on to it; `texts` are what the agent tells at each poll. */

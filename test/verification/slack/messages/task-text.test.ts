@@ -1,15 +1,15 @@
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { decodeButton } from "../../../../lambdas/verification/slack/messages/buttons.ts";
-import { canceledAnswerText } from "../../../../lambdas/verification/slack/messages/outcome-text.ts";
+import { isTooLong, parseBlocks } from "@sekisho/local/fake-slack/blocks.ts";
+import { decodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
+import { canceledAnswerText } from "@sekisho/verification/slack/messages/outcome-text.ts";
 import {
   lastPart,
   newestText,
   percentBar,
-} from "../../../../lambdas/verification/slack/messages/placeholder.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
-import type { Task } from "../../../../lambdas/verification/task/task.ts";
-import { isTooLong, parseBlocks } from "../../../../lib/local/fake-slack/blocks.ts";
+} from "@sekisho/verification/slack/messages/placeholder.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 import { sampleTask } from "../../task/sample.ts";
 

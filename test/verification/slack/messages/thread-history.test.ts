@@ -1,9 +1,8 @@
 /** What the Execution zone gets to read of a thread, within the contract's limits. */
 import { describe, expect, it } from "@jest/globals";
-import fc from "fast-check";
-import { executeTaskParamsSchema } from "../../../../contracts/methods.ts";
-import type { PostedMessage } from "../../../../lambdas/verification/slack/api/slack.ts";
-import { readMessageText } from "../../../../lambdas/verification/slack/context/message.ts";
+import { executeTaskParamsSchema } from "@sekisho/contracts/methods.ts";
+import type { PostedMessage } from "@sekisho/verification/slack/api/slack.ts";
+import { readMessageText } from "@sekisho/verification/slack/context/message.ts";
 import {
   answerPart,
   filesPart,
@@ -12,10 +11,11 @@ import {
   placeholderPart,
   plainPart,
   questionPart,
-} from "../../../../lambdas/verification/slack/messages/blocks.ts";
-import { createTaskText } from "../../../../lambdas/verification/slack/messages/task-text.ts";
-import { createThreadHistory } from "../../../../lambdas/verification/slack/messages/thread-history.ts";
-import type { Task, TaskOutcome } from "../../../../lambdas/verification/task/task.ts";
+} from "@sekisho/verification/slack/messages/blocks.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
+import { createThreadHistory } from "@sekisho/verification/slack/messages/thread-history.ts";
+import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
+import fc from "fast-check";
 import { sampleTask } from "../../task/sample.ts";
 
 const message = { ts: "1000.000000" };

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { createSentMessages } from "../../../../lambdas/verification/transport/a2a/messages.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createSentMessages } from "@sekisho/verification/transport/a2a/messages.ts";
 import { cardOf } from "../../../doubles/a2a-peer.ts";
 import type { AgentCall } from "../../../doubles/a2a-peer-agent.ts";
 import { json, raw } from "../../../doubles/answers.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
-import { readCardSchema } from "../../../../contracts/a2a/card.ts";
-import type { A2aVersion } from "../../../../contracts/a2a/operations.ts";
-import { listUsableInterfaces } from "../../../../lambdas/verification/transport/a2a/interfaces.ts";
+import { readCardSchema } from "@sekisho/contracts/a2a/card.ts";
+import type { A2aVersion } from "@sekisho/contracts/a2a/operations.ts";
+import { listUsableInterfaces } from "@sekisho/verification/transport/a2a/interfaces.ts";
 
 const origin = "https://agent.example";
 

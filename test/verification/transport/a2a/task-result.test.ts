@@ -1,13 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
-import { messageSchema } from "../../../../contracts/a2a/part.ts";
-import { readTaskSchema } from "../../../../contracts/a2a/read-task.ts";
-import { a2aTaskSchema, type SendResult } from "../../../../contracts/a2a/task.ts";
-import { resultToV03 } from "../../../../contracts/a2a/v03/results.ts";
-import { decodeError, encodeError } from "../../../../contracts/error-data.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { methods } from "../../../../contracts/methods.ts";
-import { readResult } from "../../../../lambdas/verification/transport/a2a/post-operation.ts";
-import { toZoneResult } from "../../../../lambdas/verification/transport/a2a/task-result.ts";
+import { messageSchema } from "@sekisho/contracts/a2a/part.ts";
+import { readTaskSchema } from "@sekisho/contracts/a2a/read-task.ts";
+import { a2aTaskSchema, type SendResult } from "@sekisho/contracts/a2a/task.ts";
+import { resultToV03 } from "@sekisho/contracts/a2a/v03/results.ts";
+import { decodeError, encodeError } from "@sekisho/contracts/error-data.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { methods } from "@sekisho/contracts/methods.ts";
+import { readResult } from "@sekisho/verification/transport/a2a/post-operation.ts";
+import { toZoneResult } from "@sekisho/verification/transport/a2a/task-result.ts";
 
 const says = (text: string, more: object = {}) => ({
   messageId: "m1",

@@ -1,21 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import { operations } from "../../../../contracts/a2a/operations.ts";
-import { v03Operations } from "../../../../contracts/a2a/v03/params.ts";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import {
-  createA2aTransport,
-  respond,
-} from "../../../../lambdas/verification/transport/a2a/transport.ts";
-import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { type TapEntry, tapTransport } from "../../../../lambdas/verification/transport/tap.ts";
-import { describeTransport } from "../../../conformance/transport.ts";
+import { operations } from "@sekisho/contracts/a2a/operations.ts";
+import { v03Operations } from "@sekisho/contracts/a2a/v03/params.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createA2aTransport, respond } from "@sekisho/verification/transport/a2a/transport.ts";
+import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
+import { type TapEntry, tapTransport } from "@sekisho/verification/transport/tap.ts";
 import { startA2aPeer } from "../../../doubles/a2a-peer.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { connectionReset } from "../../../doubles/web-server.ts";
+import { describeTransport } from "../../../tables/transport.ts";
 import { clientOver, execute } from "../sample.ts";
 import { agentOf, hello, said, sessionId } from "./sample.ts";
 

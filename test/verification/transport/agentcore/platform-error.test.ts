@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { findPlatformError } from "../../../../lambdas/verification/transport/agentcore/platform-error.ts";
+import { findPlatformError } from "@sekisho/verification/transport/agentcore/platform-error.ts";
 
 describe("a JSON-RPC error of AgentCore with HTTP 200", () => {
   it.each([

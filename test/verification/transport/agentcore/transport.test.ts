@@ -1,13 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
-import type { ClientReason } from "../../../../contracts/errors.ts";
-import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
-import { classify } from "../../../../lambdas/verification/transport/agentcore/platform-error.ts";
-import { createAgentCoreTransport } from "../../../../lambdas/verification/transport/agentcore/transport.ts";
-import { describeTransport } from "../../../conformance/transport.ts";
+import type { ClientReason } from "@sekisho/contracts/errors.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { classify } from "@sekisho/verification/transport/agentcore/platform-error.ts";
+import { createAgentCoreTransport } from "@sekisho/verification/transport/agentcore/transport.ts";
 import { awsError, startAgentCoreStub } from "../../../doubles/agentcore-stub.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { createPeer } from "../../../doubles/execution-peer.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";
+import { describeTransport } from "../../../tables/transport.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 import { clientOver, execute } from "../sample.ts";
 import { credentials, runtimeArn } from "./sample.ts";

@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
-import { createMtlsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/mtls.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { createMtlsAuthorizer } from "@sekisho/verification/transport/authorizer/mtls.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import {
   type Authority,
   type Certified,

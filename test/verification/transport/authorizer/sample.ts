@@ -2,7 +2,7 @@
 import type {
   AddedCredentials,
   Authorizer,
-} from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
+} from "@sekisho/verification/transport/authorizer/authorizer.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 
 export async function added(

@@ -1,16 +1,16 @@
 /** Issuers and peers that repeat whatever they were shown: nothing of it may get into an error or a log line. */
 import { inspect } from "node:util";
 import { describe, expect, it } from "@jest/globals";
-import type { SekishoError } from "../../../../contracts/errors.ts";
-import { createSts } from "../../../../lambdas/shared/aws/sts.ts";
-import type { Authorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createAzureAuthorizer } from "../../../../lambdas/verification/transport/authorizer/azure.ts";
-import { createGoogleAuthorizer } from "../../../../lambdas/verification/transport/authorizer/google.ts";
-import { createOAuthClientCredentialsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/oauth-client-credentials.ts";
-import { postToIssuer } from "../../../../lambdas/verification/transport/authorizer/post-to-issuer.ts";
-import { createSigV4Authorizer } from "../../../../lambdas/verification/transport/authorizer/sigv4.ts";
-import { createWebIdentityAuthorizer } from "../../../../lambdas/verification/transport/authorizer/web-identity.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
+import type { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createSts } from "@sekisho/runtime/aws/sts.ts";
+import type { Authorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createAzureAuthorizer } from "@sekisho/verification/transport/authorizer/azure.ts";
+import { createGoogleAuthorizer } from "@sekisho/verification/transport/authorizer/google.ts";
+import { createOAuthClientCredentialsAuthorizer } from "@sekisho/verification/transport/authorizer/oauth-client-credentials.ts";
+import { postToIssuer } from "@sekisho/verification/transport/authorizer/post-to-issuer.ts";
+import { createSigV4Authorizer } from "@sekisho/verification/transport/authorizer/sigv4.ts";
+import { createWebIdentityAuthorizer } from "@sekisho/verification/transport/authorizer/web-identity.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import { raw, silence } from "../../../doubles/answers.ts";
 import { collectLog } from "../../../doubles/collect-log.ts";
 import { apiError } from "../../../doubles/issuers/google.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
-import { createSts } from "../../../../lambdas/shared/aws/sts.ts";
-import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
-import { createSigV4Authorizer } from "../../../../lambdas/verification/transport/authorizer/sigv4.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
+import { createSts } from "@sekisho/runtime/aws/sts.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { createSigV4Authorizer } from "@sekisho/verification/transport/authorizer/sigv4.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
 import { json } from "../../../doubles/answers.ts";
 import { assumableRoleArn, externalId, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
 import { closeAfterTest } from "../../../doubles/serving.ts";

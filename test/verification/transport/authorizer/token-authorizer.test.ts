@@ -1,13 +1,13 @@
 import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { createSts } from "@sekisho/runtime/aws/sts.ts";
+import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createAzureAuthorizer } from "@sekisho/verification/transport/authorizer/azure.ts";
+import { createGoogleAuthorizer } from "@sekisho/verification/transport/authorizer/google.ts";
+import { createOAuthClientCredentialsAuthorizer } from "@sekisho/verification/transport/authorizer/oauth-client-credentials.ts";
+import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
+import { createWebIdentityAuthorizer } from "@sekisho/verification/transport/authorizer/web-identity.ts";
 import { decodeJwt } from "jose";
-import { SekishoError } from "../../../../contracts/errors.ts";
-import { createSts } from "../../../../lambdas/shared/aws/sts.ts";
-import { noAuthorizer } from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createAzureAuthorizer } from "../../../../lambdas/verification/transport/authorizer/azure.ts";
-import { createGoogleAuthorizer } from "../../../../lambdas/verification/transport/authorizer/google.ts";
-import { createOAuthClientCredentialsAuthorizer } from "../../../../lambdas/verification/transport/authorizer/oauth-client-credentials.ts";
-import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createWebIdentityAuthorizer } from "../../../../lambdas/verification/transport/authorizer/web-identity.ts";
 import { refuse, roleArn, startAwsSts } from "../../../doubles/issuers/aws-sts.ts";
 import {
   apiError,

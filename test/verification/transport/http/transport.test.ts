@@ -1,16 +1,15 @@
 import { createServer, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
-import { createHttpClient } from "../../../../lambdas/shared/http/client.ts";
-import { createTrace } from "../../../../lambdas/shared/telemetry/telemetry.ts";
+import { createHttpClient } from "@sekisho/runtime/http/client.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import {
   type Authorizer,
   noAuthorizer,
-} from "../../../../lambdas/verification/transport/authorizer/authorizer.ts";
-import { createBearerAuthorizer } from "../../../../lambdas/verification/transport/authorizer/token-authorizer.ts";
-import { createHttpsTransport } from "../../../../lambdas/verification/transport/http/transport.ts";
-import { sendOnce } from "../../../../lambdas/verification/transport/send-once.ts";
-import type { Transport } from "../../../../lambdas/verification/transport/transport.ts";
-import { describeTransport } from "../../../conformance/transport.ts";
+} from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createBearerAuthorizer } from "@sekisho/verification/transport/authorizer/token-authorizer.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
+import { sendOnce } from "@sekisho/verification/transport/send-once.ts";
+import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { json, raw } from "../../../doubles/answers.ts";
 import { startExecutionPeer } from "../../../doubles/execution-peer.ts";
 import {
@@ -20,6 +19,7 @@ import {
 } from "../../../doubles/issuers/certificates.ts";
 import { startTlsPeer, type TlsPeer } from "../../../doubles/issuers/tls-peer.ts";
 import { closeAfterTest, listen, serve } from "../../../doubles/serving.ts";
+import { describeTransport } from "../../../tables/transport.ts";
 import { hangSignal } from "../../../tooling/hang.ts";
 
 /** All but `setTimeout`. */

@@ -1,6 +1,6 @@
-import { createInProcessTransport } from "../../../../lambdas/verification/transport/in-process/transport.ts";
-import { describeTransport } from "../../../conformance/transport.ts";
+import { createInProcessTransport } from "@sekisho/verification/transport/in-process/transport.ts";
 import { createPeer } from "../../../doubles/execution-peer.ts";
+import { describeTransport } from "../../../tables/transport.ts";
 
 describeTransport({
   name: "in-process",

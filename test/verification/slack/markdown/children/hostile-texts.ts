@@ -1,18 +1,15 @@
 /** Texts over which a parser or an expression could be at work for hours: a program of its own, so that a test can end it. */
 
-import {
-  fencedTables,
-  toMrkdwn,
-} from "../../../../../lambdas/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "../../../../../lambdas/verification/slack/markdown/safe-markdown.ts";
+import { fencedTables, toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
+import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import {
   maxMarkdownLength,
   maxMrkdwnLength,
   splitAnswer,
-} from "../../../../../lambdas/verification/slack/markdown/split.ts";
-import { newestText } from "../../../../../lambdas/verification/slack/messages/placeholder.ts";
-import { nextStreamPiece } from "../../../../../lambdas/verification/slack/messages/stream-piece.ts";
-import { createTaskText } from "../../../../../lambdas/verification/slack/messages/task-text.ts";
+} from "@sekisho/verification/slack/markdown/split.ts";
+import { newestText } from "@sekisho/verification/slack/messages/placeholder.ts";
+import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
+import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../../task/sample.ts";
 
 const length = 15_000;

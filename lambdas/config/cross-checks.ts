@@ -1,0 +1,303 @@
+/** Checks the parts of the configuration against each other, after each part alone is valid. */
+import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
+import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
+import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
+import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
+import type { Destination } from "./destination-schema.ts";
+import type { AgentConfig } from "./execution-schema.ts";
+import type { Config } from "./schema.ts";
+import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
+import { findClosest } from "./unknown-key.ts";
+import type { ValidParts } from "./valid-parts.ts";
+
+/** `path` is the field to change, and `message` says how. */
+export type Problem = { path: (string | number)[]; message: string };
+
+/** Leaves out the checks that need an invalid section. */
+export function crossCheck({ config, destinationNames, invalidSections }: ValidParts): Problem[] {
+  const areValid = (...sections: (keyof Config)[]) =>
+    !sections.some((section) => invalidSections.has(section));
+  return [
+    ...routeProblems(config, destinationNames),
+    ...workspaceProblems(config),
+    ...destinationProblems(config),
+    ...callTimeProblems(config),
+    ...(areValid("execution", "limits") ? budgetProblems(config) : []),
+    ...(areValid("limits") ? longPollProblems(config) : []),
+    ...(areValid("execution") ? tokenProblems(config) : []),
+    ...(areValid("execution", "limits") ? stageProblems(config) : []),
+  ];
+}
+
+function routeProblems({ routes }: Config, known: readonly string[] | undefined): Problem[] {
+  return routes.flatMap(({ team, channel, word, destination: names }, index) => {
+    const problems: Problem[] = [];
+    if ((team ?? channel ?? word) === undefined && index < routes.length - 1) {
+      const message =
+        "matches every message, so the routes after it have no effect; move it to the end, or add team, channel or word";
+      problems.push({ path: ["routes", index], message });
+    }
+    const path = ["routes", index, "destination"];
+    for (const name of names.filter((each) => known?.includes(each) === false)) {
+      problems.push({
+        path,
+        message: `there is no destination "${name}"; ${destinationHint(name, known)}`,
+      });
+    }
+    for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
+      problems.push({ path, message: `"${name}" appears more than once; keep one` });
+    }
+    return problems;
+  });
+}
+
+/** If workspaces install the app themselves, an entry without a workspace would count in each of them. */
+function workspaceProblems({ slack, allowlist, destinations }: Config): Problem[] {
+  if (slack.install === undefined) return [];
+  const message =
+    "is missing; set the id of the workspace (T…) or organization (E…) in which this counts, because slack.install lets several install the app";
+  const answerBy = Object.entries(destinations).flatMap(([name, { questions }]): NamedEntry[] =>
+    typeof questions.answerBy === "string"
+      ? []
+      : [{ path: ["destinations", name, "questions", "answerBy"], entry: questions.answerBy }],
+  );
+  const entries: NamedEntry[] = [
+    ...allowlist.map((entry, index) => ({ path: ["allowlist", index], entry })),
+    ...slack.admins.map((entry, index) => ({ path: ["slack", "admins", index], entry })),
+    ...answerBy,
+  ];
+  return entries.flatMap(({ path, entry }) =>
+    entry.team === undefined ? [{ path: [...path, "team"], message }] : [],
+  );
+}
+
+type NamedEntry = { path: Problem["path"]; entry: { team?: string | undefined } };
+
+function destinationHint(name: string, known: readonly string[] = []): string {
+  const closest = findClosest(name, known);
+  if (closest !== undefined) return `did you mean "${closest}"?`;
+  return `add it to destinations, or choose from: ${known.join(", ") || "none"}`;
+}
+
+function destinationProblems({ destinations }: Config): Problem[] {
+  return Object.entries(destinations).flatMap(([name, destination]) => {
+    const type = resolveAuthorizerConfig(destination)?.type;
+    const path = ["destinations", name];
+    if (type === "mtls") {
+      const message = "must be an https URL, because the authorizer is a client certificate (mtls)";
+      return fieldsWithoutTls(destination).map((field) => ({ path: [...path, field], message }));
+    }
+    if (type !== "none" || !listAddresses(destination).some(({ address }) => isElsewhere(address)))
+      return [];
+    const message = 'must not be "none" for an address beyond loopback; choose another authorizer';
+    return [{ path: [...path, "authorizer"], message }];
+  });
+}
+
+/** The Execution host of the local run has no TLS either. */
+function fieldsWithoutTls(destination: Destination): string[] {
+  if (isOwnExecution(destination)) return [destination.transport === "a2a" ? "card" : "url"];
+  const without = listAddresses(destination).filter(
+    ({ address }) => URL.parse(address)?.protocol !== "https:",
+  );
+  return without.map(({ field }) => field);
+}
+
+/** False for an invalid URL, which the schema reports. */
+function isElsewhere(address: string): boolean {
+  const hostname = URL.parse(address)?.hostname;
+  return hostname !== undefined && !isLoopbackHost(hostname);
+}
+
+function callTimeProblems({ destinations }: Config): Problem[] {
+  return Object.entries(destinations).flatMap(([name, { callTimeoutMs = 0, deadlineMs }]) => {
+    if (callTimeoutMs <= deadlineMs) return [];
+    const message = `must be at most deadlineMs (${deadlineMs}), because no call outlives its task; lower it, or raise deadlineMs`;
+    return [{ path: ["destinations", name, "callTimeoutMs"], message }];
+  });
+}
+
+/** If a call times out before the host answers `accepted`, nobody knows whether the task was stored. */
+function budgetProblems({ destinations, execution, limits }: Config): Problem[] {
+  const { syncBudgetMs = localSyncBudgetMs } = execution;
+  const local = Object.values(destinations).filter(isLocalHost);
+  const shortestMs = Math.min(
+    ...local.map((destination) => callTimes(destination, { limits }).sendTimeoutMs),
+  );
+  if (syncBudgetMs < shortestMs * 0.9) return [];
+  const most = Math.ceil(shortestMs * 0.9) - 1;
+  const name =
+    shortestMs < limits.callTimeoutMs ? "the destination's callTimeoutMs" : "limits.callTimeoutMs";
+  const message = `must be less than 0.9 times ${name}, so that the host answers before the call ends; lower it to ${most} or less, or raise ${name}`;
+  return [{ path: ["execution", "syncBudgetMs"], message }];
+}
+
+function longPollProblems({ destinations, limits }: Config): Problem[] {
+  return Object.entries(destinations).flatMap(([name, destination]) => {
+    const { callTimeoutMs } = callTimes(destination, { limits });
+    if (resolveLongPollMs(destination, { limits }) < callTimeoutMs * 0.9) return [];
+    const field = callTimeoutMs < limits.callTimeoutMs ? "callTimeoutMs" : "limits.callTimeoutMs";
+    const message = `must be less than 0.9 times ${field} (${callTimeoutMs}), so that the answer comes before the call ends; lower it, or raise ${field}`;
+    return [{ path: ["destinations", name, "longPollMs"], message }];
+  });
+}
+
+/** Checks only destinations that a route uses. Others may be kept for a time without the authenticator. */
+function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
+  const { type } = execution.authenticator;
+  if (type === "none" || type === "platform") return [];
+  const used = new Set(routes.flatMap(({ destination }) => destination));
+  const without = Object.entries(destinations).filter(
+    ([name, destination]) => used.has(name) && isLocalHost(destination) && !sendsToken(destination),
+  );
+  if (without.length === 0) return [];
+  const named = without.map(([name]) => `destinations.${name}`).join(", ");
+  const fitting = type === "bearer" ? "a bearer authorizer" : "an authorizer that sends its tokens";
+  const message = `"${type}" would refuse every task of ${named}, which sends no token to the local host; use transport "https" with ${fitting} there, or remove it from the routes`;
+  return [{ path: ["execution", "authenticator"], message }];
+}
+
+function sendsToken(destination: Destination): boolean {
+  return !["none", "sigv4", "mtls"].includes(resolveAuthorizerConfig(destination)?.type ?? "none");
+}
+
+/** True if the destination is the Execution host that the section `execution` configures. */
+function isLocalHost(destination: Destination): boolean {
+  return destination.transport === "in-process" || isOwnExecution(destination);
+}
+
+/** Lambda ends a worker after 15 minutes. The rest of that time is for releasing its tasks. */
+const maxLeaseMs = 885_000;
+
+/** Without stages there are no problems, because one machine can run everything. */
+function stageProblems(config: Config): Problem[] {
+  const names = Object.keys(config.stages);
+  if (names.length === 0) return [];
+  return [
+    ...limitProblems(config),
+    ...stageCallProblems(config),
+    ...Object.entries(config.destinations).flatMap(([name, destination]) =>
+      signingProblems(name, destination),
+    ),
+    ...names.flatMap((name) => kindProblems(config, name)),
+  ];
+}
+
+function limitProblems({ limits: { leaseMs, maxReceiveCount } }: Config): Problem[] {
+  const problems: Problem[] = [];
+  if (leaseMs > maxLeaseMs) {
+    const message = `must be at most ${maxLeaseMs} if there are stages, because Lambda ends a worker after 15 minutes`;
+    problems.push({ path: ["limits", "leaseMs"], message });
+  }
+  if (maxReceiveCount < 2) {
+    const message =
+      "must be at least 2 if there are stages, so that a task survives a worker that ends in the middle";
+    problems.push({ path: ["limits", "maxReceiveCount"], message });
+  }
+  return problems;
+}
+
+function stageCallProblems(config: Config): Problem[] {
+  const mostMs = maxStageCallMs(config);
+  return Object.entries(config.destinations).flatMap(([name, { callTimeoutMs = 0 }]) => {
+    if (callTimeoutMs <= mostMs) return [];
+    const message = `must be at most ${mostMs} if there are stages, because the worker's function would outlive its queue's visibility timeout; lower it`;
+    return [{ path: ["destinations", name, "callTimeoutMs"], message }];
+  });
+}
+
+/** A stage's policy names the resource behind a signed address. Some addresses do not identify it. */
+function signingProblems(name: string, destination: Destination): Problem[] {
+  const authorizer = resolveAuthorizerConfig(destination);
+  if (authorizer?.type !== "sigv4" || isOwnExecution(destination)) return [];
+  const { service, region, assumeRoleArn, functionArn } = authorizer;
+  // The permissions of that role are managed in its own account.
+  if (assumeRoleArn !== undefined) return [];
+  if (service === "lambda") {
+    const message =
+      "is missing; set it, because the address of a Function URL does not show which function the stage must be allowed to invoke";
+    return functionArn === undefined
+      ? [{ path: ["destinations", name, "authorizer", "functionArn"], message }]
+      : [];
+  }
+  if (service !== "execute-api") {
+    const message =
+      'must be "lambda" or "execute-api" if there are stages, because a stage gets permissions for these only';
+    return [{ path: ["destinations", name, "authorizer", "service"], message }];
+  }
+  const domain = `execute-api.${region}.${findPartition(region).dnsSuffix}`;
+  const message = `must have the API's own host, ID.${domain}, because a stage's permission needs the id of the API`;
+  return listAddresses(destination).flatMap(({ field, address }) => {
+    const [id = "", ...rest] = URL.parse(address)?.hostname.split(".") ?? [];
+    if (/^[a-z0-9]+$/.test(id) && rest.join(".") === domain) return [];
+    return [{ path: ["destinations", name, field], message }];
+  });
+}
+
+function agentProblems(agent: AgentConfig, stageName: string): Problem[] {
+  if (typeof agent === "string") return [];
+  if (
+    agent.type !== "openai-compatible" ||
+    !isLoopbackHost(URL.parse(agent.baseUrl)?.hostname ?? "")
+  )
+    return [];
+  const message = `must be an address that the stage ${stageName} can reach; a loopback address reaches nothing on AWS`;
+  return [{ path: ["execution", "agent", "baseUrl"], message }];
+}
+
+/** Even a new session could not accept a longer task. */
+function lifetimeProblems({ stages, destinations, execution }: Config, name: string): Problem[] {
+  const stage = stages[name]?.execution;
+  if (stage?.kind !== "agentcore") return [];
+  const mostMs = longestTaskMs(1000 * stage.maxLifetimeSeconds);
+  const message = `must be at most ${mostMs} for the stage ${name}: its maxLifetimeSeconds (${stage.maxLifetimeSeconds}) minus two minutes for the start and end of a session`;
+  const tooLong = Object.entries(destinations).filter(
+    ([, destination]) =>
+      isOwnExecution(destination) && !isLocalOnly(destination) && destination.deadlineMs > mostMs,
+  );
+  const problems: Problem[] = tooLong.map(([own]) => ({
+    path: ["destinations", own, "deadlineMs"],
+    message,
+  }));
+  if ((execution.maxTaskMs ?? 0) > mostMs)
+    problems.push({ path: ["execution", "maxTaskMs"], message });
+  return problems;
+}
+
+/** The problems that depend on the stage's execution kind. */
+function kindProblems(config: Config, name: string): Problem[] {
+  const { routes, destinations, execution } = config;
+  const kind = config.stages[name]?.execution.kind;
+  const problems: Problem[] = lifetimeProblems(config, name);
+  if (kind === "lambda" && (execution.maxTaskMs ?? 0) > maxLambdaTaskMs) {
+    const message = `must be at most ${maxLambdaTaskMs} (14 minutes) for the stage ${name}, whose kind is lambda; agentcore allows more`;
+    problems.push({ path: ["execution", "maxTaskMs"], message });
+  }
+  if (kind !== "lambda" && config.stages[name]?.scale.agentConcurrency !== undefined) {
+    const message = `is for the kind lambda only, but the kind of ${name} is ${kind}; remove it`;
+    problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
+  }
+  if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
+  const used = routes.flatMap((route, index) =>
+    route.destination.map((routed) => ({ routed, index })),
+  );
+  for (const { routed, index } of used) {
+    const destination = destinations[routed];
+    if (destination === undefined) continue;
+    const path = ["routes", index, "destination"];
+    if (destination.transport === "in-process") {
+      const message = `"${routed}" has the transport in-process, which the stage ${name} cannot use; choose another destination`;
+      problems.push({ path, message });
+    } else if (isLocalOnly(destination)) {
+      const message = `"${routed}" has no card, which the stage ${name} needs; set destinations.${routed}.card`;
+      problems.push({ path, message });
+    } else if (kind === "external" && isOwnExecution(destination)) {
+      const message = `"${routed}" has no url, and the stage ${name} deploys no Execution zone (its kind is external); set destinations.${routed}.url`;
+      problems.push({ path, message });
+    } else if (kind === "lambda" && isOwnExecution(destination) && destination.forwardBotToken) {
+      const message = `must be false for the stage ${name}, whose kind is lambda: tasks wait in a queue there, which must not hold secrets`;
+      problems.push({ path: ["destinations", routed, "forwardBotToken"], message });
+    }
+  }
+  return problems;
+}

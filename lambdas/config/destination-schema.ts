@@ -1,0 +1,192 @@
+/** The destinations of the configuration: where tasks can be sent, and over which transport. */
+
+import { dialectSchema } from "@sekisho/contracts/dialects.ts";
+import { omittableFieldSchema } from "@sekisho/contracts/methods.ts";
+import * as z from "zod";
+import { authorizerSchema } from "./authorizer-schema.ts";
+import { slackIdSchema, teamSchema } from "./slack-schema.ts";
+import { httpUrl, idleSecondsSchema, integer } from "./values.ts";
+
+const anyDestination = {
+  deadlineMs: integer(1000, 8 * 3600_000)
+    .default(4 * 3600_000)
+    .describe(
+      "The longest time for a task, in milliseconds. It starts when the task is first in its thread. On AgentCore, a session accepts only tasks that fit into its remaining lifetime.",
+    ),
+  callTimeoutMs: integer(100, 600_000)
+    .optional()
+    .describe(
+      "The time limit for one call that sends a task or a reply, in milliseconds. Raise it for an agent that answers only when its work is done. At most deadlineMs, and in a stage by default at most 405000. Polls keep limits.callTimeoutMs. Default: limits.callTimeoutMs.",
+    ),
+  concurrency: z
+    .enum(["thread", "parallel"])
+    .default("thread")
+    .describe(
+      "thread: runs the tasks of one thread one at a time, in the order of their messages. parallel: runs all at once.",
+    ),
+  longPollMs: z
+    .union(
+      [z.literal("auto"), integer(0, 25_000)],
+      'must be "auto" or a whole number from 0 to 25000',
+    )
+    .default("auto")
+    .describe(
+      "How long a poll waits at the peer for a change, in milliseconds. Both sides may be billed for this time. 0: polls return at once. auto: 10000 at the Execution host on the same machine (but at most half of the time for a call), 0 elsewhere.",
+    ),
+  sendsAtOnce: integer(1, 1000)
+    .optional()
+    .describe(
+      "How many tasks one process sends to this destination at once, and a quarter as many polls. At most what the destination's share of the slots allows. Default: limits.sendsPerDestination.",
+    ),
+  dialect: dialectSchema.default("zone").describe("The dialect of the peer's error codes."),
+  idempotent: z
+    .boolean()
+    .describe(
+      "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run.",
+    ),
+  omitFields: z
+    .array(omittableFieldSchema)
+    .default([])
+    .describe(
+      "Fields of execute_task that this destination does not get, such as channel. The text is always sent.",
+    ),
+  forwardBotToken: z
+    .boolean()
+    .default(false)
+    .describe("Sends the Slack bot token with each task. Only for agents that need it."),
+  maxResponseBytes: integer(1024)
+    .default(1024 * 1024)
+    .describe("The largest response that is read, in bytes."),
+  questions: z
+    .strictObject({
+      answerBy: z
+        .union(
+          [
+            z.enum(["asker", "anyone"]),
+            z.strictObject({
+              team: teamSchema,
+              group: slackIdSchema.describe("The id of the user group (S…)."),
+            }),
+          ],
+          'must be "asker", "anyone" or { "group": "S…" }, with "team": "T…" if there is slack.install',
+        )
+        .default("asker")
+        .describe(
+          "Who may answer: the person who asked for the task (asker), everyone who may use the bot there (anyone), or a user group of Slack.",
+        ),
+      expireAfterMs: integer(1000, 24 * 3600_000)
+        .default(8 * 3600_000)
+        .describe("How long a question stays open, in milliseconds."),
+    })
+    .prefault({})
+    .describe("Questions and approval requests of the agent."),
+};
+
+export const destinationSchema = z.discriminatedUnion("transport", [
+  z
+    .strictObject({
+      transport: z.literal("in-process"),
+      ...anyDestination,
+      idempotent: anyDestination.idempotent.default(true),
+    })
+    .describe("Calls the Execution host in the same process. For one machine only."),
+  z
+    .strictObject({
+      transport: z.literal("https"),
+      ...anyDestination,
+      url: httpUrl()
+        .optional()
+        .describe("The URL of the peer. Default: the Execution zone of this configuration."),
+      authorizer: authorizerSchema
+        .default({ type: "none" })
+        .describe("How calls prove who makes them."),
+      idempotent: anyDestination.idempotent
+        .optional()
+        .describe(
+          "The peer deduplicates tasks by request id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without url, false with url.",
+        ),
+    })
+    .transform((destination) => ({
+      ...destination,
+      idempotent: destination.idempotent ?? destination.url === undefined,
+    }))
+    .describe("Sends JSON-RPC over HTTPS (http on loopback only)."),
+  z
+    .strictObject({
+      transport: z.literal("a2a"),
+      ...anyDestination,
+      card: httpUrl()
+        .optional()
+        .describe(
+          "The URL of the agent card. Default: the Execution host on the same machine, which a stage does not have.",
+        ),
+      url: httpUrl().optional().describe("The URL of the agent. Default: the one in its card."),
+      version: z
+        .enum(["highest", "1.0", "0.3"])
+        .default("highest")
+        .describe(
+          "The version of A2A. highest: the highest one that both the card and Sekisho support.",
+        ),
+      authorizer: authorizerSchema
+        .default({ type: "none" })
+        .describe("How calls prove who makes them."),
+      dialect: dialectSchema.default("a2a").describe("The dialect of the peer's error codes."),
+      idempotent: anyDestination.idempotent
+        .optional()
+        .describe(
+          "The peer deduplicates messages by message id, also after a restart. If false, a send whose outcome is unknown is not repeated, and the user reads that the task may have run. Default: true without card, false with card.",
+        ),
+      longPollMs: z
+        .literal(0, "must be 0, because A2A has no long polls")
+        .default(0)
+        .describe("A2A has no long polls."),
+      forwardBotToken: z
+        .literal(false, "must be false, because A2A cannot carry the bot token")
+        .default(false)
+        .describe("A2A cannot carry the bot token."),
+    })
+    .refine(({ card, url }) => url === undefined || card !== undefined, {
+      path: ["card"],
+      message: "is missing; set it, because url only replaces the address in the card",
+    })
+    .transform((destination) => ({
+      ...destination,
+      idempotent: destination.idempotent ?? destination.card === undefined,
+    }))
+    .describe("Calls an A2A agent with JSON-RPC over HTTPS (http on loopback only)."),
+  z
+    .strictObject({
+      transport: z.literal("agentcore"),
+      ...anyDestination,
+      runtimeArn: z
+        .string()
+        .regex(
+          /^arn:aws[a-z-]*:bedrock-agentcore:[a-z0-9-]+:\d{12}:runtime\/[A-Za-z0-9_-]+$/,
+          "must be the ARN of an AgentCore runtime",
+        )
+        .describe("The ARN of the runtime."),
+      qualifier: z
+        .string()
+        .min(1)
+        .max(48)
+        .default("DEFAULT")
+        .describe("The name of the runtime's endpoint."),
+      endpoint: httpUrl()
+        .optional()
+        .describe("The URL of the AgentCore API. Default: that of the runtime's region."),
+      stopAfterResult: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Uses one session per task and stops it after the task, instead of one session per thread that stays warm.",
+        ),
+      idleSeconds: idleSecondsSchema
+        .default(900)
+        .describe(
+          "The idle session timeout of the runtime (`idleRuntimeSessionTimeout`), in seconds. A running task is polled at least twice in that time, unless the agent asks for rarer polls. The default is AWS's own. A stage's own Execution zone has the idleSeconds of the stage.",
+        ),
+      idempotent: anyDestination.idempotent.default(true),
+    })
+    .describe("Calls a Bedrock AgentCore runtime (InvokeAgentRuntime)."),
+]);
+export type Destination = z.infer<typeof destinationSchema>;

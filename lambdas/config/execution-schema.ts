@@ -1,0 +1,170 @@
+/** The section `execution`: the agent and its host. */
+
+import { dialectSchema } from "@sekisho/contracts/dialects.ts";
+import * as z from "zod";
+import { a2aSchema } from "./a2a-schema.ts";
+import { authenticatorSchema } from "./authenticator-schema.ts";
+import { configFileName, parseWith } from "./config-error.ts";
+import { telemetrySchema } from "./telemetry-schema.ts";
+import { httpUrl, integer, oneOf, regionSchema, secretSchema } from "./values.ts";
+
+const agentFile = /^\.{0,2}\/.+\.(ts|mts|js|mjs)$/;
+const agentSchema = z.union(
+  [
+    z.literal("echo"),
+    z
+      .string()
+      .regex(agentFile, {
+        error: ({ input }) =>
+          agentFile.test(`./${input}`)
+            ? `must begin with ./, such as "./${input}"`
+            : 'must be "echo", or the path of your agent file such as ./agent.ts',
+      })
+      .describe("The path of your agent file, which exports the function `agent`."),
+    z.discriminatedUnion(
+      "type",
+      [
+        z
+          .strictObject({
+            type: z.literal("openai-compatible"),
+            baseUrl: httpUrl().describe("The URL of the API, up to and including /v1."),
+            model: z.string().min(1).describe("The name of the model."),
+            apiKey: secretSchema
+              .optional()
+              .describe("The API key, sent as a bearer token. Default: none is sent."),
+            system: z.string().optional().describe("The system prompt. Default: none."),
+          })
+          .describe("Calls an endpoint with OpenAI's chat completions API and streaming."),
+        z
+          .strictObject({
+            type: z.literal("bedrock"),
+            modelId: z
+              .string()
+              .min(1)
+              .max(2048)
+              .describe("The id or ARN of a model or of an inference profile."),
+            region: regionSchema
+              .optional()
+              .describe("The region of Bedrock. Default: the Execution zone's region."),
+            system: z.string().optional().describe("The system prompt. Default: none."),
+            maxTokens: integer(1)
+              .optional()
+              .describe("The most tokens of an answer. Default: the model's own."),
+            guardrail: z
+              .strictObject({
+                id: z.string().min(1).describe("The id of the guardrail."),
+                version: z
+                  .string()
+                  .regex(/^(DRAFT|\d{1,8})$/, "must be DRAFT or a number")
+                  .describe("Its version: DRAFT or a number."),
+              })
+              .optional()
+              .describe("The Bedrock guardrail that checks messages and answers. Default: none."),
+          })
+          .describe("Calls a model of Amazon Bedrock (ConverseStream)."),
+      ],
+      oneOf("openai-compatible", "bedrock"),
+    ),
+  ],
+  'must be "echo", the path of your agent file such as ./agent.ts, or an object with a type',
+);
+
+/** The paths that the host always serves. The form of `pathSchema` also excludes paths below `/.well-known`. */
+const servedPaths = ["/", "/a2a", "/invocations", "/ping", "/healthz", "/openrpc.json", "/metrics"];
+
+const pathSchema = z
+  .string()
+  .max(256)
+  .regex(
+    /^(\/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+$|^\/$/,
+    'must be a path such as "/vapora": letters, digits and . _ ~ - after each slash, and no slash at the end',
+  )
+  .refine(
+    (path) => !servedPaths.includes(path),
+    "is a path that the host already serves; choose another",
+  );
+
+/** Further paths, each with its own error dialect. */
+const dialectPathsSchema = z.record(pathSchema, dialectSchema);
+
+export const executionSchema = z
+  .strictObject({
+    agent: agentSchema
+      .default("echo")
+      .describe("The agent that runs tasks. echo repeats the message, for first tests."),
+    authenticator: authenticatorSchema
+      .default({ type: "none" })
+      .describe("How the host authenticates its callers."),
+    syncBudgetMs: integer(0, 60_000)
+      .optional()
+      .describe(
+        "How long a call waits for the task's result before it answers `accepted`, in milliseconds. Less than 0.9 times limits.callTimeoutMs. On one machine and in a container it answers 0.3 s after the agent has begun to write its answer, if that is sooner. Default: 1500, because a call that waits keeps a worker of the stage from other people's messages; 20000 on one machine.",
+      ),
+    maxTaskMs: integer(1000, 8 * 3600_000)
+      .optional()
+      .describe(
+        "The longest time for a task, in milliseconds. Default: the most that the platform allows: 8 hours; on AgentCore 2 minutes less than a session's lifetime; on Lambda 14 minutes.",
+      ),
+    leaseMs: integer(500)
+      .default(20_000)
+      .describe(
+        "How long a process's lease on a running task lasts, in milliseconds. It is renewed at half of this time.",
+      ),
+    lostAfterMs: integer(0)
+      .default(30_000)
+      .describe(
+        "How long after the end of its lease a running task counts as lost, in milliseconds.",
+      ),
+    limits: z
+      .strictObject({
+        runsPerCaller: integer(1, 100_000)
+          .default(1000)
+          .describe(
+            "The most concurrent agent runs of one caller in one process. More are refused with rate_limited.",
+          ),
+        openCallsPerCaller: integer(1, 100_000)
+          .default(1000)
+          .describe(
+            "The most open calls of one caller in one process: streams, and calls that wait for a change. More streams are refused with rate_limited; more calls are answered without waiting.",
+          ),
+      })
+      .prefault({})
+      .describe(
+        "The limits for each caller. The Verification zone counts as one caller, however many people use it.",
+      ),
+    a2a: a2aSchema.prefault({}).describe("Serves the Execution host as an A2A agent."),
+    dialects: dialectPathsSchema
+      .default({})
+      .describe(
+        "More paths that take requests, each with the dialect of its error codes: zone, zone-strict, a2a, a2a-0.3, cleveragents or vapora.",
+      ),
+  })
+  .refine(
+    ({ authenticator, a2a }) => authenticator.type !== "none" || a2a.extendedSkills === undefined,
+    {
+      path: ["a2a", "extendedSkills"],
+      message:
+        'could be read by anyone, because execution.authenticator is "none"; choose another authenticator',
+    },
+  )
+  .refine(({ leaseMs, lostAfterMs }) => leaseMs + lostAfterMs <= 300_000, {
+    path: ["lostAfterMs"],
+    message: "plus execution.leaseMs must be at most 300000 (5 minutes); lower one of them",
+  });
+
+export type AgentConfig = z.infer<typeof agentSchema>;
+
+/** The two sections of a configuration that the bundles of the Execution zone contain. */
+const sectionsSchema = z.object({
+  execution: executionSchema.prefault({}),
+  telemetry: telemetrySchema.prefault({}),
+});
+export type ExecutionSections = z.infer<typeof sectionsSchema>;
+
+/**
+ * Parses the sections that a deploy bundled. It checked them together with all others, whose schemas would only lengthen the cold start.
+ * Throws a ConfigError.
+ */
+export function parseExecutionSections(json: unknown): ExecutionSections {
+  return parseWith({ schema: sectionsSchema, json, name: configFileName });
+}

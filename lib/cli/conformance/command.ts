@@ -1,0 +1,158 @@
+/** `sekisho conformance`: checks whether an Execution endpoint in any language keeps the contract. */
+import { closeSync, existsSync, lstatSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { listAuthorizerSecrets } from "@sekisho/config/authorizer-needs.ts";
+import type { AuthorizerConfig } from "@sekisho/config/authorizer-schema.ts";
+import { listDestinationSecrets } from "@sekisho/config/destination-address.ts";
+import { readEnvironment } from "@sekisho/config/environment.ts";
+import { configDirectory } from "@sekisho/config/load.ts";
+import { runConformance } from "@sekisho/conformance/conformance.ts";
+import { OptionError, readRunOptions, runOptions } from "@sekisho/conformance/options.ts";
+import {
+  formatJsonReport,
+  formatJunitReport,
+  formatTextReport,
+} from "@sekisho/conformance/reports.ts";
+import { createLog } from "@sekisho/runtime/log.ts";
+import {
+  type CommandRun,
+  configOption,
+  defineCommand,
+  exitCodes,
+  flag,
+  option,
+  requireSecrets,
+  UsageError,
+} from "../command.ts";
+import { findEndpoint, parseAnotherAuth } from "../find-endpoint.ts";
+import { openSender } from "../open-sender.ts";
+
+export const conformance = defineCommand({
+  name: "conformance",
+  args: "[URL]",
+  about: `
+Tests an Execution endpoint in any language against the contract. Name the endpoint by its URL, or as a destination of the
+configuration. The report shows failures first, and says of each what was sent, what came and what to do. The agent behind the
+endpoint runs about eighty times.`,
+  options: {
+    auth: option(
+      "AUTH",
+      "how calls to the URL authenticate: none (loopback only), bearer:ENV_NAME, sigv4:SERVICE:REGION, web-identity:AUDIENCE",
+    ),
+    "other-auth": option(
+      "AUTH",
+      "the same of a second caller, who must not see the tasks of the first",
+    ),
+    dialect: option("D", "the dialect of the endpoint's error numbers (zone)"),
+    idempotent: flag("the endpoint at the URL is declared to deduplicate by request id"),
+    destination: option(
+      "NAME",
+      "a destination of the configuration, with its url and authorizer, instead of a URL",
+    ),
+    config: configOption,
+    ...runOptions,
+  },
+  exits: `
+The default texts are made for the agent "echo". A case that the endpoint gives no occasion to test is skipped, and the
+report says why. docs/reference/conformance.md lists the cases.
+Exit code: 0 every case that counts passed; 1 one failed, or something leaked; 2 bad usage or configuration; 3 nothing to
+test: not reachable, no endpoint at this address, or credentials refused.`,
+  async run(run) {
+    const { values, positionals } = run;
+    if (positionals.length > 1) throw new UsageError("Only one URL can be given.");
+    const location = { directory: run.directory, file: values.config };
+    const { auth, dialect, destination: name } = values;
+    const endpoint = findEndpoint({
+      url: positionals[0],
+      auth,
+      dialect,
+      destination: name,
+      location,
+    });
+    if (name !== undefined && values.idempotent) {
+      throw new UsageError("--idempotent needs a URL. A destination says so in the configuration.");
+    }
+    const { destination } = endpoint;
+    const another =
+      values["other-auth"] === undefined ? undefined : parseAnotherAuth(values["other-auth"]);
+    requireSecrets([...listDestinationSecrets(destination), ...listSecretsOf(another)]);
+    const options = {
+      ...toUsageError(() =>
+        readRunOptions(values, destination.transport === "agentcore" ? "agentcore" : "https"),
+      ),
+      dialect: destination.dialect,
+      isIdempotent: values.idempotent || destination.idempotent,
+    };
+    const junit =
+      values.junit === undefined ? undefined : resolveJunit(values.junit, run.directory);
+    const { executionPort, logLevel } = readEnvironment();
+    const directory = configDirectory(location);
+    const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
+    const sender = await openSender({ ...endpoint, another, directory, executionPort, log });
+    try {
+      run.note(`Testing ${endpoint.called}. It takes up to ${values.budget} s.`);
+      const onCase = ({ outcome, name: failed }: { outcome: string; name: string }) => {
+        if (outcome === "failed") run.note(`failed: ${failed}`);
+      };
+      const result = await runConformance({ ...options, sender, interrupt: run.signal, onCase });
+      if ("unreachable" in result) {
+        run.note(`${endpoint.called}: ${result.unreachable}`);
+        return exitCodes.notReachable;
+      }
+      const report = { ...result, endpoint: endpoint.called };
+      const shown = { onlyFailures: values.failures };
+      run.print(values.json ? formatJsonReport(report, shown) : formatTextReport(report, shown));
+      const isWritten = junit === undefined || writeJunit(run, junit, formatJunitReport(report));
+      return isWritten && result.kept ? exitCodes.success : exitCodes.failed;
+    } catch (thrown) {
+      if (!run.signal.aborted) throw thrown;
+      run.note("Interrupted. There is no report.");
+      return exitCodes.interrupted;
+    } finally {
+      await sender.close();
+    }
+  },
+});
+
+function listSecretsOf(authorizer: AuthorizerConfig | undefined) {
+  return authorizer === undefined
+    ? []
+    : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
+}
+
+function toUsageError<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw thrown instanceof OptionError ? new UsageError(thrown.message) : thrown;
+  }
+}
+
+/** Checks before the cases that the file can be written. Leaves no file behind. */
+function resolveJunit(path: string, directory: string): string {
+  const file = resolve(directory, path);
+  if (!existsSync(dirname(file)))
+    throw new UsageError(`--junit: there is no folder ${dirname(file)}.`);
+  try {
+    const wasThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
+    closeSync(openSync(file, "a"));
+    if (!wasThere) rmSync(file);
+  } catch (thrown) {
+    throw new UsageError(notWritableText(file, thrown));
+  }
+  return file;
+}
+
+function notWritableText(file: string, thrown: unknown): string {
+  return `--junit: ${file} cannot be written (${Object(thrown).code}).`;
+}
+
+function writeJunit({ note }: CommandRun, file: string, text: string): boolean {
+  try {
+    writeFileSync(file, text);
+    return true;
+  } catch (thrown) {
+    note(notWritableText(file, thrown));
+    return false;
+  }
+}

@@ -1,0 +1,106 @@
+/** `sekisho init`: writes the files of a new project. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { regionSchema } from "@sekisho/config/values.ts";
+import { sekisho } from "@sekisho/runtime/command-line.ts";
+import { readTextFile } from "@sekisho/runtime/text-file.ts";
+import { defineCommand, exitCodes, option, UsageError } from "../command.ts";
+import { packageName } from "../package-name.ts";
+import { exampleAccount, projectFiles } from "./files.ts";
+
+const ignoreFile = ".gitignore";
+/** The command line of CDK and its library have the versions with which the templates are tested. */
+const cdkPackages =
+  "@sekisho/cdk aws-cdk@2.1148.1 aws-cdk-lib@2.276.0 constructs esbuild typescript @types/node";
+
+export const init = defineCommand({
+  name: "init",
+  args: "[FOLDER]",
+  about: `
+Writes the files of a new project into FOLDER, or into this folder: the configuration, an agent, a CDK app, an example of .env,
+and a workflow that deploys from GitHub without a stored key. If one of these files is there already, nothing is written; a
+.gitignore or package.json gets what it lacks.`,
+  options: {
+    account: option(
+      "ID",
+      `the AWS account of the stages dev and prod (${exampleAccount}, to be replaced)`,
+    ),
+    region: option("REGION", "the AWS region of the stages (eu-central-1)"),
+  },
+  exits:
+    "Exit code: 0 the files are written; 1 they cannot be written; 2 bad usage, or a file is there already.",
+  async run({
+    directory,
+    print,
+    positionals,
+    values: { account = exampleAccount, region = "eu-central-1" },
+  }) {
+    const [folderName = ".", ...more] = positionals;
+    if (more.length > 0) throw new UsageError("Give one FOLDER.");
+    if (!/^\d{12}$/.test(account))
+      throw new UsageError(`--account: "${account}" is not 12 digits.`);
+    if (!regionSchema.safeParse(region).success)
+      throw new UsageError(`--region: "${region}" is not an AWS region.`);
+    const folder = resolve(directory, folderName);
+    const { [ignoreFile]: ignored = "", ...fresh } = projectFiles({ account, region });
+    const files = Object.entries(fresh);
+    const present = files.map(([path]) => path).filter((path) => existsSync(join(folder, path)));
+    if (present.length > 0) {
+      throw new UsageError(
+        `Nothing is written, because ${present.join(", ")} would be replaced. Choose another FOLDER.`,
+      );
+    }
+    const manifest = readManifest(folder);
+    if (manifest.type === "commonjs") {
+      const remedy = "Run npm pkg set type=module there, or choose another FOLDER.";
+      throw new UsageError(
+        `Nothing is written, because package.json says "type": "commonjs". ${remedy}`,
+      );
+    }
+    for (const [path, text] of files) {
+      const file = join(folder, path);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, text, { flag: "wx" });
+      print(`  ${path}`);
+    }
+    if (ignoreFiles(folder, ignored)) print(`  ${ignoreFile}`);
+    if (manifest.type === undefined) {
+      // Node then reads the files as ES modules without a warning.
+      writeFileSync(
+        join(folder, "package.json"),
+        `${JSON.stringify({ ...manifest, type: "module" }, null, 2)}\n`,
+      );
+      print('  package.json ("type": "module")');
+    }
+    const isInstalled = existsSync(join(folder, "node_modules", packageName));
+    const before = [
+      ...(folder === directory ? [] : [`cd ${folderName}`]),
+      ...(isInstalled ? [] : [`npm install ${packageName} @sekisho/execution`]),
+    ];
+    print(`
+Next:
+  1. Try the agent on this machine:   ${[...before, `${sekisho} start --watch`].join(" && ")}
+  2. Make the Slack app:              ${sekisho} manifest --socket
+  3. Deploy to AWS:                   npm install --save-exact --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev
+
+Before step 3, write your AWS account into the stages of sekisho.config.json, and run ${sekisho} config check.`);
+    return exitCodes.success;
+  },
+});
+
+/** Adds the lines that `.gitignore` lacks. Returns whether the file was changed. */
+function ignoreFiles(folder: string, lines: string): boolean {
+  const file = join(folder, ignoreFile);
+  const present = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const missing = lines
+    .split("\n")
+    .filter((line) => line !== "" && !present.split(/\r?\n/).includes(line));
+  const start = present === "" || present.endsWith("\n") ? present : `${present}\n`;
+  if (missing.length > 0) writeFileSync(file, `${start}${missing.join("\n")}\n`);
+  return missing.length > 0;
+}
+
+function readManifest(folder: string): Record<string, unknown> {
+  const file = join(folder, "package.json");
+  return existsSync(file) ? JSON.parse(readTextFile(file)) : { private: true };
+}

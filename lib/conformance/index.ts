@@ -1,0 +1,3 @@
+/** The entry `./conformance`: runs the cases of docs/reference/conformance.md, for instance from a test. */
+export * from "./conformance.ts";
+export type { Sender } from "./sender.ts";

@@ -1,0 +1,169 @@
+/** How long a call may take, and what that means for a stage. */
+import { describe, expect, it } from "@jest/globals";
+import {
+  baseWorkerSeconds,
+  callTimes,
+  maxStageCallMs,
+  resolveLongPollMs,
+  resolveMaxPollGapMs,
+  workerSeconds,
+} from "@sekisho/config/call-time.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { withExecutionAddress } from "@sekisho/config/stage-config.ts";
+import fc from "fast-check";
+import { forAll } from "../doubles/for-all.ts";
+import { problemsOf } from "./problems-of.ts";
+
+const url = "https://agents.example/";
+const token = { type: "bearer", token: { env: "TOKEN" } };
+const far = (fields: object) => ({ transport: "https", url, authorizer: token, ...fields });
+const stages = {
+  dev: {
+    execution: { kind: "external" },
+    verification: { account: "111111111111", region: "eu-west-1" },
+  },
+};
+const jsonWith = (fields: object, more: object = {}) => ({
+  destinations: { far: far(fields) },
+  routes: [{ destination: "far" }],
+  ...more,
+});
+
+describe("the longest gap between polls", () => {
+  const runtimeArn = "arn:aws:bedrock-agentcore:eu-central-1:222222222222:runtime/agent-1";
+  const jsonOf = (destination: object) => ({ ...jsonWith({}), destinations: { far: destination } });
+  const maxPollGapMs = (destination: object) => {
+    const { destinations } = parseConfig({ json: jsonOf(destination) });
+    const [parsed] = Object.values(destinations);
+    return parsed && resolveMaxPollGapMs(parsed);
+  };
+
+  it.each([
+    ["a runtime of AgentCore, as AWS ends its sessions by default", {}, 450_000],
+    ["a runtime with an idle time of its own", { idleSeconds: 60 }, 30_000],
+  ])("is half of the idle time of %s", (_title, fields, gapMs) => {
+    expect(maxPollGapMs({ transport: "agentcore", runtimeArn, ...fields })).toBe(gapMs);
+  });
+
+  it("has no limit of its own at other destinations", () => {
+    expect(maxPollGapMs(far({}))).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe("a destination's longPollMs", () => {
+  const longPollMs = (destination: object) => {
+    const execution = { syncBudgetMs: 1000 };
+    const config = parseConfig({ json: { destinations: { local: destination }, execution } });
+    const [parsed] = Object.values(config.destinations);
+    return parsed && resolveLongPollMs(parsed, config);
+  };
+
+  it("is ten seconds at the host on the same machine, unless a call may not take twice as long", () => {
+    expect(longPollMs({ transport: "https" })).toBe(10_000);
+    expect(longPollMs({ transport: "in-process" })).toBe(10_000);
+    expect(longPollMs({ transport: "https", callTimeoutMs: 3001 })).toBe(1500);
+  });
+
+  it("is 0 elsewhere, where somebody may pay for it, and over A2A, which has none", () => {
+    expect(longPollMs(far({}))).toBe(0);
+    expect(longPollMs({ transport: "a2a" })).toBe(0);
+  });
+
+  it("is what the configuration says", () => {
+    expect(longPollMs({ transport: "https", longPollMs: 0 })).toBe(0);
+    expect(longPollMs(far({ longPollMs: 20_000 }))).toBe(20_000);
+    expect(problemsOf(jsonWith({ longPollMs: "long" }))).toEqual([
+      expect.stringContaining('far.longPollMs: must be "auto" or a whole number from 0 to 25000'),
+    ]);
+  });
+
+  it("is 0 for the Execution zone of a stage", () => {
+    const config = parseConfig({ json: { destinations: { local: { transport: "https" } } } });
+    const address = {
+      transport: "https",
+      url: "https://a.example/",
+      region: "eu-central-1",
+      functionArn: "arn",
+    } as const;
+    const { local } = withExecutionAddress({ config, address }).destinations;
+    expect(local && resolveLongPollMs(local, config)).toBe(0);
+  });
+});
+
+describe("a destination's callTimeoutMs", () => {
+  it("is for sends and replies; what only looks or cancels is never longer than by default", () => {
+    const { limits } = parseConfig({ json: {} });
+    expect(callTimes({}, { limits })).toEqual({ sendTimeoutMs: 30_000, callTimeoutMs: 30_000 });
+    expect(callTimes({ callTimeoutMs: 300_000 }, { limits })).toEqual({
+      sendTimeoutMs: 300_000,
+      callTimeoutMs: 30_000,
+    });
+    expect(callTimes({ callTimeoutMs: 1000 }, { limits })).toEqual({
+      sendTimeoutMs: 1000,
+      callTimeoutMs: 1000,
+    });
+  });
+
+  it("has bounds, of itself and by the destination's other times", () => {
+    expect(problemsOf(jsonWith({ callTimeoutMs: 600_000 }))).toEqual([]);
+    for (const callTimeoutMs of [99, 600_001, 1.5, "1m"])
+      expect(problemsOf(jsonWith({ callTimeoutMs })).join()).toContain(
+        "destinations.far.callTimeoutMs",
+      );
+    expect(problemsOf(jsonWith({ callTimeoutMs: 60_000, deadlineMs: 60_000 }))).toEqual([]);
+    expect(problemsOf(jsonWith({ callTimeoutMs: 60_001, deadlineMs: 60_000 }))).toEqual([
+      expect.stringMatching(/far\.callTimeoutMs: must be at most deadlineMs \(60000\)/),
+    ]);
+    expect(problemsOf(jsonWith({ callTimeoutMs: 1000, longPollMs: 900 }))).toEqual([
+      expect.stringMatching(/far\.longPollMs: must be less than 0\.9 times callTimeoutMs \(1000\)/),
+    ]);
+    expect(
+      problemsOf({ destinations: { local: { transport: "https", callTimeoutMs: 1000 } } }),
+    ).toEqual([
+      expect.stringMatching(
+        /execution\.syncBudgetMs: .*lower it to 899 or less, or raise the destination's callTimeoutMs/,
+      ),
+    ]);
+  });
+
+  it("is longer than the budget and the long poll, and the message names the setting to raise", () => {
+    const withBudget = (syncBudgetMs: number) =>
+      problemsOf({
+        limits: { callTimeoutMs: 1000 },
+        execution: { syncBudgetMs },
+        destinations: { local: { transport: "https", longPollMs: 0 } },
+      });
+    expect(withBudget(899)).toEqual([]);
+    expect(withBudget(900)).toEqual([
+      expect.stringMatching(/syncBudgetMs: .*or raise limits\.callTimeoutMs$/),
+    ]);
+    const withLongPoll = (longPollMs: number) =>
+      problemsOf(
+        jsonWith(
+          { longPollMs },
+          { limits: { callTimeoutMs: 1000 }, execution: { syncBudgetMs: 100 } },
+        ),
+      );
+    expect(withLongPoll(899)).toEqual([]);
+    expect(withLongPoll(900)).toEqual([
+      expect.stringMatching(/longPollMs: .*or raise limits\.callTimeoutMs$/),
+    ]);
+  });
+
+  it("is bounded in a stage, so that another worker takes over from a killed one as soon as without it", () => {
+    expect(problemsOf(jsonWith({ callTimeoutMs: 405_000 }, { stages }))).toEqual([]);
+    expect(problemsOf(jsonWith({ callTimeoutMs: 405_001 }, { stages }))).toEqual([
+      expect.stringMatching(/far\.callTimeoutMs: must be at most 405000 if there are stages/),
+    ]);
+    const lease = fc.integer({ min: 40_000, max: 885_000 });
+    forAll(lease).hold((leaseMs) => {
+      const limits = { leaseMs, visibilityTimeoutMs: leaseMs + 1 };
+      const bare = parseConfig({ json: { limits } });
+      const mostMs = Math.min(maxStageCallMs(bare), 600_000);
+      const config = parseConfig({ json: jsonWith({ callTimeoutMs: mostMs }, { limits, stages }) });
+      expect(baseWorkerSeconds(config)).toBe(baseWorkerSeconds(bare));
+      expect(workerSeconds(config)).toBeLessThanOrEqual(Math.min(900, 6 * baseWorkerSeconds(bare)));
+      expect(workerSeconds(config) * 1000).toBeGreaterThanOrEqual(leaseMs + mostMs - 30_000);
+    });
+  });
+});

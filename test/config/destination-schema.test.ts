@@ -1,0 +1,465 @@
+/** Destinations, routes and authenticators in the configuration: what each may be, and what is refused in which words. */
+import { describe, expect, it } from "@jest/globals";
+import {
+  createFingerprints,
+  listUndeployedChanges,
+  toLiveSettings,
+  withLiveSettings,
+} from "@sekisho/config/live-settings.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+import { createStageConfig } from "@sekisho/config/stage-config.ts";
+import { httpUrl } from "@sekisho/config/values.ts";
+import { noAuthorizer } from "@sekisho/verification/transport/authorizer/authorizer.ts";
+import { createHttpsTransport } from "@sekisho/verification/transport/http/transport.ts";
+import fc from "fast-check";
+import { problemsOf } from "./problems-of.ts";
+
+const url = "https://agents.example/";
+const secret = { env: "SECRET" };
+const provider =
+  "projects/123456789/locations/global/workloadIdentityPools/sekisho/providers/verification";
+const role = "arn:aws:iam::123456789012:role/sekisho-prod-verification";
+const id = "0d1c2b3a-4f5e-4a6b-8c7d-9e0f1a2b3c4d";
+
+function destinationWith(authorizer: object) {
+  const { far } = parseConfig({
+    json: { destinations: { far: { transport: "https", url, authorizer } }, routes: [] },
+  }).destinations;
+  return far?.transport === "https" ? far.authorizer : undefined;
+}
+
+const saysOf = (json: object) => problemsOf(json).join("\n");
+
+const functionArn = "arn:aws:lambda:eu-west-1:222222222222:function:host";
+
+describe("an address", () => {
+  it("that the configuration takes is one that can be called, whatever it is", () => {
+    const part = fc.constantFrom(
+      ...["https", "http", "ftp", "://", ":", "//", "u:p@", "@", "a.example", "127.0.0.1", "[::1]"],
+      ...["localhost", ":8080", "/", "?q", "#f", " ", "%", "\\"],
+    );
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.webUrl(),
+          fc.array(part, { maxLength: 6 }).map((parts) => parts.join("")),
+        ),
+        (text) => {
+          const parsed = httpUrl().safeParse(text);
+          fc.pre(parsed.success);
+          void createHttpsTransport({ url: text, authorizer: noAuthorizer }).close?.();
+        },
+      ),
+      { maxSkipsPerRun: 1000 },
+    );
+  });
+
+  it.each(["https://u:p@agents.example/", "https://u@agents.example/"])(
+    "may not hold credentials: %s",
+    (address) => {
+      const far = {
+        transport: "https",
+        url: address,
+        authorizer: { type: "bearer", token: secret },
+      };
+      expect(saysOf({ destinations: { far }, routes: [] })).toMatch(
+        /far\.url: .*without credentials/,
+      );
+    },
+  );
+
+  it.each([{ url: "http://127.0.0.1:8443/" }, {}])(
+    "without TLS is refused for a client certificate: %j",
+    (where) => {
+      const far = {
+        transport: "https",
+        ...where,
+        authorizer: { type: "mtls", certificate: secret, key: secret },
+      };
+      expect(saysOf({ destinations: { far }, routes: [] })).toMatch(
+        /far\.url: must be an https URL.*mtls/,
+      );
+    },
+  );
+});
+
+describe("an authorizer", () => {
+  it.each([
+    [{ type: "bearer", token: secret }, {}],
+    [{ type: "sigv4", service: "lambda", region: "eu-west-1", functionArn }, {}],
+    [
+      {
+        type: "sigv4",
+        service: "lambda",
+        region: "eu-west-1",
+        assumeRoleArn: role,
+        externalId: "from-sekisho",
+      },
+      {},
+    ],
+    [
+      { type: "web-identity", audience: url },
+      { signingAlgorithm: "RS256", durationSeconds: 300 },
+    ],
+    [
+      {
+        type: "google",
+        workloadIdentityProvider: provider,
+        serviceAccount: "s@p.iam.gserviceaccount.com",
+      },
+      {},
+    ],
+    [
+      { type: "azure", tenantId: id, clientId: id, scope: "api://agents/.default" },
+      { tokenAudience: "api://AzureADTokenExchange" },
+    ],
+    [
+      {
+        type: "oauth-client-credentials",
+        tokenUrl: "https://issuer.example/token",
+        clientId: "us",
+        clientSecret: secret,
+      },
+      { clientAuthentication: "basic" },
+    ],
+    [{ type: "mtls", certificate: secret, key: secret }, {}],
+  ])("may be %j, with the defaults %j", (authorizer, defaults) => {
+    expect(destinationWith(authorizer)).toEqual({ ...authorizer, ...defaults });
+  });
+
+  it.each([
+    [
+      { type: "kerberos" },
+      /authorizer\.type: must be one of "none", "bearer", "sigv4", "web-identity", "google", "azure"/,
+    ],
+    [{ type: "web-identity" }, /authorizer\.audience/],
+    [{ type: "web-identity", audience: url, durationSeconds: 7200 }, /authorizer\.durationSeconds/],
+    [
+      { type: "web-identity", audience: url, signingAlgorithm: "HS256" },
+      /authorizer\.signingAlgorithm/,
+    ],
+    [
+      { type: "sigv4", service: "lambda", region: "eu-west-1", functionArn: "host" },
+      /functionArn: must be the ARN of a function/,
+    ],
+    [
+      { type: "sigv4", service: "execute-api", region: "eu-west-1", functionArn },
+      /functionArn: is for the service "lambda"/,
+    ],
+    [
+      { type: "sigv4", service: "lambda", region: "eu-west-2", functionArn },
+      /functionArn: is in another region/,
+    ],
+    [
+      { type: "sigv4", service: "lambda", region: "r", externalId: "x1" },
+      /externalId: .*assumeRoleArn/,
+    ],
+    [
+      { type: "sigv4", service: "lambda", region: "r", assumeRoleArn: "arn:aws:s3:::role" },
+      /assumeRoleArn: must be the ARN/,
+    ],
+    [
+      {
+        type: "google",
+        workloadIdentityProvider: "pool",
+        serviceAccount: "a@b.iam.gserviceaccount.com",
+      },
+      /projects\/NUMBER/,
+    ],
+    [
+      { type: "google", workloadIdentityProvider: provider, serviceAccount: "me@example.com" },
+      /serviceAccount: must be the e-mail/,
+    ],
+    [
+      { type: "azure", tenantId: "contoso", clientId: id, scope: "x" },
+      /tenantId: must be the UUID of the tenant/,
+    ],
+    [
+      { type: "azure", tenantId: id, clientId: id, scope: "two  blanks" },
+      /scope: must be scopes separated/,
+    ],
+    [
+      {
+        type: "oauth-client-credentials",
+        tokenUrl: "http://issuer.example/",
+        clientId: "us",
+        clientSecret: secret,
+      },
+      /tokenUrl: must be an https URL/,
+    ],
+    [
+      { type: "mtls", certificate: secret, key: "-----BEGIN PRIVATE KEY-----" },
+      /authorizer\.key: must be a reference/,
+    ],
+  ])("may not be %j", (authorizer, words) => {
+    expect(() => destinationWith(authorizer)).toThrow(words);
+  });
+
+  it("of a secret is never shown where it is the secret itself", () => {
+    const problems = saysOf({
+      destinations: {
+        far: { transport: "https", url, authorizer: { type: "bearer", token: "a-real-token" } },
+      },
+    });
+    expect(problems).toContain("authorizer.token");
+    expect(problems).not.toContain("a-real-token");
+  });
+});
+
+describe("a route", () => {
+  const destinations = { a: { transport: "in-process" }, b: { transport: "in-process" } };
+
+  it("names one destination or several, which become a list", () => {
+    const routes = [
+      { channel: "C1", destination: ["a", "b"] },
+      { word: "deploy", destination: "b" },
+      { destination: "a" },
+    ];
+    const parsed = parseConfig({ json: { destinations, routes } });
+    expect(parsed.routes.map(({ destination }) => destination)).toEqual([["a", "b"], ["b"], ["a"]]);
+    expect(parseConfig({ json: parsed })).toEqual(parsed);
+  });
+
+  it.each([
+    [{ destination: [] }, /routes\[0\]\.destination/],
+    [{ destination: ["a", "nowhere"] }, /there is no destination "nowhere"; .*: a, b/],
+    [{ destination: ["a", "b", "a"] }, /"a" appears more than once/],
+    [{ destination: "constructor" }, /there is no destination "constructor"/],
+    [{ word: "deploy:", destination: "a" }, /routes\[0\]\.word: .*without the colon/],
+    [{ word: "two words", destination: "a" }, /one word/],
+  ])("may not be %j", (route, words) => {
+    expect(saysOf({ destinations, routes: [route] })).toMatch(words);
+  });
+
+  it("behind one that takes everything is refused, but not behind one for a word", () => {
+    const routes = (first: object) => ({
+      destinations,
+      routes: [{ destination: "a", ...first }, { destination: "b" }],
+    });
+    expect(saysOf(routes({}))).toMatch(/^routes\[0\]: matches every message, .*move it to the end/);
+    expect(saysOf(routes({ word: "deploy" }))).toBe("");
+  });
+});
+
+describe("an authenticator", () => {
+  const issuer = { issuer: "https://issuer.example", audience: "sekisho", subjects: ["us"] };
+  const tokens = { transport: "https", authorizer: { type: "web-identity", audience: "sekisho" } };
+  const withAuthenticator = (authenticator: object, local: object = tokens) =>
+    saysOf({ execution: { authenticator }, destinations: { local } });
+
+  it.each([
+    { type: "jwt", issuers: [issuer] },
+    { type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: ["a", "b"] }] },
+    { type: "web-identity", issuer: issuer.issuer, audience: "sekisho", roles: [role] },
+    { type: "platform" },
+  ])("may be %j", (authenticator) => {
+    expect(withAuthenticator(authenticator)).toBe("");
+  });
+
+  it.each([
+    [{ type: "jwt", issuers: [] }, /authenticator\.issuers/],
+    [{ type: "jwt", issuers: [issuer, issuer] }, /each issuer once/],
+    [{ type: "jwt", issuers: [{ ...issuer, subjects: [] }] }, /subjects/],
+    [
+      { type: "jwt", issuers: [{ ...issuer, audience: undefined }] },
+      /issuers\[0\]: needs either `audience` or.*`clients`/,
+    ],
+    [
+      { type: "jwt", issuers: [{ ...issuer, clients: ["a"] }] },
+      /issuers\[0\]: needs either `audience` or.*`clients`/,
+    ],
+    [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: [] }] }, /clients/],
+    [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: [""] }] }, /clients/],
+    [{ type: "jwt", issuers: [{ ...issuer, audience: undefined, clients: "a" }] }, /clients/],
+    [{ type: "jwt", issuers: [{ ...issuer, algorithms: ["HS256"] }] }, /algorithms/],
+    [{ type: "jwt", issuers: [{ ...issuer, algorithms: ["none"] }] }, /algorithms/],
+    [{ type: "jwt", issuers: [{ ...issuer, issuer: "http://issuer.example" }] }, /an https URL/],
+    [
+      { type: "web-identity", issuer: issuer.issuer, audience: "sekisho", roles: ["*"] },
+      /must be the ARN/,
+    ],
+    [{ type: "magic" }, /one of "none", "bearer", "jwt", "web-identity", "platform"/],
+  ])("may not be %j", (authenticator, words) => {
+    expect(withAuthenticator(authenticator)).toMatch(words);
+  });
+
+  it("that wants a token is refused where a route leads to the local host without one", () => {
+    const wanted = { type: "jwt", issuers: [issuer] };
+    expect(withAuthenticator(wanted, { transport: "in-process" })).toMatch(
+      /^execution\.authenticator: "jwt" .*destinations\.local/,
+    );
+    expect(withAuthenticator({ type: "platform" }, { transport: "in-process" })).toBe("");
+  });
+});
+
+describe("over A2A", () => {
+  const card = "https://agents.example/.well-known/agent-card.json";
+  const url = "https://rpc.example/a2a";
+  const bearer = { type: "bearer", token: { secretsManager: "agents-token" } };
+  const signed = { type: "sigv4", service: "execute-api", region: "eu-west-1" };
+  const api = "https://abc123.execute-api.eu-west-1.amazonaws.com";
+  const stage = { verification: { account: "111111111111", region: "eu-central-1" } };
+
+  const jsonOf = (agent: object, rest: object = {}) => {
+    return { destinations: { agent: { transport: "a2a", ...agent } }, routes: [], ...rest };
+  };
+  const configOf = (agent: object, rest?: object) => parseConfig({ json: jsonOf(agent, rest) });
+  const problemsWith = (agent: object, rest?: object) => problemsOf(jsonOf(agent, rest));
+
+  describe("a destination over A2A", () => {
+    it("is one that does not deduplicate, in A2A's dialect and in the highest version, unless it says otherwise", () => {
+      expect(configOf({ card, authorizer: bearer }).destinations.agent).toMatchObject({
+        ...{ card, version: "highest", dialect: "a2a", idempotent: false, forwardBotToken: false },
+      });
+      const said = {
+        card,
+        url,
+        authorizer: bearer,
+        version: "0.3",
+        dialect: "a2a-0.3",
+        idempotent: true,
+      } as const;
+      const { agent } = configOf(said).destinations;
+      expect(agent).toMatchObject(said);
+      expect(configOf({ ...agent }).destinations.agent).toEqual(agent);
+    });
+
+    it("deduplicates where it is the local run's own host", () => {
+      expect(configOf({}).destinations.agent).toMatchObject({ idempotent: true });
+      expect(configOf({ idempotent: false }).destinations.agent).toMatchObject({
+        idempotent: false,
+      });
+    });
+
+    it.each([
+      ["a long poll", { card, authorizer: bearer, longPollMs: 1000 }, /longPollMs: must be 0/],
+      [
+        "the bot token",
+        { card, authorizer: bearer, forwardBotToken: true },
+        /forwardBotToken: must be false/,
+      ],
+      ["a version of before 0.3", { card, authorizer: bearer, version: "0.2.5" }, /agent\.version/],
+      ["a url without a card", { url, authorizer: bearer }, /agent\.card: is missing/],
+      [
+        "a card without TLS",
+        { card: "http://agents.example/card.json", authorizer: bearer },
+        /agent\.card: must be an https URL/,
+      ],
+      ["no credentials", { card }, /agent\.authorizer: must not be "none"/],
+      [
+        "no credentials for messages, though the card is of this machine",
+        { card: "http://127.0.0.1:9/card.json", url },
+        /agent\.authorizer: must not be "none"/,
+      ],
+    ])("is refused with %s", (_what, agent, words) => {
+      expect(problemsWith(agent)).toEqual([expect.stringMatching(words)]);
+    });
+
+    it.each([
+      ["card", { card: "http://127.0.0.1:9/card.json", url }],
+      ["url", { card, url: "http://127.0.0.1:9/" }],
+      ["card", {}],
+    ])("is refused where a client certificate would meet no TLS at its %s", (field, addresses) => {
+      const authorizer = { type: "mtls", certificate: { env: "CERT" }, key: { env: "KEY" } };
+      expect(problemsWith({ ...addresses, authorizer })).toEqual([
+        expect.stringMatching(new RegExp(`agent\\.${field}: must be an https URL.*mtls`)),
+      ]);
+    });
+
+    it("leads without a card to the local host, which answers in time and gets the token that it wants", () => {
+      const routes = [{ destination: "agent" }];
+      const execution = { authenticator: { type: "bearer", tokens: [{ env: "TOKEN" }] } };
+      expect(problemsWith({}, { routes })).toEqual([]);
+      expect(problemsWith({}, { routes, execution })).toEqual([
+        expect.stringContaining("destinations.agent"),
+      ]);
+      expect(problemsWith({ authorizer: bearer }, { routes, execution })).toEqual([]);
+      expect(
+        problemsWith({}, { execution: { syncBudgetMs: 1400 }, limits: { callTimeoutMs: 1500 } }),
+      ).toEqual([expect.stringContaining("execution.syncBudgetMs")]);
+    });
+  });
+
+  describe("an A2A destination in a stage", () => {
+    const stages = { dev: { ...stage, execution: { kind: "external" } } };
+
+    it("needs a card where a route leads there, and is left out of the stage without one", () => {
+      expect(problemsWith({}, { stages, routes: [{ destination: "agent" }] })).toEqual([
+        expect.stringMatching(
+          /"agent" has no card, which the stage dev needs; set destinations\.agent\.card/,
+        ),
+      ]);
+      expect(
+        createStageConfig({ config: configOf({}, { stages }), stageName: "dev" }).destinations,
+      ).toEqual({});
+    });
+
+    it("is signed for APIs by their own hosts alone, that of the card and that of the messages", () => {
+      const at = (agent: object) => problemsWith({ authorizer: signed, ...agent }, { stages });
+      expect(at({ card: `${api}/card.json` })).toEqual([]);
+      expect(at({ card: `${api}/card.json`, url })).toEqual([
+        expect.stringMatching(/agent\.url: must have the API's own host/),
+      ]);
+      expect(at({ card, url: api })).toEqual([expect.stringMatching(/agent\.card: must have/)]);
+    });
+  });
+
+  describe("the live settings of an A2A destination", () => {
+    const deployed = configOf({ card, url, authorizer: bearer, version: "1.0" });
+    const edit = (changes: object) =>
+      configOf({ card, url, authorizer: bearer, version: "1.0", ...changes });
+
+    it("bring other addresses, another version and another dialect, and take a pinned version back", () => {
+      const edited = edit({
+        card: "https://other.example/card.json",
+        url: "https://other.example/",
+        version: "highest",
+        dialect: "a2a-0.3",
+      });
+      expect(
+        listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) }),
+      ).toEqual([]);
+      const json = JSON.parse(JSON.stringify(toLiveSettings(edited)));
+      expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
+    });
+
+    it.each([
+      [
+        "a signed call",
+        { authorizer: signed },
+        { card: "https://other.example/card.json", authorizer: signed },
+      ],
+      ["a url where there was none", { url: undefined }, { url }],
+    ])("do not hold %s", (_what, before, after) => {
+      const fingerprints = createFingerprints(edit(before));
+      expect(listUndeployedChanges({ config: edit(before), deployed: fingerprints })).toEqual([]);
+      expect(listUndeployedChanges({ config: edit(after), deployed: fingerprints })).toEqual([
+        "agent",
+      ]);
+    });
+
+    it("leave a signed destination's addresses as they were deployed", () => {
+      const config = edit({ authorizer: signed });
+      const { agent: fingerprint } = createFingerprints(config);
+      const agent = {
+        fingerprint,
+        card: "https://evil.example/",
+        url: "https://evil.example/",
+        version: "0.3",
+      };
+      const json = { destinations: { agent } };
+      expect(withLiveSettings({ config, json }).destinations.agent).toEqual({
+        ...config.destinations.agent,
+        version: "0.3",
+      });
+    });
+
+    it("that were pushed when the destination was an A2A agent do no harm to what it is now", () => {
+      const destinations = { agent: { transport: "https", url, authorizer: bearer } };
+      const config = parseConfig({ json: { destinations, routes: [] } });
+      const json = { destinations: { agent: { card, version: "0.3", deadlineMs: 5000 } } };
+      const { agent } = withLiveSettings({ config, json }).destinations;
+      expect(agent).toEqual({ ...config.destinations.agent, deadlineMs: 5000 });
+    });
+  });
+});

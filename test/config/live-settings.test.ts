@@ -1,0 +1,205 @@
+/** What can change without a deploy, and what cannot. */
+import { describe, expect, it } from "@jest/globals";
+import {
+  createFingerprints,
+  listUndeployedChanges,
+  outdatedSettings,
+  toLiveSettings,
+  withLiveSettings,
+} from "@sekisho/config/live-settings.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+
+const bearer = { type: "bearer", token: { secretsManager: "sekisho/dev/TOKEN" } };
+const sigv4 = { type: "sigv4", service: "lambda", region: "eu-central-1" };
+const far = { transport: "https", url: "https://a.example/", authorizer: bearer };
+const federated = {
+  transport: "https",
+  url: "https://c.example/",
+  authorizer: { type: "web-identity", audience: "https://c.example/" },
+};
+const assumed = {
+  transport: "https",
+  url: "https://d.example/",
+  authorizer: { ...sigv4, assumeRoleArn: "arn:aws:iam::123456789012:role/agents" },
+};
+const signed = { transport: "https", url: "https://b.example/", authorizer: sigv4 };
+
+const trusted = { ...far, forwardBotToken: true };
+
+function configWith(changes: Record<string, unknown>) {
+  const destinations = { local: { transport: "https" }, far, signed, federated, assumed, trusted };
+  return parseConfig({ json: { destinations, routes: [{ destination: "local" }], ...changes } });
+}
+const deployed = configWith({});
+
+describe("the live settings", () => {
+  it("carry the routes and what needs no permission to where they are read", () => {
+    const edited = configWith({
+      destinations: {
+        local: {
+          transport: "https",
+          deadlineMs: 60_000,
+          concurrency: "parallel",
+          longPollMs: 5000,
+        },
+        far: { ...far, url: "https://other.example/", idempotent: true },
+        signed,
+        federated: { ...federated, url: "https://other.example/" },
+        assumed: { ...assumed, url: "https://other.example/" },
+        trusted,
+      },
+      routes: [
+        { channel: "C1", word: "deploy", destination: ["far", "local"] },
+        { destination: "local" },
+      ],
+    });
+    expect(
+      listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) }),
+    ).toEqual([]);
+    const json = JSON.parse(JSON.stringify(toLiveSettings(edited)));
+    expect(withLiveSettings({ config: deployed, json })).toEqual(edited);
+  });
+
+  it("change nothing where they are empty, as the stack creates them", () => {
+    expect(withLiveSettings({ config: deployed, json: {} })).toEqual(deployed);
+  });
+
+  it.each([
+    ["another transport", { far: { transport: "agentcore", runtimeArn: arn() } }],
+    ["another authorizer", { far: { ...far, authorizer: sigv4 } }],
+    ["another address of a signed call", { signed: { ...signed, url: "https://c.example/" } }],
+    [
+      "another audience",
+      { federated: { ...federated, authorizer: { type: "web-identity", audience: "other" } } },
+    ],
+    [
+      "another role",
+      {
+        assumed: {
+          ...assumed,
+          authorizer: { ...sigv4, assumeRoleArn: "arn:aws:iam::123456789012:role/other" },
+        },
+      },
+    ],
+    ["the bot token", { far: { ...far, forwardBotToken: true } }],
+    ["an address where there was none", { local: far }],
+    ["a new destination", { new: far }],
+  ])("do not hold %s, which needs a deploy", (_what, changes) => {
+    const destinations = {
+      local: { transport: "https" },
+      far,
+      signed,
+      federated,
+      assumed,
+      trusted,
+      ...changes,
+    };
+    const [name] = Object.keys(changes);
+    const edited = configWith({ destinations });
+    expect(
+      listUndeployedChanges({ config: edited, deployed: createFingerprints(deployed) }),
+    ).toEqual([name]);
+  });
+
+  it.each([
+    ["of a signed call", "signed"],
+    ["of the stage's own Execution zone", "local"],
+    ["that gets the bot token", "trusted"],
+  ])("take no address %s: the deployed one holds, and all else with it", (_what, name) => {
+    const fingerprint = createFingerprints(deployed)[name];
+    const json = {
+      destinations: { [name]: { fingerprint, url: "https://evil.example/", deadlineMs: 5000 } },
+    };
+    const { destinations } = withLiveSettings({ config: deployed, json });
+    expect(destinations[name]).toEqual({ ...deployed.destinations[name], deadlineMs: 5000 });
+  });
+
+  it.each([
+    ["a route to nowhere", { routes: [{ destination: "nowhere" }] }, /nowhere/],
+    ["a route to a destination that was not deployed", withNew([{ destination: "new" }]), /new/],
+    [
+      "an address with credentials in it",
+      {
+        destinations: {
+          far: { fingerprint: createFingerprints(deployed).far, url: "https://u:p@a.example/" },
+        },
+      },
+      /without credentials/,
+    ],
+    [
+      "what is no value of the field",
+      { destinations: { far: { deadlineMs: "soon" } } },
+      /deadlineMs/,
+    ],
+    ["something else altogether", [], /live settings/],
+  ])("are refused for %s", (_what, json, problem) => {
+    expect(() => withLiveSettings({ config: deployed, json })).toThrow(problem);
+  });
+});
+
+describe("live settings that were pushed for another peer or credential", () => {
+  const otherBearer = { type: "bearer", token: { secretsManager: "sekisho/dev/OTHER_TOKEN" } };
+  const moved = {
+    ...far,
+    url: "https://b.example/",
+    authorizer: otherBearer,
+    idempotent: true,
+    longPollMs: 5000,
+  };
+  const card = "https://b.example/card.json";
+  const before = configOfFar(far);
+  const settingsOf = (config: ReturnType<typeof configOfFar>) =>
+    JSON.parse(JSON.stringify(toLiveSettings(config)));
+
+  it.each([
+    ["another token", moved],
+    ["another kind of authorizer", { ...moved, authorizer: federated.authorizer }],
+    [
+      "another transport",
+      { ...moved, transport: "a2a", card, longPollMs: 0, version: "0.3", dialect: "a2a-0.3" },
+    ],
+  ])(
+    "leave the deployed peer as it is, with %s before a rollback and before a push",
+    (_what, other) => {
+      const after = configOfFar(other);
+      expect(withLiveSettings({ config: before, json: settingsOf(after) })).toEqual(before);
+      expect(withLiveSettings({ config: after, json: settingsOf(before) })).toEqual(after);
+      expect(
+        outdatedSettings({ json: settingsOf(after), deployed: createFingerprints(before) }),
+      ).toEqual(["far"]);
+      expect(
+        outdatedSettings({ json: settingsOf(before), deployed: createFingerprints(before) }),
+      ).toEqual([]);
+    },
+  );
+
+  it("still bring what the operator chose for any peer, and the routes", () => {
+    const chosen = { deadlineMs: 5000, questions: { answerBy: "anyone" } };
+    const routes = [{ channel: "C1", destination: "far" }];
+    const json = settingsOf(configOfFar({ ...moved, ...chosen }, routes));
+    expect(withLiveSettings({ config: before, json })).toEqual(
+      configOfFar({ ...far, ...chosen }, routes),
+    );
+  });
+
+  it("bring no address without a fingerprint", () => {
+    const json = { destinations: { far: { url: "https://b.example/" } } };
+    expect(withLiveSettings({ config: before, json })).toEqual(before);
+  });
+});
+
+function configOfFar(destination: object, routes: object[] = [{ destination: "far" }]) {
+  return parseConfig({ json: { destinations: { far: destination }, routes } });
+}
+
+/** Settings of a version that has a destination and a field more. */
+function withNew(routes: unknown) {
+  return {
+    destinations: { new: { deadlineMs: 5000 }, far: { deadlineMs: 5000, priority: 3 } },
+    routes,
+  };
+}
+
+function arn(): string {
+  return "arn:aws:bedrock-agentcore:eu-central-1:123456789012:runtime/agent-abc123";
+}

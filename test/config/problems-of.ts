@@ -1,0 +1,13 @@
+/** Returns the problems of a configuration, or an empty list if it is valid. */
+import { ConfigError } from "@sekisho/config/config-error.ts";
+import { parseConfig } from "@sekisho/config/load.ts";
+
+export function problemsOf(json: unknown): string[] {
+  try {
+    parseConfig({ json });
+    return [];
+  } catch (thrown) {
+    if (thrown instanceof ConfigError) return [...thrown.problems];
+    throw thrown;
+  }
+}

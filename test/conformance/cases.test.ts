@@ -1,0 +1,165 @@
+/** The test of the tester: each liar is caught by the case that is meant for it, and an honest endpoint by none. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "@jest/globals";
+import { conformanceCases } from "@sekisho/conformance/cases/all.ts";
+import type { CaseReport } from "@sekisho/conformance/conformance.ts";
+import { type Agent, runAgent } from "@sekisho/execution/agents/agent.ts";
+import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
+import { startExecutionServer } from "@sekisho/execution/http/server.ts";
+import { conform, createHonestHost, namesOf, serveHost } from "./honest-endpoint.ts";
+import { liars as otherLiars } from "./liars.ts";
+import { liarsInConversations } from "./liars-in-conversations.ts";
+import { type Lie, lieWith } from "./lie.ts";
+
+const liars = [...otherLiars, ...liarsInConversations];
+
+const root = join(__dirname, "../..");
+const known = new Map(conformanceCases.map((one) => [one.name, one]));
+
+/** Cases that have an answer of every kind, for those that sum up. */
+const everyKind = [
+  ...[
+    "execute/answers",
+    "execute/every-param",
+    "execute/unicode",
+    "execute/long-text",
+    "isolation/side-by-side",
+  ],
+  ...[
+    "errors/issues",
+    "errors/unknown-method",
+    "tasks/unknown-get",
+    "envelope/null",
+    "failure/reason",
+  ],
+  ...[
+    "question/read-again",
+    "question/other-answer",
+    "question/fields",
+    "ended/cancel",
+    "accepted/partial-text",
+  ],
+  ...["idempotency/files-read-once", "idempotency/other-content", "idempotency/canceled"],
+];
+
+/** The cases that a lie needs: those that catch it and all before them. */
+function casesFor({ caughtBy }: Pick<Lie, "caughtBy">) {
+  const names = new Set([
+    ...caughtBy,
+    ...(caughtBy.some((name) => known.get(name)?.sumsUp) ? everyKind : []),
+  ]);
+  for (const name of names) {
+    const { needs = [], after = [] } = known.get(name) ?? {};
+    for (const other of [...needs, ...after]) names.add(other);
+  }
+  return conformanceCases.filter(({ name }) => names.has(name));
+}
+
+async function runLie(lie: Lie): Promise<readonly CaseReport[]> {
+  const host = createHonestHost();
+  const { how, options } = lie;
+  try {
+    return (await conform(lieWith({ host, how }), { cases: casesFor(lie), ...options })).cases;
+  } finally {
+    await host.stop({ graceMs: 0 });
+  }
+}
+
+describe("an honest endpoint", () => {
+  it.each(["https", "agentcore"] as const)(
+    "is caught by no case in strict, as %s, and its agent runs about eighty times",
+    async (profile) => {
+      const echo = createEchoAgent();
+      let runs = 0;
+      const agent: Agent = async function* counted(task, context) {
+        runs += 1;
+        yield* runAgent(echo, task, context);
+      };
+      const host = createHonestHost({ agent });
+      const report = await conform(serveHost(host), {
+        profile,
+        // On a busy machine, a task that must be canceled is not over by then.
+        texts: { slow: "slow 8s", stream: "stream, plan, slow 8s" },
+      });
+      expect(report.cases.filter(({ outcome }) => outcome !== "passed")).toEqual([]);
+      expect(report.kept).toBe(true);
+      expect(report.cases.length).toBeGreaterThan(110);
+      // The documents and the help of the command say so, because a model may charge for each run.
+      expect(Math.round(runs / 10)).toBe(8);
+    },
+  );
+});
+
+describe("our own host on AgentCore", () => {
+  it("answers pings with the time of its last change", async () => {
+    const host = createHonestHost();
+    const { url, close } = await startExecutionServer({
+      host,
+      port: 0,
+      platformPrincipal: "agentcore",
+    });
+    const others = serveHost(host);
+    const handle: typeof others = (received) =>
+      received.request.url.endsWith("/ping") ? fetch(`${url}/ping`) : others(received);
+    const cases = casesFor({ caughtBy: ["agentcore/ping-time", "agentcore/ping-busy"] });
+    const report = await conform(handle, {
+      profile: "agentcore",
+      cases,
+      texts: { slow: "slow 5s" },
+    }).finally(close);
+    const busy = expect.objectContaining({
+      outcome: "passed",
+      came: expect.stringMatching(/HealthyBusy.*time_of_last/),
+    });
+    expect(report.cases.filter(({ name }) => /ping-/.test(name))).toEqual([busy, busy]);
+  });
+});
+
+describe("an endpoint that", () => {
+  const reports = new Map<Lie, readonly CaseReport[]>();
+  beforeAll(async () => {
+    const waiting = [...liars];
+    const work = async () => {
+      for (let lie = waiting.shift(); lie !== undefined; lie = waiting.shift())
+        reports.set(lie, await runLie(lie));
+    };
+    await Promise.all(Array.from({ length: 12 }, work));
+  });
+
+  it.each(liars.map((lie) => [lie.what, lie.caughtBy.join(", "), lie] as const))(
+    "%s is caught by %s",
+    (_what, _cases, lie) => {
+      const failed = namesOf({ cases: reports.get(lie) ?? [] }, "failed");
+      expect(failed).toEqual(expect.arrayContaining([...lie.caughtBy]));
+    },
+  );
+
+  it("fails each case is among these", () => {
+    const caught = new Set(liars.flatMap(({ caughtBy }) => caughtBy));
+    expect([...known.keys()].filter((name) => !caught.has(name))).toEqual([]);
+  });
+});
+
+describe("each case", () => {
+  it("needs and follows cases that exist", () => {
+    const named = conformanceCases.flatMap(({ needs = [], after = [] }) => [...needs, ...after]);
+    expect(named.filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it("is documented", () => {
+    const page = readFileSync(join(root, "docs/reference/conformance.md"), "utf8");
+    const rows = page.split("\n").filter((line) => /^\| `\w+(-\w+)*\//.test(line));
+    expect(rows).toEqual(
+      conformanceCases.map(({ name, level, expects }) => `| \`${name}\` | ${level} | ${expects} |`),
+    );
+  });
+
+  it("names a section of the contract", () => {
+    const page = readFileSync(join(root, "docs/reference/contract.md"), "utf8");
+    const missing = conformanceCases.filter(
+      ({ section }) => !new RegExp(`^#+ ${section}$`, "m").test(page),
+    );
+    expect(missing.map(({ name, section }) => [name, section])).toEqual([]);
+  });
+});

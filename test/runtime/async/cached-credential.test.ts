@@ -1,0 +1,182 @@
+import { describe, expect, it } from "@jest/globals";
+import {
+  createCachedCredential,
+  type FreshCredential,
+} from "@sekisho/runtime/async/cached-credential.ts";
+import fc from "fast-check";
+import { forAll } from "../../doubles/for-all.ts";
+
+type Fetch = (count: number) => FreshCredential<string> | Promise<FreshCredential<string>>;
+
+/** An issuer that counts, a clock that a test moves, and no jitter unless the test wants it. */
+function keptFrom(
+  fetch: Fetch,
+  { random = () => 0, timeoutMs = 5000 }: { random?: () => number; timeoutMs?: number } = {},
+) {
+  const world = { nowMs: 1_000_000, fetches: 0 };
+  const kept = createCachedCredential<string>({
+    fetch: async () => fetch(++world.fetches),
+    now: () => world.nowMs,
+    random,
+    timeoutMs,
+    retryAfterMs: 10_000,
+  });
+  return { world, kept };
+}
+
+const minutes = (count: number) => ({ lifetimeMs: count * 60_000 });
+
+describe("a kept credential", () => {
+  it("is fetched once for all who ask at the same time, and then kept", async () => {
+    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }));
+    expect(await Promise.all(Array.from({ length: 50 }, () => kept.current()))).toEqual(
+      Array(50).fill("c1"),
+    );
+    expect(kept.current()).toBe("c1");
+    expect(world.fetches).toBe(1);
+  });
+
+  it("is renewed by who asks in the last fifth of its life, while others get the kept one at once", async () => {
+    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }));
+    await kept.current();
+    world.nowMs += 239_000;
+    expect(kept.current()).toBe("c1");
+    world.nowMs += 2000;
+    const renewal = kept.current();
+    expect(kept.current()).toBe("c1");
+    expect(await renewal).toBe("c2");
+    expect(kept.current()).toBe("c2");
+    expect(world.fetches).toBe(2);
+  });
+
+  it("is renewed up to a tenth of its life later by chance, so that not all processes renew at once", async () => {
+    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }), {
+      random: () => 0.99,
+    });
+    await kept.current();
+    world.nowMs += 268_000;
+    expect(kept.current()).toBe("c1");
+    expect(world.fetches).toBe(1);
+    world.nowMs += 2000;
+    expect(await kept.current()).toBe("c2");
+  });
+
+  it("goes on where the renewal fails, which is tried again only after a while", async () => {
+    const { world, kept } = keptFrom((count) => {
+      if (count > 1) throw new Error("the issuer is down");
+      return { credential: "c1", ...minutes(5) };
+    });
+    await kept.current();
+    world.nowMs += 241_000;
+    expect(await kept.current()).toBe("c1");
+    world.nowMs += 9000;
+    expect(kept.current()).toBe("c1");
+    expect(world.fetches).toBe(2);
+    world.nowMs += 2000;
+    expect(await kept.current()).toBe("c1");
+    expect(world.fetches).toBe(3);
+  });
+
+  it("is not used after its end, nor just before it, when nobody could renew it", async () => {
+    const { world, kept } = keptFrom((count) => {
+      if (count > 1) throw new Error("the issuer is down");
+      return { credential: "c1", ...minutes(5) };
+    });
+    await kept.current();
+    world.nowMs += 286_000;
+    await expect(kept.current()).rejects.toThrow("the issuer is down");
+  });
+
+  it("lives from before the fetch: what lay in a frozen process has grown old there", async () => {
+    const answer = Promise.withResolvers<FreshCredential<string>>();
+    const { world, kept } = keptFrom((count) =>
+      count === 1 ? answer.promise : { credential: `c${count}`, ...minutes(5) },
+    );
+    const first = kept.current();
+    world.nowMs += 600_000;
+    answer.resolve({ credential: "c1", ...minutes(5) });
+    await first;
+    expect(await kept.current()).toBe("c2");
+  });
+
+  it("of many refusals of the same one, only the first makes it fetched anew", async () => {
+    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }));
+    const refused = await kept.current();
+    const renewals = Array.from({ length: 20 }, async () => {
+      kept.forget((credential) => credential === refused);
+      return kept.current();
+    });
+    expect(await Promise.all(renewals)).toEqual(Array(20).fill("c2"));
+    kept.forget((credential) => credential === refused);
+    expect(kept.current()).toBe("c2");
+    expect(world.fetches).toBe(2);
+  });
+
+  it("is not waited for longer than its time, and fetched anew by the next who asks", async () => {
+    const { world, kept } = keptFrom(
+      (count) => (count === 1 ? new Promise(() => {}) : { credential: `c${count}`, ...minutes(5) }),
+      { timeoutMs: 20 },
+    );
+    await expect(kept.current()).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(await kept.current()).toBe("c2");
+    expect(world.fetches).toBe(2);
+  });
+
+  it("without an end is renewed all the same where that is wished for, and outlives a failed renewal for ever", async () => {
+    const endless = { lifetimeMs: Number.POSITIVE_INFINITY };
+    const { world, kept } = keptFrom((count) => {
+      if (count > 1) throw new Error("the store is down");
+      return { credential: "c1", ...endless, renewAfterMs: 60_000 };
+    });
+    await kept.current();
+    for (let hour = 0; hour < 5; hour += 1) {
+      world.nowMs += 3600_000;
+      expect(await kept.current()).toBe("c1");
+    }
+    expect(world.fetches).toBe(6);
+    const { world: quiet, kept: keptForEver } = keptFrom(() => ({ credential: "c1", ...endless }));
+    await keptForEver.current();
+    quiet.nowMs += 1e12;
+    expect(keptForEver.current()).toBe("c1");
+  });
+
+  it("is never handed out past its end, renewed too early, or fetched more often than there are reasons", async () => {
+    const step = fc.record({
+      afterMs: fc.integer({ min: 0, max: 400_000 }),
+      issuerIsDown: fc.boolean(),
+      isRefused: fc.boolean(),
+    });
+    const lives = fc.integer({ min: 60_000, max: 3600_000 });
+    const jitter = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+    await forAll(fc.array(step, { maxLength: 30 }), lives, jitter).holdAsync(
+      async (steps, lifetimeMs, random) => {
+        let isDown = false;
+        const issuedAtMs: number[] = [];
+        const { world, kept } = keptFrom(
+          (count) => {
+            if (isDown) throw new Error("down");
+            issuedAtMs[count] = world.nowMs;
+            return { credential: String(count), lifetimeMs };
+          },
+          { random: () => random },
+        );
+        const ageMs = (credential: string) => world.nowMs - (issuedAtMs[Number(credential)] ?? 0);
+        let good: string | undefined;
+        for (const { afterMs, issuerIsDown, isRefused } of steps) {
+          world.nowMs += afterMs;
+          isDown = issuerIsDown;
+          const fetches = world.fetches;
+          const isYoung = good !== undefined && ageMs(good) < lifetimeMs * 0.8;
+          const got = await Promise.resolve(kept.current()).catch(() => undefined);
+          if (got === undefined) expect(isDown).toBe(true);
+          else expect(ageMs(got)).toBeLessThan(lifetimeMs);
+          if (isYoung) expect(got).toBe(good);
+          expect(world.fetches - fetches).toBeLessThanOrEqual(isYoung ? 0 : 1);
+          good = isRefused ? undefined : got;
+          if (isRefused) kept.forget((credential) => credential === got);
+        }
+      },
+      200,
+    );
+  });
+});

@@ -1,0 +1,48 @@
+/** A kept secret that is read again after some time. What a mismatch does is asked of the ingress's signing secret. */
+import { describe, expect, it } from "@jest/globals";
+import { createCachedSecret } from "@sekisho/runtime/async/cached-secret.ts";
+
+function rotating() {
+  const state = { value: "first", nowMs: 0, reads: 0, isAway: false };
+  const secret = createCachedSecret({
+    readSecret: async () => {
+      state.reads += 1;
+      if (state.isAway) throw new Error("away");
+      return state.value;
+    },
+    now: () => state.nowMs,
+    keepMs: 60_000,
+    rereadAfterMs: 0,
+  });
+  return { state, secret };
+}
+
+describe("a secret that is kept for a minute", () => {
+  it("is read once in that time, and then anew", async () => {
+    const { state, secret } = rotating();
+    await secret.current();
+    state.value = "second";
+    state.nowMs = 59_999;
+    expect(await secret.current()).toBe("first");
+    state.nowMs = 60_000;
+    expect(await secret.current()).toBe("second");
+    expect(state.reads).toBe(2);
+  });
+
+  it("goes on where it cannot be read anew", async () => {
+    const { state, secret } = rotating();
+    await secret.current();
+    state.isAway = true;
+    state.nowMs = 60_000;
+    expect(await secret.current()).toBe("first");
+  });
+
+  it("is read anew at once where it was not taken", async () => {
+    const { state, secret } = rotating();
+    await secret.current();
+    expect(await secret.newerThan("first")).toBeUndefined();
+    state.value = "second";
+    expect(await secret.newerThan("first")).toBe("second");
+    expect(await secret.current()).toBe("second");
+  });
+});

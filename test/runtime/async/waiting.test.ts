@@ -1,0 +1,67 @@
+/** Backoff, and what a Retry-After header says. */
+import { describe, expect, it } from "@jest/globals";
+import { backoffMs, parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
+import fc from "fast-check";
+import { forAll } from "../../doubles/for-all.ts";
+
+const almostOne = 1 - Number.EPSILON;
+
+describe("backoff", () => {
+  it("doubles its upper bound at every attempt until the cap", () => {
+    const bounds = [0, 1, 2, 3, 4, 5].map((attempt) =>
+      backoffMs({ attempt, baseMs: 100, capMs: 1000, random: () => almostOne }),
+    );
+    expect(bounds).toEqual([99, 199, 399, 799, 999, 999]);
+  });
+
+  it("may be nothing at all: the jitter is full", () => {
+    expect(backoffMs({ attempt: 5, baseMs: 100, capMs: 1000, random: () => 0 })).toBe(0);
+  });
+
+  it("spreads evenly below its bound", () => {
+    expect(backoffMs({ attempt: 0, baseMs: 100, capMs: 1000, random: () => 0.5 })).toBe(50);
+  });
+
+  it("is a whole number of milliseconds from 0 to below the cap for any attempt, however late", () => {
+    forAll(
+      fc.nat({ max: 1_000_000 }),
+      fc.integer({ min: 1, max: 60_000 }),
+      fc.integer({ min: 1, max: 900_000 }),
+      fc.double({ min: 0, max: almostOne, noNaN: true }),
+    ).hold((attempt, baseMs, capMs, jitter) => {
+      const delayMs = backoffMs({ attempt, baseMs, capMs, random: () => jitter });
+      expect(Number.isSafeInteger(delayMs)).toBe(true);
+      expect(delayMs).toBeGreaterThanOrEqual(0);
+      expect(delayMs).toBeLessThanOrEqual(Math.min(capMs, baseMs * 2 ** attempt));
+    });
+  });
+});
+
+const nowMs = Date.UTC(2026, 10, 21, 12, 0, 0);
+
+describe("Retry-After", () => {
+  it.each([
+    ["0", 0],
+    ["120", 120_000],
+    [" 7 ", 7000],
+    ["Sat, 21 Nov 2026 12:00:30 GMT", 30_000],
+    ["Sat, 21 Nov 2026 11:59:00 GMT", 0],
+    ["-1", undefined],
+    ["1.5", undefined],
+    ["1e3", undefined],
+    ["99999999999999999999", undefined],
+    ["soon", undefined],
+    ["", undefined],
+    [null, undefined],
+    [undefined, undefined],
+  ])("%p is %p ms", (header, ms) => {
+    expect(parseRetryAfter({ header, nowMs })).toBe(ms);
+  });
+
+  it("is a time that a timer can take, or nothing, whatever the header holds", () => {
+    forAll(fc.string()).hold((header) => {
+      const ms = parseRetryAfter({ header, nowMs });
+      expect(ms === undefined || (Number.isSafeInteger(ms) && ms >= 0)).toBe(true);
+    });
+  });
+});

@@ -1,0 +1,224 @@
+/** One signed call of an AWS service, against a server that checks the signature as AWS does. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { afterAll, describe, expect, it } from "@jest/globals";
+import { readBundledConfig } from "@sekisho/config/deployed.ts";
+import { readAwsEnvironment } from "@sekisho/runtime/aws/environment.ts";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import { createReadManagedSecret } from "@sekisho/runtime/aws/secrets-manager.ts";
+import { serve } from "../../doubles/serving.ts";
+import { sigv4Problem } from "../../doubles/sigv4-check.ts";
+import type { Received } from "../../doubles/web-server.ts";
+
+const credentials = {
+  accessKeyId: "AKIDEXAMPLE",
+  secretAccessKey: "an-aws-secret",
+  sessionToken: "a-session",
+};
+const region = "eu-central-1";
+/** A service that answers whatever a test likes, and what it received. */
+async function service(answer: (received: Received) => Response | Promise<Response>) {
+  const { url, received: requests } = await serve(answer);
+  const endpoint = new URL(url);
+  const dependencies = { region, credentials: async () => credentials, endpointOf: () => endpoint };
+  const open = (options: { maxAttempts?: number; timeoutMs?: number } = {}) =>
+    createJsonClient({
+      ...dependencies,
+      service: "sqs",
+      timeoutMs: 20_000,
+      random: () => 0,
+      ...options,
+    });
+  return { requests, dependencies, open };
+}
+
+describe("a call of an AWS service that speaks JSON", () => {
+  it("is signed, names its target, and brings back the answer", async () => {
+    const { requests, open } = await service(() => Response.json({ MessageId: "m-1" }));
+    const input = { QueueUrl: "https://sqs.example/1/queue", MessageBody: "関所 🏯" };
+    expect(await open().call("SendMessage", input)).toEqual({ MessageId: "m-1" });
+    const [received] = requests;
+    if (received === undefined) throw new Error("nothing arrived");
+    expect(sigv4Problem({ received, credentials, service: "sqs", region })).toBeUndefined();
+    expect(received.request.headers.get("x-amz-target")).toBe("AmazonSQS.SendMessage");
+    expect(received.request.headers.get("content-type")).toBe("application/x-amz-json-1.0");
+    expect(JSON.parse(Buffer.from(received.body).toString())).toEqual(input);
+  });
+
+  it("succeeds with an empty answer, as SQS gives where there is nothing to say", async () => {
+    const { open } = await service(() => new Response(""));
+    expect(await open().call("DeleteMessage", {})).toEqual({});
+  });
+
+  it.each([
+    [
+      "a refusal",
+      () => Response.json({ __type: "com.amazonaws.sqs#QueueDoesNotExist" }, { status: 400 }),
+      /QueueDoes/,
+    ],
+    [
+      "a name with a locator",
+      () =>
+        Response.json(
+          { __type: "AccessDeniedException:http://internal.amazon.com/" },
+          { status: 400 },
+        ),
+      /AccessDeniedException \(400\)/,
+    ],
+    [
+      "a text instead of a name",
+      () => Response.json({ __type: "it was xoxb-secret" }, { status: 400 }),
+      /NoName \(400\)/,
+    ],
+    ["a page", () => new Response("<html>", { status: 200 }), /NoJsonAnswer \(200\)/],
+    ["more than it may be", () => new Response("x".repeat(1024 * 1024 + 1)), /^$/],
+  ])(
+    "rejects with the error's name for %s, and with nothing of its text, at once",
+    async (_what, answer, expected) => {
+      const { open, requests } = await service(answer);
+      const error = await open()
+        .call("SendMessage", {})
+        .catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(Error);
+      expect(Object(error).message).toMatch(expected);
+      expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
+      expect(requests).toHaveLength(1);
+    },
+  );
+
+  it("has the stored item on the error where a conditional write failed, and no log shows it", async () => {
+    const refusal = {
+      __type: "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException",
+      Item: { a: { S: "text" } },
+    };
+    const { open } = await service(() => Response.json(refusal, { status: 400 }));
+    const error = await open()
+      .call("PutItem", {})
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      name: "ConditionalCheckFailedException",
+      status: 400,
+      Item: { a: { S: "text" } },
+    });
+    expect(inspect(error, { showHidden: true })).not.toContain("text");
+    expect(JSON.stringify(error)).not.toContain("text");
+  });
+
+  it("ends at its time limit and with its signal, also while the answer is being read or a retry is due", async () => {
+    const endless = () =>
+      new Response(
+        new ReadableStream({ start: (controller) => controller.enqueue(Buffer.from("{")) }),
+      );
+    const throttled = () =>
+      Response.json(
+        { __type: "ThrottlingException" },
+        { status: 400, headers: { "x-amz-retry-after": "9000" } },
+      );
+    const reading = await service(endless);
+    const late = reading.open({ timeoutMs: 100 }).call("SendMessage", {});
+    await expect(late).rejects.toMatchObject({ name: "TimeoutError" });
+    for (const answer of [endless, throttled, () => new Promise<Response>(() => {})]) {
+      const { open } = await service(answer);
+      const [reason, ended] = [new Error("no longer wanted"), new AbortController()];
+      const call = open().call("SendMessage", {}, { signal: ended.signal });
+      setTimeout(() => ended.abort(reason), 100);
+      await expect(call).rejects.toBe(reason);
+      await expect(open().call("SendMessage", {}, { signal: ended.signal })).rejects.toBe(reason);
+    }
+  });
+
+  it("ends at its time limit and with its signal also while it waits for credentials", async () => {
+    const { dependencies, requests } = await service(() => Response.json({}));
+    const client = createJsonClient({
+      ...dependencies,
+      credentials: () => new Promise(() => {}),
+      service: "sqs",
+      timeoutMs: 100,
+    });
+    await expect(client.call("SendMessage", {})).rejects.toMatchObject({ name: "TimeoutError" });
+    const [reason, ended] = [new Error("no longer wanted"), new AbortController()];
+    const call = client.call("SendMessage", {}, { signal: ended.signal });
+    ended.abort(reason);
+    await expect(call).rejects.toBe(reason);
+    expect(requests).toEqual([]);
+  });
+
+  it("does not begin a pause that is longer than the time that is left", async () => {
+    const headers = { "x-amz-retry-after": "4000" };
+    const throttled = () =>
+      Response.json({ __type: "ThrottlingException" }, { status: 400, headers });
+    const { open, requests } = await service(throttled);
+    const call = open({ timeoutMs: 3000 }).call("SendMessage", {});
+    await expect(call).rejects.toMatchObject({ name: "ThrottlingException" });
+    expect(requests).toHaveLength(1);
+  });
+});
+
+describe("a secret of Secrets Manager", () => {
+  it("is read by its name, each time anew", async () => {
+    let value = "first";
+    const { dependencies, requests } = await service(() => Response.json({ SecretString: value }));
+    const readSecret = createReadManagedSecret(dependencies);
+    expect(await readSecret({ id: "sekisho/dev/SLACK_BOT_TOKEN" })).toBe("first");
+    value = "second";
+    expect(await readSecret({ id: "sekisho/dev/SLACK_BOT_TOKEN" })).toBe("second");
+    expect(JSON.parse(Buffer.from(requests[0]?.body ?? []).toString())).toEqual({
+      SecretId: "sekisho/dev/SLACK_BOT_TOKEN",
+    });
+  });
+
+  it("is an error where it holds no text", async () => {
+    const { dependencies } = await service(() => Response.json({ SecretBinary: "AAAA" }));
+    await expect(createReadManagedSecret(dependencies)({ id: "a-name" })).rejects.toThrow(
+      /a-name .* holds no text/,
+    );
+  });
+});
+
+describe("the environment of a function", () => {
+  const variables = {
+    AWS_REGION: region,
+    AWS_ACCESS_KEY_ID: "AKIDEXAMPLE",
+    AWS_SECRET_ACCESS_KEY: "an-aws-secret",
+  };
+
+  it("says region, credentials and where services are", async () => {
+    const aws = readAwsEnvironment({ ...variables, AWS_SESSION_TOKEN: "a-session" });
+    expect(await aws.credentials()).toEqual(credentials);
+    expect(aws.endpointOf("sqs").href).toBe("https://sqs.eu-central-1.amazonaws.com/");
+    const inChina = readAwsEnvironment({ ...variables, AWS_REGION: "cn-north-1" });
+    expect(inChina.endpointOf("sqs").href).toBe("https://sqs.cn-north-1.amazonaws.com.cn/");
+    const emulated = readAwsEnvironment({
+      ...variables,
+      AWS_ENDPOINT_URL: "http://127.0.0.1:4566",
+    });
+    expect(emulated.endpointOf("sqs").href).toBe("http://127.0.0.1:4566/");
+  });
+
+  it("names the variable of an address that is not a URL", () => {
+    const aws = readAwsEnvironment({ ...variables, AWS_ENDPOINT_URL: "localhost" });
+    expect(() => aws.endpointOf("sqs")).toThrow("AWS_ENDPOINT_URL is not a URL");
+  });
+
+  it.each(Object.keys(variables))("is refused without %s, by its name", (name) => {
+    expect(() => readAwsEnvironment({ ...variables, [name]: "" })).toThrow(`${name} is not set`);
+  });
+});
+
+describe("the configuration beside a handler", () => {
+  const folder = mkdtempSync(join(tmpdir(), "sekisho-bundled-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("is named where it is missing, and where it is no JSON, without its text", () => {
+    const file = join(folder, "config.json");
+    expect(() => readBundledConfig(folder)).toThrow(
+      `${file} cannot be read (ENOENT). Bundle it again.`,
+    );
+    writeFileSync(file, "xoxb-secret");
+    expect(() => readBundledConfig(folder)).toThrow(`${file} is not JSON. Bundle it again.`);
+    writeFileSync(file, '{"execution":{}}');
+    expect(readBundledConfig(folder)).toEqual({ execution: {} });
+  });
+});

@@ -1,0 +1,153 @@
+/** The pauses between the attempts of a call, and its time limits, by a clock that the test moves. */
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import { createJsonClient } from "@sekisho/runtime/aws/json-call.ts";
+import { AwsCallError, createRetries } from "@sekisho/runtime/aws/retry.ts";
+import { serve } from "../../doubles/serving.ts";
+
+const throttled = (retryAfterMs?: number) =>
+  new AwsCallError({
+    name: "ThrottlingException",
+    status: 400,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+const failed = (retryAfterMs?: number) =>
+  new AwsCallError({
+    name: "Unheard",
+    status: 503,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+
+beforeEach(() => {
+  jest.useFakeTimers({
+    doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "performance", "Date"],
+  });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+/** The pauses before each further attempt of a call that fails with these errors. */
+async function pausesAfter(
+  errors: readonly Error[],
+  options: Parameters<typeof createRetries>[0] = {},
+) {
+  const retries = createRetries({
+    maxAttempts: errors.length + 1,
+    random: () => 0.999_999,
+    ...options,
+  });
+  const left = [...errors];
+  const result = retries.run({
+    attempt: async () => {
+      const error = left.shift();
+      if (error !== undefined) throw error;
+    },
+    leftMs: () => 3600_000,
+  });
+  const pauses: number[] = [];
+  for (const _error of errors) {
+    await eventuallyTimers(1);
+    const before = jest.now();
+    jest.advanceTimersToNextTimer();
+    pauses.push(jest.now() - before);
+  }
+  await result;
+  return pauses;
+}
+
+/** Waits until so many timers are set, without a turn of the event loop in which a socket could do anything. */
+async function eventuallyTimers(count: number): Promise<void> {
+  for (let tries = 0; jest.getTimerCount() < count && tries < 1000; tries += 1) {
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+  }
+}
+
+describe("the pause before a further attempt", () => {
+  it("doubles, up to 20 seconds", async () => {
+    const errors = Array.from({ length: 11 }, () => failed());
+    expect(await pausesAfter(errors)).toEqual([
+      49, 99, 199, 399, 799, 1599, 3199, 6399, 12_799, 19_999, 19_999,
+    ]);
+  });
+
+  it("is shorter at first for DynamoDB, longer where AWS throttles, and random", async () => {
+    expect(await pausesAfter([failed(), failed()], { baseMs: 25 })).toEqual([24, 49]);
+    expect(await pausesAfter([throttled(), throttled()], { baseMs: 25 })).toEqual([999, 1999]);
+    expect(await pausesAfter([throttled(), throttled()], { random: () => 0.25 })).toEqual([
+      250, 500,
+    ]);
+  });
+
+  it("is what AWS asks for, within bounds", async () => {
+    expect(await pausesAfter([failed(2000), failed(60_000), throttled(300)])).toEqual([
+      2000, 5099, 3999,
+    ]);
+  });
+});
+
+describe("the limits of a call", () => {
+  async function open(options: { timeoutMs?: number; maxAttempts?: number } = {}) {
+    const { url, received } = await serve(() => new Promise(() => {}));
+    const client = createJsonClient({
+      service: "sqs",
+      region: "eu-central-1",
+      credentials: async () => ({ accessKeyId: "a", secretAccessKey: "b" }),
+      endpointOf: () => new URL(url),
+      timeoutMs: 10_000,
+      attemptTimeoutMs: 3000,
+      connectTimeoutMs: 1000,
+      random: () => 0,
+      ...options,
+    });
+    return { client, received };
+  }
+
+  /** Lets the event loop turn until so many requests are there. */
+  async function arrived(received: readonly unknown[], count: number): Promise<void> {
+    while (received.length < count) await new Promise<void>((resolve) => setImmediate(resolve));
+  }
+
+  it("end an attempt whose connection is not there after a second", async () => {
+    const { client, received } = await open({ maxAttempts: 1 });
+    const call = client.call("SendMessage", {}).catch((error: unknown) => error);
+    await eventuallyTimers(2);
+    jest.advanceTimersByTime(1000);
+    expect(await call).toMatchObject({
+      name: "TimeoutError",
+      message: expect.stringContaining("connection"),
+    });
+    expect(received).toHaveLength(0);
+  });
+
+  it("end an attempt that is not answered after three seconds, and begin another", async () => {
+    const { client, received } = await open();
+    const call = client.call("SendMessage", {}).catch((error: unknown) => error);
+    for (const attempt of [1, 2, 3]) {
+      await arrived(received, attempt);
+      jest.advanceTimersByTime(3000);
+      // The pause of no time.
+      await eventuallyTimers(1);
+      jest.advanceTimersByTime(0);
+    }
+    expect(await call).toMatchObject({
+      name: "TimeoutError",
+      message: expect.stringContaining("answer"),
+    });
+    expect(received).toHaveLength(3);
+  });
+
+  it("give a long poll its time in addition", async () => {
+    const { client, received } = await open({ maxAttempts: 1 });
+    let isOver = false;
+    const call = client.call("ReceiveMessage", {}, { waitMs: 20_000 }).catch(() => {
+      isOver = true;
+    });
+    await arrived(received, 1);
+    jest.advanceTimersByTime(22_999);
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(isOver).toBe(false);
+    jest.advanceTimersByTime(1);
+    await call;
+    expect(isOver).toBe(true);
+  });
+});

@@ -1,0 +1,158 @@
+/** A batch from SQS: each message's failure is its own. */
+import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
+import {
+  endingSignal,
+  handleBatch,
+  parseBatch,
+  retryDelaySeconds,
+} from "@sekisho/runtime/engine/aws/batch.ts";
+import { silentLog } from "@sekisho/runtime/log.ts";
+import fc from "fast-check";
+import { createSqsRecord } from "../../../doubles/aws/sqs-event.ts";
+import { forAll } from "../../../doubles/for-all.ts";
+
+const nowMs = 1_762_750_300_000;
+
+function sqsEvent(
+  records: { id: string; body?: string; receiveCount?: number; group?: string; dueAtMs?: number }[],
+): unknown {
+  return {
+    Records: records.map(({ id, body = id, ...options }) =>
+      createSqsRecord(body, { messageId: id, ...options }),
+    ),
+  };
+}
+
+function setUp(fails: (body: string) => boolean = () => false) {
+  const handled: string[] = [];
+  const failed: [string, number][] = [];
+  const sent: unknown[] = [];
+  const run = (event: unknown) =>
+    handleBatch({
+      batch: parseBatch(event),
+      handle: async ({ body }) => {
+        handled.push(body);
+        if (fails(body)) throw new Error("out of reach");
+      },
+      failed: async ({ receiptHandle, receiveCount }) =>
+        void failed.push([receiptHandle, receiveCount]),
+      queue: { send: async (message) => void sent.push(message) },
+      log: silentLog,
+      now: () => nowMs,
+    });
+  return { run, handled, failed, sent };
+}
+
+describe("a batch", () => {
+  it("names exactly the messages that failed, and sees to it when they come again", async () => {
+    await forAll(
+      fc.uniqueArray(fc.string({ minLength: 1 }), { maxLength: 10 }),
+      fc.func(fc.boolean()),
+    ).holdAsync(async (ids, fails) => {
+      const { run, handled, failed } = setUp(fails);
+      const { batchItemFailures } = await run(sqsEvent(ids.map((id) => ({ id, receiveCount: 2 }))));
+      const expected = ids.filter((id) => fails(id));
+      expect(handled).toEqual(ids);
+      expect(batchItemFailures).toEqual(expected.map((itemIdentifier) => ({ itemIdentifier })));
+      expect(failed).toEqual(expected.map((id) => [`receipt of ${id}`, 2]));
+    });
+  });
+
+  it("handles its messages at once: one that waits holds up no other", async () => {
+    const started: string[] = [];
+    const { promise: all, resolve } = Promise.withResolvers<void>();
+    await handleBatch({
+      batch: parseBatch(sqsEvent([{ id: "a" }, { id: "b" }, { id: "c" }])),
+      handle: async ({ body }) => {
+        started.push(body);
+        if (started.length === 3) resolve();
+        await all;
+      },
+      queue: { send: async () => {} },
+      log: silentLog,
+    });
+    expect(started).toEqual(["a", "b", "c"]);
+  });
+
+  it("sends a message on that is not due, with what is left of its delay and in its own turn, and finishes it", async () => {
+    const { run, handled, sent } = setUp();
+    const due = { id: "due", dueAtMs: nowMs };
+    const early = { id: "early", body: "{}", dueAtMs: nowMs + 60_000, group: "T1" };
+    expect(await run(sqsEvent([due, early]))).toEqual({ batchItemFailures: [] });
+    expect(handled).toEqual(["due"]);
+    expect(sent).toEqual([{ body: "{}", delayMs: 60_000, group: "T1" }]);
+  });
+
+  it("handles a message early where there is no queue to send it on", async () => {
+    const handled: string[] = [];
+    const response = await handleBatch({
+      batch: parseBatch(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
+      handle: async ({ body }) => void handled.push(body),
+      log: silentLog,
+      now: () => nowMs,
+    });
+    expect(response).toEqual({ batchItemFailures: [] });
+    expect(handled).toEqual(["early"]);
+  });
+
+  it("keeps a message that could not be sent on", async () => {
+    const failing = handleBatch({
+      batch: parseBatch(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
+      handle: async () => {},
+      queue: { send: () => Promise.reject(new Error("out of reach")) },
+      log: silentLog,
+      now: () => nowMs,
+    });
+    expect(await failing).toEqual({ batchItemFailures: [{ itemIdentifier: "early" }] });
+  });
+
+  it("that is none of SQS's fails as a whole, so that nothing is removed", () => {
+    for (const event of [undefined, {}, { Records: [{ messageId: "a" }] }])
+      expect(() => parseBatch(event)).toThrow();
+  });
+});
+
+it("a failed message comes again after five seconds, then later each time, and never later than in five minutes", () => {
+  expect([1, 2, 3].map((receiveCount) => retryDelaySeconds({ receiveCount }))).toEqual([5, 10, 20]);
+  forAll(fc.integer({ min: -1, max: 2000 })).hold((receiveCount) => {
+    const [delay, next] = [receiveCount, receiveCount + 1].map((count) =>
+      retryDelaySeconds({ receiveCount: count }),
+    );
+    expect(next).toBeGreaterThanOrEqual(delay ?? 0);
+    expect(delay).toBeGreaterThanOrEqual(5);
+    expect(next).toBeLessThanOrEqual(300);
+  });
+});
+
+describe("the signal of an invocation", () => {
+  beforeEach(() => void jest.useFakeTimers());
+  afterEach(() => void jest.useRealTimers());
+
+  /** A function that may run for so long, from now on. */
+  function invocation(ms: number) {
+    const endsAtMs = Date.now() + ms;
+    const context = { getRemainingTimeInMillis: () => endsAtMs - Date.now() };
+    return { context, ...endingSignal({ context }) };
+  }
+
+  it("aborts while there are still seconds left to save the record and to send the next wake-up", () => {
+    const { context, signal } = invocation(75_000);
+    const leftMs: number[] = [];
+    signal.addEventListener("abort", () => leftMs.push(context.getRemainingTimeInMillis()));
+    jest.advanceTimersByTime(60_000);
+    expect(signal.aborted).toBe(false);
+    jest.advanceTimersByTime(15_000);
+    expect(leftMs).toEqual([5000]);
+  });
+
+  it("aborts at once where there is less time than that, and lets go of its timer where the invocation ended earlier", () => {
+    const short = invocation(3000);
+    jest.advanceTimersByTime(0);
+    expect(short.signal.aborted).toBe(true);
+    const { signal, end } = invocation(75_000);
+    end();
+    expect(jest.getTimerCount()).toBe(0);
+    jest.advanceTimersByTime(75_000);
+    expect(signal.aborted).toBe(false);
+  });
+});

@@ -1,0 +1,105 @@
+/** The double of the load run keeps what DynamoDB promises, and counts capacity as DynamoDB documents it. */
+import { describe, expect, it } from "@jest/globals";
+import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { type CapacityUse, openCountingDynamoDb } from "../../../doubles/aws/counting-dynamodb.ts";
+import { createVirtualClock } from "../../../tables/clock.ts";
+import { taskStoreCases } from "../../../tables/task-store.ts";
+import { type SampleItem, type StoreCase, sample } from "../../../tables/task-store-case.ts";
+
+const parse = (json: unknown) => json as SampleItem;
+
+describe("DynamoDB in memory", () => {
+  it.each<StoreCase>(taskStoreCases)("$name", async ({ run }) => {
+    const clock = createVirtualClock();
+    const { client, close } = openCountingDynamoDb({ hasPrincipals: true });
+    const open = () =>
+      createDynamoTaskStore({ client, table: "t", parse, hasPrincipals: true, now: clock.nowMs });
+    await run({ store: open(), openAgain: async () => open(), clock });
+    close();
+  });
+});
+
+describe("the capacity that a call uses", () => {
+  const clock = createVirtualClock();
+
+  async function usesOf(
+    act: (store: ReturnType<typeof createDynamoTaskStore<SampleItem>>) => Promise<unknown>,
+  ) {
+    const uses: CapacityUse[] = [];
+    const { client, close } = openCountingDynamoDb({
+      hasPrincipals: true,
+      onUse: (use) => void uses.push(use),
+    });
+    await act(createDynamoTaskStore({ client, table: "t", parse, now: clock.nowMs }));
+    close();
+    return uses;
+  }
+
+  it("is one unit for each KB of a write, and one for each index that gets an entry", async () => {
+    const text = "x".repeat(2000);
+    const uses = await usesOf((store) =>
+      store.create({ item: { ...sample(clock), listedAtMs: 1, text } }),
+    );
+    expect(uses).toEqual([
+      { place: "table", key: "a", writes: 3, reads: 0 },
+      { place: "by-shard", key: expect.stringMatching(/^open#\d+$/), writes: 1, reads: 0 },
+      { place: "by-principal", key: "p", writes: 1, reads: 0 },
+    ]);
+  });
+
+  it("is two writes of an index where an entry moves, and none where it stays", async () => {
+    const uses = await usesOf(async (store) => {
+      const item = await store.create({ item: sample(clock) });
+      const same = item && (await store.replace({ item: { ...item, count: 1 } }));
+      if (same !== undefined) await store.replace({ item: { ...same, state: "done" } });
+    });
+    const places = uses.map(({ place, key }) => `${place} ${key.split("#")[0]}`);
+    const [created, replaced, moved] = [
+      ["table a", "by-shard open"],
+      ["table a"],
+      ["table a", "by-shard open", "by-shard done"],
+    ];
+    expect(places).toEqual([created, replaced, moved].flat());
+  });
+
+  it("has no write of an index for an item that nobody lists by state", async () => {
+    const uses = await usesOf(async (store) => {
+      const item = await store.create({ item: { ...sample(clock), state: "working" } });
+      if (item !== undefined) await store.replace({ item: { ...item, state: "completed" } });
+    });
+    expect(uses.map(({ place }) => place)).toEqual(["table", "table"]);
+  });
+
+  it("is double for the items of a transaction, and is used by a write that is refused", async () => {
+    const item = { ...sample(clock), listedAtMs: undefined };
+    const together = await usesOf((store) =>
+      store.writeTogether({ writes: [{ type: "create", item }] }),
+    );
+    expect(together[0]).toEqual({ place: "table", key: "a", writes: 2, reads: 0 });
+    const refused = await usesOf((store) => store.replace({ item }));
+    expect(refused).toEqual([{ place: "table", key: "a", writes: 1, reads: 0 }]);
+  });
+
+  it("counts one read unit of a scan for each 4 KB of the whole table", async () => {
+    const uses = await usesOf(async (store) => {
+      for (const id of ["a", "b", "c", "d"])
+        await store.create({ item: { ...sample(clock), id, text: "x".repeat(2500) } });
+      await store.scan({});
+    });
+    expect(uses.filter(({ reads }) => reads > 0)).toEqual([
+      { place: "table", key: "scan", writes: 0, reads: 3 },
+    ]);
+  });
+
+  it("of a read is one unit for each 4 KB", async () => {
+    const uses = await usesOf(async (store) => {
+      await store.create({ item: { ...sample(clock), text: "x".repeat(5000) } });
+      await store.get({ id: "a" });
+      await store.get({ id: "b" });
+    });
+    expect(uses.filter(({ reads }) => reads > 0).map(({ key, reads }) => [key, reads])).toEqual([
+      ["a", 2],
+      ["b", 1],
+    ]);
+  });
+});

@@ -1,0 +1,183 @@
+/** Log lines: JSON, with nothing in them but what the allowlist names. */
+
+import { randomUUID } from "node:crypto";
+import { describe, expect, it } from "@jest/globals";
+import {
+  createLog,
+  isDebugged,
+  type LogFields,
+  type LogLevel,
+  silentLog,
+} from "@sekisho/runtime/log.ts";
+import fc from "fast-check";
+import { forAll } from "../doubles/for-all.ts";
+
+function logToArray(level?: LogLevel) {
+  const written: string[] = [];
+  const log = createLog({
+    service: "verification",
+    write: (line) => written.push(line),
+    now: () => Date.UTC(2026, 10, 1, 12),
+    ...(level === undefined ? {} : { level }),
+  });
+  return { log, written, lines: () => written.map((line) => JSON.parse(line)) };
+}
+
+describe("a log line", () => {
+  it("is one JSON object with level, message, timestamp and service before its fields", () => {
+    const { log, written, lines } = logToArray();
+    log.info("task_claimed", { request_id: "r-1", duration_ms: 3, drop: false });
+    expect(written).toHaveLength(1);
+    expect(written[0]).toMatch(/^\{.*\}\n$/);
+    expect(lines()).toEqual([
+      {
+        level: "info",
+        message: "task_claimed",
+        timestamp: "2026-11-01T12:00:00.000Z",
+        service: "verification",
+        request_id: "r-1",
+        duration_ms: 3,
+        drop: false,
+      },
+    ]);
+  });
+
+  it("drops every field that the allowlist does not name, whatever it is called", () => {
+    const known = ["level", "message", "timestamp", "service", "request_id"];
+    forAll(fc.dictionary(fc.string(), fc.string())).hold((extra) => {
+      const { log, lines } = logToArray();
+      const own = Object.fromEntries(
+        Object.entries(extra).map(([name, value]) => [`x${name}`, value]),
+      );
+      const fields: Record<string, string> = {
+        ...own,
+        text: "secret",
+        token: "secret",
+        request_id: "r",
+      };
+      log.info("event", fields as LogFields);
+      expect(Object.keys(lines()[0]).sort()).toEqual(known.sort());
+    });
+  });
+
+  it("cuts a long value and leaves out one that is undefined", () => {
+    const { log, lines } = logToArray();
+    log.warn("event", { address: "a".repeat(1000), task_id: undefined });
+    expect(lines()[0].address).toBe("a".repeat(200));
+    expect("task_id" in lines()[0]).toBe(false);
+  });
+
+  it("stays one line whatever a value contains", () => {
+    forAll(fc.string({ unit: "binary" })).hold((state) => {
+      const { log, written } = logToArray();
+      log.error("event", { state: `${state}\n{"level":"forged"}` });
+      expect(written.join("").trimEnd().split("\n")).toHaveLength(1);
+    });
+  });
+});
+
+describe("a log", () => {
+  it.each<[LogLevel, LogLevel[]]>([
+    ["debug", ["debug", "info", "warn", "error"]],
+    ["info", ["info", "warn", "error"]],
+    ["warn", ["warn", "error"]],
+    ["error", ["error"]],
+  ])("of level %s writes %j", (level, written) => {
+    const { log, lines } = logToArray(level);
+    for (const each of ["debug", "info", "warn", "error"] as const) log[each]("event");
+    expect(lines().map((line) => line.level)).toEqual(written);
+  });
+
+  it("of no level given starts at info", () => {
+    const { log, lines } = logToArray();
+    log.debug("event");
+    log.info("event");
+    expect(lines().map((line) => line.level)).toEqual(["info"]);
+  });
+
+  it("carries bound fields on every line, its level too, and the line's own value wins", () => {
+    const { log, lines } = logToArray("warn");
+    const bound = log.with({ request_id: "r-1", attempt: 1 }).with({ task_id: "t-1" });
+    bound.info("event");
+    bound.warn("event", { attempt: 2 });
+    log.warn("event");
+    expect(lines()).toMatchObject([{ request_id: "r-1", task_id: "t-1", attempt: 2 }, {}]);
+    expect("request_id" in lines()[1]).toBe(false);
+  });
+
+  it("that is silent takes everything and says nothing", () => {
+    expect(() =>
+      silentLog.with({ request_id: "r" }).error("event", { reason: "internal" }),
+    ).not.toThrow();
+  });
+});
+
+const ratio = fc.double({ min: 0, max: 1, noNaN: true });
+
+describe("a task told in full", () => {
+  it("is chosen by every ratio above one that chooses it", () => {
+    forAll(fc.uuid(), ratio, ratio).hold((requestId, one, other) => {
+      const [less, more] = [Math.min(one, other), Math.max(one, other)];
+      expect(
+        isDebugged({ requestId, ratio: less }) && !isDebugged({ requestId, ratio: more }),
+      ).toBe(false);
+    });
+  });
+
+  it("is the same for both zones, whatever letter case its id comes in", () => {
+    forAll(fc.uuid(), ratio).hold((requestId, share) => {
+      const other = isDebugged({ requestId: requestId.toUpperCase(), ratio: share });
+      expect(isDebugged({ requestId, ratio: share })).toBe(other);
+    });
+  });
+
+  it.each([0.02, 0.1, 0.5, 0.9])("is one of a share of about %s", (share) => {
+    const count = 10_000;
+    const chosen = Array.from({ length: count }, () => randomUUID()).filter((id) =>
+      isDebugged({ requestId: id, ratio: share }),
+    );
+    // Six standard deviations: one run in hundreds of millions lies outside.
+    const tolerance = 6 * Math.sqrt((share * (1 - share)) / count);
+    expect(Math.abs(chosen.length / count - share)).toBeLessThan(tolerance);
+  });
+
+  it("is every one at 1 and none at 0", () => {
+    forAll(fc.string()).hold((requestId) => {
+      expect([isDebugged({ requestId, ratio: 0 }), isDebugged({ requestId, ratio: 1 })]).toEqual([
+        false,
+        true,
+      ]);
+    });
+  });
+});
+
+describe("a log with a debug ratio", () => {
+  const half = 0.5;
+  const ids = Array.from({ length: 50 }, () => randomUUID());
+  const [chosen = "", other = ""] = [true, false].map(
+    (wanted) => ids.find((requestId) => isDebugged({ requestId, ratio: half }) === wanted) ?? "",
+  );
+
+  function logToArray() {
+    const lines: string[] = [];
+    const settings = { level: "error", debugRatio: half } as const;
+    const log = createLog({ service: "execution", ...settings, write: (line) => lines.push(line) });
+    return { log, messages: () => lines.map((line) => JSON.parse(line).message) };
+  }
+
+  it("writes every line of such a task, whether the id is the line's own or bound to it", () => {
+    const { log, messages } = logToArray();
+    log.debug("own", { request_id: chosen });
+    log.with({ request_id: chosen }).with({ attempt: 1 }).info("bound");
+    expect(messages()).toEqual(["own", "bound"]);
+  });
+
+  it("goes by the level for all other tasks, and for what is of no task", () => {
+    const { log, messages } = logToArray();
+    log.warn("below", { request_id: other });
+    log.warn("below");
+    log.error("above", { request_id: other });
+    log.error("above");
+    expect(messages()).toEqual(["above", "above"]);
+  });
+});

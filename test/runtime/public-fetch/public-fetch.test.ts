@@ -1,0 +1,495 @@
+import "reflect-metadata";
+import { createServer as createTlsServer } from "node:https";
+import { createServer } from "node:net";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import {
+  createPublicFetch,
+  createPublicPost,
+  type PublicFetch,
+  type PublicPost,
+} from "@sekisho/runtime/public-fetch/public-fetch.ts";
+import type { Resolve } from "@sekisho/runtime/public-fetch/reach.ts";
+import fc from "fast-check";
+import { halfOf, raw, silence } from "../../doubles/answers.ts";
+import { forAll } from "../../doubles/for-all.ts";
+import { type Certified, createAuthority } from "../../doubles/issuers/certificates.ts";
+import { listen, serve, unusedPort } from "../../doubles/serving.ts";
+import { connectionReset } from "../../doubles/web-server.ts";
+
+function read(
+  fetch: PublicFetch,
+  {
+    url,
+    maxBytes = 4096,
+    timeoutMs = 5000,
+    signal = new AbortController().signal,
+  }: { url: string; maxBytes?: number; timeoutMs?: number; signal?: AbortSignal },
+): Promise<Uint8Array> {
+  return fetch({ url, maxBytes, timeoutMs, signal });
+}
+
+const nobodyAsks: Resolve = async (name) => {
+  throw new Error(`${name} was looked up`);
+};
+
+const guarded = createPublicFetch({ resolve: nobodyAsks });
+const refused = { name: "SekishoError", reason: "permission_denied" };
+
+function resolvingTo(...addresses: readonly string[]): Resolve {
+  return async () =>
+    addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+}
+
+/** A server on loopback; which hosts it was asked for. */
+async function startCounted() {
+  const { url, received } = await serve(() => raw("secret"));
+  return {
+    hosts: () => received.map(({ request }) => request.headers.get("host")),
+    port: new URL(url).port,
+    url,
+  };
+}
+
+/** A server that counts its connections. */
+async function startSilent() {
+  const seen = { connections: 0 };
+  const server = createServer(() => {
+    seen.connections += 1;
+  });
+  return { seen, port: await listen(server) };
+}
+
+describe("a URL that somebody else chose", () => {
+  it.each([
+    ["is no URL", "file"],
+    ["is not https", "ftp://example.com/a"],
+    ["is a file's", "file:///etc/passwd"],
+    ["is data", "data:text/plain,a"],
+    ["is http", "http://example.com/a"],
+    ["is http on loopback", "http://127.0.0.1/a"],
+    ["holds a user", "https://user@example.com/a"],
+    ["has a host that is too long to read", `https://${"a".repeat(501)}/`],
+    ["holds a password", "https://:secret@example.com/a"],
+    ["names this machine", "https://127.0.0.1/"],
+    ["names the metadata service", "https://169.254.169.254/latest/meta-data/"],
+    ["names a mapped address", "https://[::ffff:a9fe:a9fe]/"],
+  ])("is refused where it %s, and nothing is looked up", async (_why, url) => {
+    await expect(read(guarded, { url })).rejects.toMatchObject(refused);
+  });
+
+  it("is refused with http for a name, also where loopback is allowed", async () => {
+    const local = createPublicFetch({ resolve: resolvingTo("127.0.0.1"), allowLoopback: true });
+    await expect(read(local, { url: "http://files.test/" })).rejects.toMatchObject(refused);
+  });
+
+  it("is refused on any private network, also where loopback is allowed", async () => {
+    const local = createPublicFetch({ resolve: nobodyAsks, allowLoopback: true });
+    for (const host of [
+      "10.0.0.1",
+      "169.254.169.254",
+      "[fd00::1]",
+      "0.0.0.0",
+      "[::]",
+      "[::ffff:127.0.0.1]",
+    ]) {
+      await expect(read(local, { url: `https://${host}/` })).rejects.toMatchObject(refused);
+    }
+  });
+
+  it("does not get a private address through in any spelling", async () => {
+    const byte = fc.integer({ min: 0, max: 255 });
+    const privateAddress = fc.oneof(
+      fc.tuple(fc.constantFrom(10, 127, 0, 224, 255), byte, byte, byte),
+      fc.tuple(fc.constant(169), fc.constant(254), byte, byte),
+      fc.tuple(fc.constant(192), fc.constant(168), byte, byte),
+      fc.tuple(fc.constant(172), fc.integer({ min: 16, max: 31 }), byte, byte),
+      fc.tuple(fc.constant(100), fc.integer({ min: 64, max: 127 }), byte, byte),
+    );
+    const spelling = fc.record({
+      parts: fc.integer({ min: 1, max: 4 }),
+      radixes: fc.array(fc.constantFrom(8, 10, 16), { minLength: 4, maxLength: 4 }),
+      zeros: fc.integer({ min: 0, max: 3 }),
+      dressed: fc.constantFrom(
+        "plain",
+        "dot",
+        "percent",
+        "wide",
+        "ideographic",
+        "mapped",
+        "compatible",
+        "nat64",
+        "6to4",
+      ),
+    });
+    await forAll(privateAddress, spelling).holdAsync(async (address, how) => {
+      await expect(read(guarded, { url: `https://${spell(address, how)}/` })).rejects.toMatchObject(
+        refused,
+      );
+    }, 300);
+  });
+});
+
+describe("a name", () => {
+  it.each([
+    ["private", ["10.0.0.1"]],
+    ["the metadata service's", ["169.254.169.254"]],
+    ["this machine's", ["127.0.0.1"]],
+    ["this machine's in IPv6", ["::1"]],
+    ["mapped", ["::ffff:127.0.0.1"]],
+    ["public, and another is private", ["93.184.215.14", "192.168.1.1"]],
+    ["private, and another is public", ["fd00::1", "2606:2800:220:1::1"]],
+    ["no address at all", ["localhost"]],
+  ])("is refused where its address is %s", async (_what, addresses) => {
+    const fetch = createPublicFetch({ resolve: resolvingTo(...addresses) });
+    await expect(read(fetch, { url: "https://files.test/" })).rejects.toMatchObject(refused);
+  });
+
+  it("of this machine is refused as the system resolves it", async () => {
+    const { port, hosts } = await startCounted();
+    await expect(
+      read(createPublicFetch(), { url: `https://localhost:${port}/` }),
+    ).rejects.toMatchObject(refused);
+    expect(hosts()).toEqual([]);
+  });
+
+  it("is looked up once, and the connection goes where that look-up led", async () => {
+    const { port, hosts } = await startCounted();
+    const asked: string[] = [];
+    const fetch = createPublicFetch({
+      allowLoopback: true,
+      async resolve(name) {
+        asked.push(name);
+        // Rebinding: whoever asks again gets another address.
+        return [{ address: asked.length === 1 ? "127.0.0.1" : "127.0.0.9", family: 4 }];
+      },
+    });
+    const bytes = await read(fetch, { url: `http://localhost:${port}/` });
+    expect(Buffer.from(bytes).toString()).toBe("secret");
+    expect({ asked, hosts: hosts() }).toEqual({
+      asked: ["localhost"],
+      hosts: [`localhost:${port}`],
+    });
+  });
+
+  it("with several addresses is read from the one that answers", async () => {
+    const { port } = await startCounted();
+    const fetch = createPublicFetch({
+      allowLoopback: true,
+      resolve: resolvingTo("::1", "127.0.0.1"),
+    });
+    await expect(read(fetch, { url: `http://localhost:${port}/` })).resolves.toHaveLength(6);
+  });
+
+  it.each([
+    ["cannot be resolved", nobodyAsks],
+    ["has no address", resolvingTo()],
+  ])("that %s is unavailable", async (_why, resolve) => {
+    const fetch = createPublicFetch({ resolve });
+    await expect(read(fetch, { url: "https://files.test/" })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
+  });
+
+  it("that takes for ever to resolve is not waited for", async () => {
+    const fetch = createPublicFetch({ resolve: () => new Promise(() => {}) });
+    const late = read(fetch, { url: "https://files.test/", timeoutMs: 20 });
+    await expect(late).rejects.toMatchObject({ reason: "unavailable" });
+    const caller = new AbortController();
+    const given = read(fetch, { url: "https://files.test/", signal: caller.signal });
+    caller.abort(new Error("enough"));
+    await expect(given).rejects.toThrow("enough");
+  });
+
+  it("that resolves too late is not connected to", async () => {
+    const { promise, resolve: answerNow } = Promise.withResolvers<void>();
+    const { seen, port } = await startSilent();
+    const resolve: Resolve = async () => {
+      await promise;
+      return [{ address: "127.0.0.1", family: 4 }];
+    };
+    const fetch = createPublicFetch({ resolve, allowLoopback: true });
+    await expect(
+      read(fetch, { url: `http://localhost:${port}/`, timeoutMs: 20 }),
+    ).rejects.toThrow();
+    answerNow();
+    await new Promise((passed) => setTimeout(passed, 50));
+    expect(seen.connections).toBe(0);
+  });
+});
+
+type Spelling = { parts: number; radixes: readonly number[]; zeros: number; dressed: string };
+
+/** As inet_aton reads it: the last part fills what is left, each part in a base of its own. */
+function spell(address: readonly number[], { parts, radixes, zeros, dressed }: Spelling): string {
+  const [high, low] = [0, 2].map((at) =>
+    ((address[at] ?? 0) * 256 + (address[at + 1] ?? 0)).toString(16),
+  );
+  if (dressed === "mapped") return `[::ffff:${address.join(".")}]`;
+  if (dressed === "compatible") return `[::${address.join(".")}]`;
+  if (dressed === "nat64") return `[64:ff9b::${address.join(".")}]`;
+  if (dressed === "6to4") return `[2002:${high}:${low}::1]`;
+  const rest = address.slice(parts - 1).reduce((value, part) => value * 256 + part, 0);
+  const values = [...address.slice(0, parts - 1), rest];
+  const text = values
+    .map((value, at) => inBase({ value, radix: radixes[at] ?? 10, zeros }))
+    .join(".");
+  if (dressed === "dot") return `${text}.`;
+  if (dressed === "ideographic") return text.replaceAll(".", "。");
+  const each = (change: (code: number) => string) =>
+    text.replace(/[0-9]/g, (digit) => change(digit.charCodeAt(0)));
+  if (dressed === "percent") return each((code) => `%${code.toString(16)}`);
+  return dressed === "wide" ? each((code) => String.fromCharCode(code + 0xfee0)) : text;
+}
+
+function inBase({ value, radix, zeros }: { value: number; radix: number; zeros: number }): string {
+  if (radix === 10) return String(value);
+  return `${radix === 16 ? "0X" : "0"}${"0".repeat(zeros)}${value.toString(radix)}`;
+}
+
+const fetchHere = createPublicFetch({ allowLoopback: true });
+
+async function serveBytes(text: string): Promise<string> {
+  const server = createServer((socket) => {
+    socket.on("error", () => {});
+    socket.once("data", () => socket.end(text));
+  });
+  return `http://127.0.0.1:${await listen(server)}/`;
+}
+
+describe("what a guarded fetch brings back", () => {
+  it("is the body of a 200, asked for without a credential and without compression", async () => {
+    const { url, received } = await serve(() => raw("関所"));
+    const bytes = await read(fetchHere, { url: `${url}/file?signature=a%2Fb` });
+    expect(Buffer.from(bytes).toString()).toBe("関所");
+    expect(received.map(({ request, target }) => [request.method, target])).toEqual([
+      ["GET", "/file?signature=a%2Fb"],
+    ]);
+    const headers = received[0]?.request.headers;
+    expect([...(headers?.keys() ?? [])].sort()).toEqual([
+      "accept",
+      "accept-encoding",
+      "connection",
+      "host",
+    ]);
+    expect(headers?.get("accept-encoding")).toBe("identity");
+  });
+
+  it("is at most what was asked for, announced or not", async () => {
+    const whole = await serve(() => raw("x".repeat(100)));
+    await expect(read(fetchHere, { url: whole.url, maxBytes: 100 })).resolves.toHaveLength(100);
+    const announced = await serve(() => halfOf("x".repeat(101), { rest: "stall" }));
+    const endless = await serve(() => raw(endlessStream()));
+    for (const { url } of [announced, endless]) {
+      await expect(read(fetchHere, { url, maxBytes: 100 })).rejects.toMatchObject({
+        reason: "payload_too_large",
+      });
+    }
+  });
+
+  it("is nothing where the answer is a redirect, and its target is never asked", async () => {
+    const target = await serve(() => raw("secret"));
+    for (const status of [301, 302, 303, 307, 308]) {
+      const { url } = await serve(() => raw("", { status, headers: { location: target.url } }));
+      await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason: "invalid_response" });
+    }
+    expect(target.received).toEqual([]);
+  });
+
+  it.each([
+    [204, "invalid_response"],
+    [206, "invalid_response"],
+    [401, "invalid_response"],
+    [403, "invalid_response"],
+    [404, "invalid_response"],
+    [410, "invalid_response"],
+    [429, "unavailable"],
+    [500, "unavailable"],
+    [503, "unavailable"],
+  ])("is nothing where the status is %i: %s", async (status, reason) => {
+    const { url } = await serve(() => new Response(status === 204 ? null : "body", { status }));
+    await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason });
+  });
+
+  it("is nothing where it is compressed", async () => {
+    const { url } = await serve(() => raw("x", { headers: { "content-encoding": "gzip" } }));
+    await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason: "invalid_response" });
+  });
+
+  it("is nothing where it is no HTTP, or another protocol", async () => {
+    const noHttp = await serveBytes("SSH-2.0-OpenSSH_9.9\r\n");
+    await expect(read(fetchHere, { url: noHttp })).rejects.toMatchObject({
+      reason: "invalid_response",
+    });
+    const switched = await serveBytes(
+      "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n",
+    );
+    await expect(read(fetchHere, { url: switched })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
+  });
+
+  it("is nothing where the connection breaks, before or within the answer", async () => {
+    const reset = await serve(() => {
+      throw connectionReset;
+    });
+    const broken = await serve(() => halfOf("x".repeat(100), { rest: "break" }));
+    for (const url of [reset.url, broken.url, `http://127.0.0.1:${await unusedPort()}/`]) {
+      await expect(read(fetchHere, { url })).rejects.toMatchObject({ reason: "unavailable" });
+    }
+  });
+
+  it.each([
+    ["the head", ({ request }: { request: Request }) => silence(request)],
+    ["the rest of the body", () => halfOf("x".repeat(100), { rest: "stall" })],
+  ])("is nothing where %s does not come in time", async (_what, handle) => {
+    const { url } = await serve(handle);
+    await expect(read(fetchHere, { url, timeoutMs: 150 })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
+  });
+
+  it("is nothing for a caller that gave up, and the server learns of it", async () => {
+    const { url, received } = await serve(({ request }) => silence(request));
+    const caller = new AbortController();
+    const pending = read(fetchHere, { url, signal: caller.signal });
+    const ended = expect(pending).rejects.toThrow("enough");
+    while (received.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    caller.abort(new Error("enough"));
+    await ended;
+    await hungUp(received[0]);
+    await expect(read(fetchHere, { url, signal: caller.signal })).rejects.toThrow("enough");
+    expect(received).toHaveLength(1);
+  });
+});
+
+function endlessStream(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(64)) });
+}
+
+async function hungUp(received: { request: Request } | undefined): Promise<void> {
+  if (received === undefined) throw new Error("the server was not asked");
+  const { signal } = received.request;
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
+}
+
+const postHere = createPublicPost({ allowLoopback: true });
+
+function send(
+  post: PublicPost,
+  { url, body = "関所", timeoutMs = 5000 }: { url: string; body?: string; timeoutMs?: number },
+): ReturnType<PublicPost> {
+  const headers = { "content-type": "text/plain", authorization: "Bearer token" };
+  return post({ url, headers, body, timeoutMs, signal: new AbortController().signal });
+}
+
+describe("a guarded post", () => {
+  it("sends the body and the headers that were given, and no others of its own but what HTTP needs", async () => {
+    const { url, received } = await serve(() => new Response(null, { status: 204 }));
+    expect(await send(postHere, { url })).toEqual({ status: 204, retryAfter: undefined });
+    const { request, body } = received[0] ?? {};
+    expect(request?.method).toBe("POST");
+    expect(Buffer.from(body ?? []).toString()).toBe("関所");
+    expect(Object.fromEntries(request?.headers ?? [])).toEqual({
+      authorization: "Bearer token",
+      connection: "close",
+      "content-length": "6",
+      "content-type": "text/plain",
+      host: new URL(url).host,
+    });
+  });
+
+  it("tells a redirect and a refusal like any other answer, and follows nothing", async () => {
+    const target = await serve(() => raw(""));
+    const { url } = await serve(() => raw("", { status: 307, headers: { location: target.url } }));
+    expect(await send(postHere, { url })).toMatchObject({ status: 307 });
+    const busy = await serve(() => raw("busy", { status: 503, headers: { "retry-after": "30" } }));
+    expect(await send(postHere, { url: busy.url })).toEqual({ status: 503, retryAfter: "30" });
+    expect(target.received).toEqual([]);
+  });
+
+  it("does not wait for the answer's body, and hangs up on it", async () => {
+    const { url, received } = await serve(() => halfOf("x".repeat(1000), { rest: "stall" }));
+    expect(await send(postHere, { url })).toMatchObject({ status: 200 });
+    await hungUp(received[0]);
+  });
+
+  it("is not sent to an address that is not for everybody, and nobody there hears of it", async () => {
+    const { seen, port } = await startSilent();
+    const resolve = async () => [{ address: "127.0.0.1", family: 4 }];
+    for (const url of [
+      `http://127.0.0.1:${port}/`,
+      `https://localhost:${port}/`,
+      `https://client.example:${port}/`,
+    ]) {
+      const refused = send(createPublicPost({ resolve }), { url });
+      await expect(refused).rejects.toMatchObject({ reason: "permission_denied" });
+    }
+    expect(seen.connections).toBe(0);
+  });
+
+  it("is unavailable where no answer comes in time", async () => {
+    const { url } = await serve(({ request }) => silence(request));
+    await expect(send(postHere, { url, timeoutMs: 100 })).rejects.toMatchObject({
+      reason: "unavailable",
+    });
+  });
+});
+
+const trusted = getCACertificates("default");
+
+/** A server with that certificate, on loopback; which names the clients asked for. */
+async function serveTls(certificate: Certified) {
+  const names: unknown[] = [];
+  const server = createTlsServer({
+    ...certificate,
+    SNICallback: (name, answer) => answer(null, void names.push(name)),
+  });
+  server.on("request", (request, response) => response.end(request.headers.host));
+  return { port: await listen(server), names };
+}
+
+describe("a connection that is pinned to an address", () => {
+  const request = { name: "files.test", altName: { type: "dns", value: "files.test" } } as const;
+  let certificate: Certified;
+  beforeAll(async () => {
+    const authority = await createAuthority("authority");
+    certificate = await authority.issue(request);
+    setDefaultCACertificates([...trusted, authority.ca]);
+  });
+  afterAll(() => setDefaultCACertificates(trusted));
+
+  const fetchHere = createPublicFetch({ resolve: resolvingTo("127.0.0.1"), allowLoopback: true });
+
+  it("asks for the name, and takes the name's certificate", async () => {
+    const { port, names } = await serveTls(certificate);
+    const bytes = await read(fetchHere, { url: `https://files.test:${port}/` });
+    expect(Buffer.from(bytes).toString()).toBe(`files.test:${port}`);
+    expect(names).toEqual(["files.test"]);
+  });
+
+  it("does not take the certificate of another name", async () => {
+    const { port, names } = await serveTls(certificate);
+    await expect(read(fetchHere, { url: `https://other.test:${port}/` })).rejects.toMatchObject({
+      reason: "unavailable",
+      cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
+    });
+    expect(names).toEqual(["other.test"]);
+  });
+
+  it("does not take the name's certificate for a bare address", async () => {
+    const { port } = await serveTls(certificate);
+    await expect(read(fetchHere, { url: `https://127.0.0.1:${port}/` })).rejects.toMatchObject({
+      cause: { code: "ERR_TLS_CERT_ALTNAME_INVALID" },
+    });
+  });
+
+  it("does not take a certificate of nobody's", async () => {
+    const stranger = await createAuthority("stranger");
+    const { port } = await serveTls(await stranger.issue(request));
+    await expect(read(fetchHere, { url: `https://files.test:${port}/` })).rejects.toMatchObject({
+      reason: "unavailable",
+      cause: { code: "UNABLE_TO_VERIFY_LEAF_SIGNATURE" },
+    });
+  });
+});

@@ -1,0 +1,342 @@
+/** Sending spans to a collector over a real socket: what it takes, what it refuses, and one that is not there. */
+
+import { setImmediate } from "node:timers/promises";
+import { afterEach, describe, expect, it, jest } from "@jest/globals";
+import { readSecret } from "@sekisho/config/secrets.ts";
+import { openProcessTelemetry } from "@sekisho/config/telemetry/process-telemetry.ts";
+import { createSpanTarget } from "@sekisho/config/telemetry/span-target.ts";
+import { type TelemetryConfig, telemetrySchema } from "@sekisho/config/telemetry-schema.ts";
+import type { SecretReference } from "@sekisho/config/values.ts";
+import { createLog, silentLog } from "@sekisho/runtime/log.ts";
+import { createOtlpExporter } from "@sekisho/runtime/telemetry/otlp-exporter.ts";
+import { createXrayTarget, type OtlpTarget } from "@sekisho/runtime/telemetry/otlp-target.ts";
+import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
+import { openTracing } from "@sekisho/runtime/telemetry/tracing.ts";
+import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
+import { closeAfterTest } from "../../doubles/serving.ts";
+import { sigv4Problem } from "../../doubles/sigv4-check.ts";
+import { connectionReset, type Received } from "../../doubles/web-server.ts";
+import { eventually } from "../../execution/test-host.ts";
+import { hangMs } from "../../tooling/hang.ts";
+
+type Exporter = TelemetryConfig["traces"]["exporter"];
+
+type TraceOptions = {
+  exporter: Exporter;
+  xray?: OtlpTarget;
+  secrets?: Record<string, string>;
+  flushMs?: number;
+};
+
+function trace({ exporter, xray, secrets = {}, flushMs = 3000 }: TraceOptions) {
+  const lines: Record<string, unknown>[] = [];
+  const readSecret = async (reference: SecretReference) =>
+    secrets["env" in reference ? reference.env : ""] ?? fail();
+  const tracing = closeAfterTest(
+    openTracing({
+      sampleRatio: 1,
+      target: createSpanTarget({ exporter, readSecret, ...(xray !== undefined && { xray }) }),
+      service: "verification",
+      flushMs,
+      log: createLog({ service: "verification", write: (line) => lines.push(JSON.parse(line)) }),
+    }),
+  );
+  const span = (name = "a span") =>
+    tracing.spans.within({ name, kind: "client", trace: createTrace() }, async () => "done");
+  return { span, flush: tracing.flush, close: tracing.close, lines };
+}
+
+function fail(): never {
+  throw new Error("no such secret");
+}
+
+async function collect(answer?: (received: Received) => Promise<Response>) {
+  const collector = closeAfterTest(
+    await startOtlpCollector(answer === undefined ? {} : { answer }),
+  );
+  const exporter: Exporter = { type: "otlp", url: collector.url, headers: {} };
+  return { collector, exporter };
+}
+
+describe("a collector", () => {
+  it("gets spans as JSON with what they are of, when they are flushed", async () => {
+    const { collector, exporter } = await collect();
+    const { span, flush, lines } = trace({ exporter });
+    await span();
+    expect(collector.received).toEqual([]);
+    await flush();
+    expect(collector.received[0]?.request.headers.get("content-type")).toBe("application/json");
+    expect(collector.resources()).toEqual([
+      expect.objectContaining({ "service.name": "sekisho-verification" }),
+    ]);
+    expect(collector.spans()).toMatchObject([{ name: "a span", failed: false }]);
+    await flush();
+    expect(collector.received).toHaveLength(1);
+    expect(lines).toEqual([]);
+  });
+
+  it("gets what was not sent yet when the process ends", async () => {
+    const { collector, exporter } = await collect();
+    const { span, close } = trace({ exporter });
+    await span();
+    await close();
+    expect(collector.spans()).toHaveLength(1);
+  });
+
+  it.each(["flush", "close"] as const)(
+    "is awaited by %s while a full batch is on its way to it",
+    async (end) => {
+      const { promise: released, resolve: release } = Promise.withResolvers<void>();
+      const { collector, exporter } = await collect(() => released.then(() => Response.json({})));
+      const { span, ...tracing } = trace({ exporter, flushMs: hangMs });
+      for (let count = 0; count < 512; count++) await span();
+      await eventually(() => collector.received.length === 1);
+      let isOver = false;
+      const ended = tracing[end]().then(() => {
+        isOver = true;
+      });
+      await setImmediate();
+      expect(isOver).toBe(false);
+      release();
+      await ended;
+    },
+  );
+
+  it("is shown the secrets that the configuration names, and a new one after it refused the old one", async () => {
+    const secrets = { KEY: "hunter2" };
+    const { collector, exporter } = await collect(async ({ request }) => {
+      const { status } = { status: request.headers.get("x-api-key") === "hunter3" ? 200 : 401 };
+      return Response.json({}, { status });
+    });
+    const { span, flush, lines } = trace({
+      exporter: { ...exporter, headers: { "x-api-key": { env: "KEY" } } },
+      secrets,
+    });
+    await span();
+    await flush();
+    secrets.KEY = "hunter3";
+    await span();
+    await flush();
+    const shown = collector.received.map(({ request }) => request.headers.get("x-api-key"));
+    expect(shown).toEqual(["hunter2", "hunter3"]);
+    expect(lines).toMatchObject([{ message: "spans_not_sent", status: 401, count: 1 }]);
+    expect(JSON.stringify(lines)).not.toContain("hunter");
+  });
+
+  it("that is busy is asked once more, and one that wants a longer pause is not", async () => {
+    let count = 0;
+    const busy = await collect(async () =>
+      Response.json({}, { status: count++ === 0 ? 503 : 200 }),
+    );
+    const first = trace({ exporter: busy.exporter });
+    await first.span();
+    await first.flush();
+    expect(busy.collector.received).toHaveLength(2);
+    expect(first.lines).toEqual([]);
+    const down = await collect(async () =>
+      Response.json({}, { status: 503, headers: { "retry-after": "0" } }),
+    );
+    const still = trace({ exporter: down.exporter });
+    await still.span();
+    await still.flush();
+    expect(down.collector.received).toHaveLength(2);
+    const away = await collect(async () =>
+      Response.json({}, { status: 429, headers: { "retry-after": "60" } }),
+    );
+    const second = trace({ exporter: away.exporter });
+    await second.span();
+    await second.flush();
+    expect(away.collector.received).toHaveLength(1);
+    expect(second.lines).toMatchObject([{ message: "spans_not_sent", status: 429 }]);
+    let calls = 0;
+    const soon = await collect(async () =>
+      calls++ === 0
+        ? Response.json({}, { status: 503, headers: { "retry-after": "1" } })
+        : Response.json({}),
+    );
+    const third = trace({ exporter: soon.exporter });
+    await third.span();
+    await third.flush();
+    expect(soon.collector.received).toHaveLength(2);
+    const late = await collect(async () =>
+      Response.json({}, { status: 503, headers: { "retry-after": "1" } }),
+    );
+    const fourth = trace({ exporter: late.exporter, flushMs: 400 });
+    await fourth.span();
+    await fourth.flush();
+    expect(late.collector.received).toHaveLength(1);
+  });
+
+  it("that says it took less than it got is a line of the log", async () => {
+    const { exporter } = await collect(async () =>
+      Response.json({ partialSuccess: { rejectedSpans: "1" } }),
+    );
+    const { span, flush, lines } = trace({ exporter });
+    await span();
+    await flush();
+    expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent", count: 1 }]);
+  });
+
+  it("sends nobody elsewhere with its secrets", async () => {
+    const elsewhere = await collect();
+    const { exporter } = await collect(async () => Response.redirect(elsewhere.collector.url, 307));
+    const { span, flush, lines } = trace({ exporter });
+    await span();
+    await flush();
+    expect(elsewhere.collector.received).toEqual([]);
+    expect(lines).toMatchObject([{ message: "spans_not_sent", status: 307 }]);
+  });
+});
+
+describe("a task goes on, and the log says it at most once a minute, where a collector", () => {
+  const never = () => new Promise<never>(() => {});
+  it.each<[string, (received: Received) => Promise<Response>]>([
+    ["finds it too large", async () => Response.json({}, { status: 413 })],
+    ["fails", async () => Response.json({}, { status: 500 })],
+    ["answers with garbage", async () => new Response("<html>", { status: 502 })],
+    ["resets the connection", () => Promise.reject(connectionReset)],
+    [
+      "answers with more than an answer can be",
+      async () => new Response("x".repeat(1e6), { status: 400 }),
+    ],
+    ["never answers", never],
+  ])("%s", async (_, answer) => {
+    const { exporter } = await collect(answer);
+    const { span, flush, lines } = trace({ exporter, flushMs: 400 });
+    expect(await span()).toBe("done");
+    await flush();
+    expect(await span()).toBe("done");
+    await flush();
+    expect(lines.length).toBeLessThanOrEqual(1);
+    if (answer !== never)
+      expect(lines).toMatchObject([{ level: "warn", message: "spans_not_sent" }]);
+  });
+
+  it("is not there, which is not looked at again for a while", async () => {
+    const { collector, exporter } = await collect();
+    await collector.close();
+    const { span, flush, lines } = trace({ exporter });
+    expect(await span()).toBe("done");
+    await flush();
+    expect(lines).toMatchObject([
+      { message: "spans_not_sent", cause_kind: "ECONNREFUSED", count: 1 },
+    ]);
+    expect(await span()).toBe("done");
+    await flush();
+    expect(lines).toHaveLength(1);
+  });
+
+  it("has a secret that cannot be read", async () => {
+    const { collector, exporter } = await collect();
+    const { span, flush, lines } = trace({
+      exporter: { ...exporter, headers: { "x-api-key": { env: "NONE" } } },
+    });
+    expect(await span()).toBe("done");
+    await flush();
+    expect(collector.received).toEqual([]);
+    expect(lines).toMatchObject([{ message: "spans_not_sent", cause_kind: "Error" }]);
+  });
+});
+
+describe("an exporter", () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  /** Sends a span at each of these times to a collector that answers with the status. */
+  async function sendAt(timesMs: readonly number[], status: number, rejected = 0) {
+    const lines: Record<string, unknown>[] = [];
+    const log = createLog({ service: "execution", write: (line) => lines.push(JSON.parse(line)) });
+    let posts = 0;
+    const post = async () => {
+      posts += 1;
+      return { status, rejected };
+    };
+    const exporter = createOtlpExporter({ post, timeoutMs: hangMs, log });
+    const codes: number[] = [];
+    const now = jest.spyOn(Date, "now");
+    for (const timeMs of timesMs) {
+      now.mockReturnValue(timeMs);
+      await new Promise<void>((resolve) => {
+        exporter.export([], ({ code }) => {
+          codes.push(code);
+          resolve();
+        });
+      });
+    }
+    return { codes, posts, lines };
+  }
+
+  it.each([
+    [199, 1, 2],
+    [200, 0, 2],
+    [299, 0, 2],
+    [300, 1, 2],
+    [428, 1, 2],
+    [429, 1, 1],
+    [499, 1, 2],
+    [500, 1, 1],
+  ])("takes status %i for %i (0 is success), and posts %i times", async (status, code, posts) => {
+    const sent = await sendAt([1_000_000, 1_000_001], status);
+    expect(sent).toMatchObject({ codes: [code, expect.any(Number)], posts });
+  });
+
+  it("pauses for ten seconds after a failure, and warns once a minute", async () => {
+    const first = 1_000_000;
+    const times = [first, first + 9_999, first + 10_000, first + 59_999, first + 60_000];
+    const { posts, lines } = await sendAt(times, 503);
+    expect(posts).toBe(3);
+    expect(lines).toHaveLength(2);
+  });
+
+  it("counts what was dropped since its last warning", async () => {
+    const { lines } = await sendAt([1_000_000, 1_000_001, 1_060_000], 200, 3);
+    expect(lines).toMatchObject([{ count: 3 }, { count: 6 }]);
+  });
+});
+
+describe("X-Ray", () => {
+  const credentials = {
+    accessKeyId: "AKIDEXAMPLE",
+    secretAccessKey: "an-aws-secret-of-this-test",
+    sessionToken: "token",
+  };
+
+  it("gets spans at its endpoint of the region, signed for it", async () => {
+    const { collector } = await collect();
+    const region = "eu-central-1";
+    const xray = createXrayTarget({
+      region,
+      credentials: async () => credentials,
+      endpointOf: () => new URL(collector.origin),
+    });
+    const { span, flush } = trace({ exporter: { type: "xray" }, xray });
+    await span();
+    await flush();
+    const [received] = collector.received;
+    expect(received?.target).toBe("/v1/traces");
+    expect(
+      received && sigv4Problem({ received, credentials, service: "xray", region }),
+    ).toBeUndefined();
+    expect(collector.spans()).toHaveLength(1);
+  });
+
+  it("is refused at the start where there is no AWS, with what to do", () => {
+    expect(() => trace({ exporter: { type: "xray" } })).toThrow(
+      /telemetry\.traces\.exporter.+AWS_REGION.+otlp/,
+    );
+  });
+});
+
+describe("the telemetry of a process", () => {
+  it("is refused with a header of the collector whose variable is not set", () => {
+    const headers = { authorization: { env: "SEKISHO_TEST_NOT_SET" } };
+    const exporter = { type: "otlp", url: "http://127.0.0.1:4318/v1/traces", headers };
+    const config = telemetrySchema.parse({ metrics: false, traces: { exporter } });
+    expect(() =>
+      openProcessTelemetry({ config, service: "execution", readSecret, log: silentLog }),
+    ).toThrow(
+      "telemetry.traces.exporter.headers.authorization: the environment variable SEKISHO_TEST_NOT_SET is not set",
+    );
+  });
+});

@@ -1,0 +1,146 @@
+/** W3C Trace Context: what is taken from a caller, and how a trace goes on. */
+import { describe, expect, it } from "@jest/globals";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { errorKind, errorType } from "@sekisho/runtime/error-kind.ts";
+import {
+  createChildTrace,
+  createMetricBound,
+  createTrace,
+  parseTrace,
+  readTraceId,
+} from "@sekisho/runtime/telemetry/telemetry.ts";
+import fc from "fast-check";
+import { forAll } from "../../doubles/for-all.ts";
+
+const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
+const spanId = "00f067aa0ba902b7";
+const traceparent = `00-${traceId}-${spanId}-01`;
+const count = (digits: number) => "ab".repeat(digits / 2);
+
+describe("a trace from a caller", () => {
+  it("is taken as it is, with its state", () => {
+    expect(parseTrace({ traceparent })).toEqual({ traceparent });
+    expect(parseTrace({ traceparent, tracestate: "vendor=1" })).toEqual({
+      traceparent,
+      tracestate: "vendor=1",
+    });
+    expect(parseTrace({ traceparent: `00-${traceId}-${spanId}-00` })).toBeDefined();
+  });
+
+  it("loses a state that is too long, and one that is empty", () => {
+    expect(parseTrace({ traceparent, tracestate: "x".repeat(512) })).toHaveProperty("tracestate");
+    expect(parseTrace({ traceparent, tracestate: "x".repeat(513) })).toEqual({ traceparent });
+    expect(parseTrace({ traceparent, tracestate: "" })).toEqual({ traceparent });
+    expect(parseTrace({ traceparent, tracestate: null })).toEqual({ traceparent });
+  });
+
+  it.each<[string, string | null | undefined]>([
+    ["absent", undefined],
+    ["null", null],
+    ["empty", ""],
+    ["no header of this kind", "anything"],
+    ["of the forbidden version", `ff-${traceId}-${spanId}-01`],
+    ["of upper-case digits", traceparent.toUpperCase()],
+    ["of a trace id of zeros", `00-${"0".repeat(32)}-${spanId}-01`],
+    ["of a span id of zeros", `00-${traceId}-${"0".repeat(16)}-01`],
+    ["too short", traceparent.slice(0, -1)],
+    ["too long for its version", `${traceparent}-00`],
+    ["followed by a line break", `${traceparent}\n`],
+  ])("is not taken when it is %s", (_name, value) => {
+    expect(parseTrace({ traceparent: value, tracestate: "vendor=1" })).toBeUndefined();
+  });
+
+  it("never makes the parser throw", () => {
+    forAll(fc.string(), fc.string()).hold((parent, state) => {
+      const trace = parseTrace({ traceparent: parent, tracestate: state });
+      expect(trace === undefined || trace.traceparent === parent).toBe(true);
+    });
+  });
+});
+
+describe("a trace", () => {
+  it("starts as a sampled root that a parser takes", () => {
+    expect(createTrace({ random: count }).traceparent).toBe(
+      `00-${"ab".repeat(16)}-${"ab".repeat(8)}-01`,
+    );
+    const trace = createTrace();
+    expect(parseTrace(trace)).toEqual(trace);
+    expect(createTrace().traceparent).not.toBe(trace.traceparent);
+  });
+
+  it("goes on in a child with its trace id, its flags and its state, and a span id of its own", () => {
+    const child = createChildTrace(
+      { traceparent: `00-${traceId}-${spanId}-00`, tracestate: "vendor=1" },
+      count,
+    );
+    expect(child).toEqual({
+      traceparent: `00-${traceId}-${"ab".repeat(8)}-00`,
+      tracestate: "vendor=1",
+    });
+    expect(readTraceId(child)).toBe(traceId);
+  });
+
+  it("starts anew where the parent is malformed", () => {
+    expect(createChildTrace({ traceparent: "broken", tracestate: "vendor=1" }, count)).toEqual(
+      createTrace({ random: count }),
+    );
+  });
+});
+
+const error = (fields: object) => Object.assign(new Error("a text of somebody"), fields);
+
+function unreadable(): never {
+  throw new Error("a text of somebody");
+}
+
+describe("the kind of an error", () => {
+  it.each([
+    ["ECONNREFUSED", error({ code: "ECONNREFUSED", name: "SystemError" })],
+    ["TypeError", new TypeError("text")],
+    [
+      "AWS.SimpleQueueService.NonExistentQueue",
+      error({ name: "AWS.SimpleQueueService.NonExistentQueue" }),
+    ],
+    ["TimeoutError", new DOMException("text", "TimeoutError")],
+    ["Named", error({ code: "a text of somebody", name: "Named" })],
+    ["Error", error({ name: "a text of somebody" })],
+    ["Error", error({ name: undefined })],
+    ["object", { code: "SECRET", name: "Secret" }],
+    ["string", "SECRET"],
+    ["undefined", undefined],
+    ["object", null],
+  ])("is %s", (kind, thrown) => {
+    expect(errorKind(thrown)).toBe(kind);
+  });
+
+  it.each([
+    [
+      "a getter that throws",
+      Object.defineProperty(new Error(), "code", { get: () => unreadable() }),
+      "Error",
+    ],
+    ["a code that is no text", error({ code: Object.create(null) }), "Error"],
+    ["a proxy that throws", new Proxy({}, { get: () => unreadable() }), "object"],
+  ])("is found without a throw for %s", (_what, thrown, kind) => {
+    expect(errorKind(thrown)).toBe(kind);
+    expect(errorType(thrown)).toBe(kind);
+  });
+
+  it("is on a span the reason or the kind where it is one of ours", () => {
+    expect(errorType(new SekishoError("unavailable"))).toBe("unavailable");
+    expect(errorType(error({ kind: "rate_limited" }))).toBe("rate_limited");
+    expect(errorType(error({ reason: "A text", code: "ECONNRESET" }))).toBe("ECONNRESET");
+    expect(errorType(null)).toBe("object");
+  });
+});
+
+describe("the labels of a metric", () => {
+  it("have two hundred combinations of values, and then only the known ones", () => {
+    const bound = createMetricBound();
+    for (let n = 0; n < 200; n++)
+      expect(bound("calls", { peer: `p${n}` })).toEqual({ peer: `p${n}` });
+    expect(bound("calls", { peer: "one-more" })).toEqual({ peer: "other" });
+    expect(bound("calls", { peer: "p7" })).toEqual({ peer: "p7" });
+    expect(bound("failures", { peer: "one-more" })).toEqual({ peer: "one-more" });
+  });
+});

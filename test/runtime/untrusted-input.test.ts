@@ -1,0 +1,176 @@
+import { describe, expect, it } from "@jest/globals";
+import { isAmbiguousOrTooDeep } from "@sekisho/runtime/repeated-keys.ts";
+import {
+  escapeActiveCharacters,
+  isNestedTooDeep,
+  isTooDeep,
+  parseUrl,
+  repairHalfCharacters,
+  sanitizeLine,
+  sanitizeLines,
+} from "@sekisho/runtime/untrusted-input.ts";
+import fc from "fast-check";
+import { forAll } from "../doubles/for-all.ts";
+
+const longHost = "a".repeat(501);
+
+describe("a URL that somebody else chose", () => {
+  it.each([
+    ["after a scheme", `https://${longHost}/`],
+    ["with a path", `http://${longHost}/path?query#fragment`],
+    ["without slashes", `https:${longHost}`],
+    ["with backslashes", `https:\\\\${longHost}\\a`],
+    ["after blanks", `  https://${longHost}/`],
+    ["after line breaks in the scheme", `ht\ntps:/\t/${longHost}/`],
+    ["of a web socket", `WSS://${longHost}/`],
+    ["of a file", `file://${longHost}/`],
+    ["after a user", `https://user@${longHost}/`],
+  ])("is not parsed where its host is too long: %s", (_what, address) => {
+    expect(URL.parse(address)).not.toBeNull();
+    expect(parseUrl(address)).toBeNull();
+  });
+
+  it("is not parsed where a relative one begins with a long host", () => {
+    expect(URL.parse(`//${longHost}/a`, "https://files.example/")).not.toBeNull();
+    expect(parseUrl(`//${longHost}/a`, "https://files.example/")).toBeNull();
+  });
+
+  it.each([
+    ["a host as long as the DNS allows", `https://${"a.".repeat(123)}example/`, undefined],
+    ["a host of 500 characters", `https://${"a".repeat(500)}/`, undefined],
+    ["a long path", `https://files.example/${longHost}`, undefined],
+    ["a long query", `https://files.example?${longHost}`, undefined],
+    ["a long relative path", `/${longHost}`, "https://files.example/"],
+    ["a mail address", `mailto:somebody@mail.example?body=${longHost}`, undefined],
+  ])("is parsed as ever with %s", (_what, address, base) => {
+    expect(parseUrl(address, base)?.href).toBe(new URL(address, base).href);
+  });
+
+  it("is null where it is none", () => {
+    expect(parseUrl("nowhere")).toBeNull();
+  });
+});
+
+/** By the Unicode names of what acts, not by the implementation's own expression. */
+function isActing(character: string): boolean {
+  const code = character.codePointAt(0) ?? 0;
+  const ranges = [
+    [0x00, 0x1f],
+    [0x7f, 0x9f],
+    [0x61c, 0x61c],
+    [0x200e, 0x200f],
+    [0x2028, 0x202e],
+    [0x2066, 0x206f],
+    [0xfeff, 0xfeff],
+    [0xfff9, 0xfffb],
+  ] as const;
+  return ranges.some(([first, last]) => first <= code && code <= last);
+}
+
+const text = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        "\r",
+        "\n",
+        "\r\n",
+        "\t",
+        "\u001b[2J",
+        "\u009b31m",
+        "\u202e",
+        "\u2028",
+        "a",
+        "関",
+        "é",
+        "👩‍👩‍👧",
+      ),
+      fc.string(),
+    ),
+  )
+  .map((parts) => parts.join(""));
+
+describe("characters that act instead of showing something", () => {
+  it("are in no line, and all others are", () => {
+    forAll(text).hold((given) => {
+      expect(sanitizeLine(given)).toBe([...given].filter((one) => !isActing(one)).join(""));
+    });
+  });
+
+  it("are in no lines but for tabs and line ends", () => {
+    forAll(text).hold((given) => {
+      const left = sanitizeLines(given);
+      expect(
+        [...left.replaceAll("\r\n", "\n")].filter(
+          (one) => isActing(one) && one !== "\n" && one !== "\t",
+        ),
+      ).toEqual([]);
+      expect(sanitizeLine(left)).toBe(sanitizeLine(given));
+      expect(sanitizeLines(left)).toBe(left);
+    });
+  });
+
+  it("are escaped so that JSON means the same, whatever its layout", () => {
+    forAll(fc.array(text), fc.constantFrom(undefined, 2)).hold((given, indent) => {
+      const escaped = escapeActiveCharacters(JSON.stringify(given, undefined, indent));
+      expect([...escaped].filter((one) => isActing(one) && one !== "\n")).toEqual([]);
+      expect(JSON.parse(escaped)).toEqual(given);
+    });
+  });
+
+  it.each([
+    ["progress\rdone", "progress\ndone"],
+    ["one\r\ntwo\tthree\n", "one\r\ntwo\tthree\n"],
+    ["one\u2028two\u2029", "one\ntwo\n"],
+    ["seven\veight\fnine\u0085ten", "seven\neight\nnine\nten"],
+    ["\u001b]0;title\u0007\u001b[2Jtext", "]0;title[2Jtext"],
+    ["invoice\u202efdp.exe", "invoicefdp.exe"],
+  ])("%j reads as %j", (given, shown) => {
+    expect(sanitizeLines(given)).toBe(shown);
+  });
+});
+
+describe("JSON that is nested", () => {
+  const nest = (levels: number, [open, close]: readonly [string, string]) =>
+    `${open.repeat(levels)}"[[{\\"{"${close.repeat(levels)}`;
+
+  it.each([
+    ["lists", ["[", "]"] as const],
+    ["objects", ['{"a":', "}"] as const],
+    ["lists in objects", ['{"a":[1,', "]}"] as const],
+  ])("may have a hundred levels of %s, and no more", (_what, brackets) => {
+    const perTime = brackets[1].length;
+    for (const [levels, expected] of [
+      [100, false],
+      [100 + perTime, true],
+    ] as const) {
+      const json = nest(levels / perTime, brackets);
+      const value: unknown = JSON.parse(json);
+      expect(isTooDeep(Buffer.from(json))).toBe(expected);
+      expect(isNestedTooDeep(value)).toBe(expected);
+      expect(isAmbiguousOrTooDeep({ json, value })).toBe(expected);
+      const long = json + " ".repeat(16_384);
+      expect(isAmbiguousOrTooDeep({ json: long, value })).toBe(expected);
+    }
+  });
+});
+
+describe("half a surrogate pair in JSON text", () => {
+  it.each([
+    ["a first half", String.raw`"a\ud83db"`, "a\ufffdb"],
+    ["a second half", String.raw`"\uDE00"`, "\ufffd"],
+    ["halves in the wrong order", String.raw`"\ude00\ud83d"`, "\ufffd\ufffd"],
+    ["a half before a pair", String.raw`"\ud83d\ud83d\ude00"`, "\ufffd\u{1f600}"],
+    ["a half after a backslash", String.raw`"\\\ud83d"`, "\\\ufffd"],
+  ])("is replaced: %s", (_what, json, text) => {
+    expect(JSON.parse(repairHalfCharacters(json))).toBe(text);
+  });
+
+  it("is replaced as JavaScript does it, in texts and keys", () => {
+    forAll(
+      fc.string({ unit: fc.constantFrom("\\", "u", "d83d", "\ud83d", "\ude00", '"', "\n") }),
+    ).hold((text) => {
+      const repaired = JSON.parse(repairHalfCharacters(JSON.stringify({ [text]: text })));
+      expect(repaired).toEqual({ [text.toWellFormed()]: text.toWellFormed() });
+    });
+  });
+});
