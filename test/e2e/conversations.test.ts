@@ -106,26 +106,6 @@ const stories = {
     expect(more).toEqual([]);
   },
 
-  async "two questions one after the other are answered each"(world: E2eWorld) {
-    const asked = world.ask("private, ask twice");
-    for (const [prompt, label] of [
-      ["Shall I go on?", "Yes"],
-      ["Are you sure?", "No"],
-    ] as const) {
-      const { channel, ts } = await inThread(
-        world,
-        asked,
-        ({ text, blocks }) =>
-          text.includes(prompt) && JSON.stringify(blocks).includes("sekisho_answer"),
-      );
-      world.fakeSlack.clickButton({ eventsUrl: world.eventsUrl, channel, ts, label });
-    }
-    await world.over(asked.requestId);
-    expect(textsOf(world.answersTo(asked.message))).toMatch(
-      /Shall I go on\? yes\nAre you sure\? no/,
-    );
-  },
-
   async "a file of the message is read by the agent, and an artifact comes back as a file"(
     world: E2eWorld,
   ) {

@@ -69,38 +69,6 @@ describe("an A2A agent that does not do the task", () => {
     expect(shown).toContain("https://login.example");
     expect(shown).toContain("needs you to sign in");
   });
-
-  it.each([
-    [
-      "a broadcast",
-      "<!channel> <!here> <@U1> <https://evil.example|our site> & more",
-      "&lt;!channel&gt;",
-    ],
-    ["a novel", "why ".repeat(100_000), "why"],
-    ["lines that would end the quote", "one\n\n# two\n```three", "> one # two ˋˋˋthree"],
-    ["what nobody sees", "\u200b\u2060\u202e", "finish this"],
-  ])("cannot do harm by %s", async (_, text, expected) => {
-    const { shown, posts } = await askA2aAgent("1.0", {
-      state: "TASK_STATE_FAILED",
-      message: said(text),
-    });
-    expect(shown).toContain(expected);
-    expect(shown).not.toMatch(/<!channel|<!here|<@U1|<https:\/\/evil/);
-    expect(posts).toHaveLength(1);
-    expect(shown.length).toBeLessThan(10_000);
-  });
-
-  it.each([
-    ["no message", { state: "TASK_STATE_FAILED", message: null }],
-    ["no parts", { state: "TASK_STATE_FAILED", message: { ...said(""), parts: null } }],
-    [
-      "a text that is none",
-      { state: "TASK_STATE_FAILED", message: { ...said(""), parts: [{ text: null, data: 1 }] } },
-    ],
-  ])("with %s is told in our words", async (_, status) => {
-    const { shown } = await askA2aAgent("1.0", status);
-    expect(shown).toContain("finish this. Try again");
-  });
 });
 
 describe("an agent of the legacy dialect", () => {
@@ -153,19 +121,5 @@ describe("an agent of the legacy dialect", () => {
       expect(posts.flatMap(({ files = [] }) => files)).toMatchObject([{ name: "t.csv" }]);
       expect(shown).toContain(response_text || "answer is in the attached file");
     }
-  });
-
-  it.each([
-    ["null", null],
-    ["no parts", { parts: null }],
-    ["parts that are none", { parts: [null, 7, {}] }],
-    ["bytes that are none", { parts: [{ contentBase64: "%%%", fileName: "t.csv" }] }],
-  ])("answers in words where its file is %s", async (_, file_artifact) => {
-    const { shown } = await askLegacyAgent({
-      status: "success",
-      response_text: "Here it is.",
-      file_artifact,
-    });
-    expect(shown).toContain("Here it is.");
   });
 });

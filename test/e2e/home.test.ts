@@ -1,10 +1,10 @@
-/** The App Home and the help, from Slack's event to what people see. */
+/** The App Home, from Slack's event to what people see. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
 import { listButtons } from "@sekisho/local/fake-slack/blocks.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
-import { type E2eWorld, startWorld, textsOf, until } from "./world.ts";
+import { type E2eWorld, startWorld, until } from "./world.ts";
 
 const describeOnAws = whyNoDynamoDb === undefined ? describe : describe.skip;
 let world: E2eWorld | undefined;
@@ -57,15 +57,6 @@ function stories(openEngine?: () => ReturnType<AwsEngines["open"]>): void {
       type: "failed",
       reason: "canceled",
     });
-  });
-
-  it("help is answered in the thread, and no agent runs", async () => {
-    const world = await start();
-    const { message, requestId } = world.ask("help");
-    expect((await world.over(requestId)).outcome).toMatchObject({ type: "help" });
-    const answers = world.answersTo(message);
-    expect(textsOf(answers).split("\n")).toHaveLength(5);
-    expect(textsOf(answers)).toContain("Everyone in this workspace");
   });
 }
 

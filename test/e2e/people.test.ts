@@ -1,15 +1,6 @@
-/** Whatever else people do in Slack, over one transport: commands, conversations with an agent, two who press, other languages, other companies. */
+/** Whatever else people do in Slack, over one transport: commands, conversations with an agent, and an answer that is too long for messages. */
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
-import { failureText } from "@sekisho/verification/slack/messages/failure-text.ts";
-import {
-  type E2eWorld,
-  inThread,
-  startWorld,
-  textsOf,
-  together,
-  until,
-  withButton,
-} from "./world.ts";
+import { type E2eWorld, startWorld, textsOf, together, until, withButton } from "./world.ts";
 
 const prompts = [{ title: "What is this?", message: "What is a sekisho?" }];
 
@@ -60,69 +51,6 @@ const stories = {
     await until(() => session()?.status === "active");
   },
 
-  async "of two people who press different buttons one answers, and the other reads who did"(
-    world: E2eWorld,
-  ) {
-    const { fakeSlack, eventsUrl } = world;
-    const asked = world.ask("private, ask me");
-    const { channel, ts } = await withButton(world, asked, "Yes");
-    fakeSlack.clickButton({ eventsUrl, channel, ts, label: "Yes", user: "UPERSON" });
-    fakeSlack.clickButton({ eventsUrl, channel, ts, label: "No", user: "UHANAKO" });
-    await world.over(asked.requestId);
-    const texts = textsOf(world.answersTo(asked.message));
-    const given = [...texts.matchAll(/Shall I go on\? (yes|no)/g)].map(([, option]) => option);
-    expect(given).toHaveLength(1);
-    const [first, second] = given[0] === "yes" ? ["UPERSON", "UHANAKO"] : ["UHANAKO", "UPERSON"];
-    await until(() => fakeSlack.ephemeralMessages().length > 0);
-    expect(fakeSlack.ephemeralMessages()).toEqual([
-      expect.objectContaining({
-        user: second,
-        channel,
-        text: expect.stringContaining(`<@${first}>`),
-      }),
-    ]);
-    expect(texts).toContain(`<@${first}>`);
-  },
-
-  async "a person whose Slack is in Japanese reads Japanese, while it goes on and when it has failed"(
-    world: E2eWorld,
-  ) {
-    const asked = world.ask("private, slow 1s fail", { user: "UHANAKO" });
-    await inThread(world, asked, ({ text }) => /[ぁ-ん]/.test(text));
-    expect((await world.over(asked.requestId)).outcome).toMatchObject({
-      type: "failed",
-      reason: "execution_failed",
-    });
-    const [words, ...more] = world.answersTo(asked.message);
-    expect([words?.text, more]).toEqual([
-      expect.stringContaining(
-        failureText({ reason: "execution_failed", lost: false, locale: "ja" }).happened,
-      ),
-      [],
-    ]);
-  },
-
-  async "in a shared channel somebody of another company is answered, by the workspace that has the app"(
-    world: E2eWorld,
-  ) {
-    const asked = world.ask("private, and read the file", {
-      channel: "CSHARED",
-      user: "UOUTSIDER",
-      files: [
-        {
-          name: "theirs.txt",
-          mimetype: "text/plain",
-          bytes: new TextEncoder().encode("from elsewhere"),
-        },
-      ],
-    });
-    const { message } = await world.over(asked.requestId);
-    expect(message).toMatchObject({ team: "TSTANDIN", user: "UOUTSIDER" });
-    expect(textsOf(world.answersTo(asked.message))).toMatch(
-      /private, and read the file\ntheirs.txt: 14 bytes/,
-    );
-  },
-
   async "an answer too long for messages comes as a file"(world: E2eWorld) {
     const asked = world.ask("private, very long");
     await world.over(asked.requestId);
@@ -141,7 +69,6 @@ describe("what people do in Slack", () => {
     world = await startWorld({
       transport: "in-process",
       slack: { command: { name: "/sekisho" }, assistant: { prompts } },
-      questions: { answerBy: "anyone" },
     });
     told = together(stories, world);
   });

@@ -96,18 +96,6 @@ describe("the end of an accepted task", () => {
     ]);
     expect(linesWith(opened, "completion_not_pushed")).toHaveLength(1);
   });
-
-  it("reaches the thread once where its push comes five times", async () => {
-    const push = (queue: TaskQueue) => async (message: { body: string }) => {
-      await Promise.all([1, 2, 3, 4, 5].map(() => queue.send(message)));
-    };
-    const opened = await open({ pollsCome: false, push });
-    const { message, requestId } = opened.ask("slow 1500ms");
-    await opened.over(requestId);
-    await drained();
-    expect(opened.answersTo(message)).toHaveLength(1);
-    expect(linesWith(opened, "task_started")).toHaveLength(1);
-  });
 });
 
 describe("the progress of an accepted task", () => {

@@ -1,11 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
-import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
-import { sendEvent } from "@sekisho/local/signed-events.ts";
 import { referenceText } from "@sekisho/verification/slack/messages/outcome-text.ts";
 import { whyNoDynamoDb } from "../doubles/aws/emulators.ts";
 import { type AwsEngines, startAwsEngines } from "./aws-engines.ts";
-import { type E2eWorld, startWorld, transports, until } from "./world.ts";
+import { type E2eWorld, startWorld, type transports, until } from "./world.ts";
 
 const describeOnAws = whyNoDynamoDb === undefined ? describe : describe.skip;
 const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
@@ -120,13 +118,6 @@ function stories({ transport, openEngine }: Way): void {
   });
 }
 
-describe.each(transports)(
-  "over %s, a message ends with exactly one visible answer when its task",
-  (transport) => {
-    stories({ transport });
-  },
-);
-
 describeOnAws(
   `over https on the aws engine, a message ends with exactly one visible answer when its task${leftOut}`,
   () => {
@@ -148,47 +139,6 @@ describeOnAws(
 );
 
 describe("the way of a message", () => {
-  it("gives one task and one answer for ten deliveries in any mix of app_mention, message and retries", async () => {
-    world = await startWorld({ transport: "https" });
-    const { message, requestId } = world.ask("slow 500ms once");
-    const { eventsUrl, secrets } = world;
-    await Promise.all(
-      Array.from({ length: 9 }, (_, index) => {
-        const payload = createEventPayload({
-          event: index % 2 ? "app_mention" : "message",
-          message,
-        });
-        return sendEvent({
-          eventsUrl,
-          signingSecret: secrets.signingSecret,
-          payload,
-          retryDelaysMs: [],
-        });
-      }),
-    );
-    await world.over(requestId);
-    expect(world.answersTo(message)).toHaveLength(1);
-    expect(world.lines.filter((line) => line.includes('"task_started"'))).toHaveLength(1);
-  });
-
-  it("keeps one session for one thread, and another for another", async () => {
-    world = await startWorld({ transport: "agentcore" });
-    const first = world.ask("one");
-    await world.over(first.requestId);
-    const reply = world.fakeSlack.ask({
-      eventsUrl: world.eventsUrl,
-      text: "two",
-      threadTs: first.message.ts,
-    });
-    await world.over(reply.requestId);
-    const other = world.ask("three");
-    await world.over(other.requestId);
-    expect(world.stub.problems).toEqual([]);
-    const [one, two, three] = world.stub.sessions;
-    expect(two).toBe(one);
-    expect(three).not.toBe(one);
-  });
-
   it("costs Slack six calls, eight when it is polled, and one for each person whose language is not known yet", async () => {
     const opened = await startWorld({ transport: "https", limits: { sweepAfterMs: 1000 } });
     world = opened;
@@ -213,17 +163,6 @@ describe("the way of a message", () => {
     const status = "assistant.threads.setStatus";
     expect(await callsOf("hello")).toEqual([...six, "users.info"]);
     expect(await callsOf("slow 600ms")).toEqual([status, status, ...six]);
-  });
-
-  it("survives a Slack that fails: the answer is there once all the same", async () => {
-    world = await startWorld({ transport: "in-process" });
-    world.fakeSlack.inject({ method: "chat.postMessage", type: "lost_answer" });
-    world.fakeSlack.inject({ method: "chat.update", type: "status", status: 500 });
-    const { message, requestId } = world.ask("hello");
-    await world.over(requestId);
-    const answers = world.answersTo(message);
-    expect(answers).toHaveLength(1);
-    expect(answers[0]?.text).toContain("hello");
   });
 
   it("leaves no secret in any store, and neither a secret nor a text in any log line", async () => {

@@ -1,17 +1,9 @@
-/** Who may ask, how much and from where: rules, quotas, and workspaces that install the app, with the command line on the same store. */
+/** Who may ask, and from where: rules, and workspaces that install the app, with the command line on the same store. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, jest } from "@jest/globals";
 import { sekisho } from "./processes.ts";
-import {
-  browserAt,
-  type E2eWorld,
-  install,
-  inThread,
-  startWorld,
-  textsOf,
-  together,
-} from "./world.ts";
+import { browserAt, type E2eWorld, install, startWorld, textsOf, together } from "./world.ts";
 
 const clientSecret = "a-client-secret-of-this-test";
 /** Rules are in force within it. */
@@ -29,43 +21,6 @@ async function answered(
 }
 
 const stories = {
-  async "a person's quota: at once, until one is done; and within a time, with when there is room again"(
-    world: E2eWorld,
-  ) {
-    const first = world.ask("private, slow 1s");
-    await inThread(world, first, () => true);
-    const second = world.ask("private, at the same time");
-    expect((await world.over(second.requestId)).outcome).toEqual({ type: "limited", by: "user" });
-    const told = () =>
-      world.fakeSlack
-        .ephemeralMessages()
-        .filter(({ channel }) => channel === second.message.channel);
-    expect(told().map(({ text }) => text)).toEqual([
-      expect.stringContaining("your limit of tasks in progress"),
-    ]);
-    await world.over(first.requestId);
-    const third = world.ask("private, after it");
-    expect((await world.over(third.requestId)).outcome).toMatchObject({ type: "answer" });
-    const fourth = world.ask("private, one too many");
-    expect((await world.over(fourth.requestId)).outcome).toMatchObject({
-      type: "limited",
-      by: "user",
-    });
-    expect(told()[1]?.text).toMatch(/reached your limit for now.*in (59|60) minutes|in 1 hour/);
-    const fifth = world.ask("private, once more");
-    expect((await world.over(fifth.requestId)).outcome).toMatchObject({
-      type: "limited",
-      by: "user",
-    });
-    for (const { message } of [second, fourth, fifth]) expect(world.answersTo(message)).toEqual([]);
-    expect(told()).toHaveLength(2);
-    expect(
-      world.lines.filter(
-        (line) => line.includes('"task_started"') && line.includes(fourth.requestId),
-      ),
-    ).toEqual([]);
-  },
-
   async "a second workspace installs the app in a browser, and is answered by its own token"(
     world: E2eWorld,
   ) {
@@ -130,7 +85,6 @@ describe("who may ask", () => {
         { team: "TGRID" },
         { team: "TGRIDTWO", channel: "CGRIDTWO" },
       ],
-      limits: { perUser: { tasks: 2, atOnce: 1 } },
     });
     told = together(stories, world);
   });

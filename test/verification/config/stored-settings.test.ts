@@ -41,6 +41,11 @@ const readFormer = createReadFormer({ ssm, name });
 const store = () =>
   createDynamoTaskStore({ client: database.client, table: "tasks", parse: parseStoredSettings });
 
+/** As this version pushes where nothing is stored. */
+function push(settings: string): Promise<unknown> {
+  return saveSettings({ store: store(), stored: undefined, settings, formerVersion: undefined });
+}
+
 function put(...versions: [value: string, user: string][]): void {
   for (const [value, user] of versions) parameters.put({ name, value, user });
 }
@@ -122,12 +127,7 @@ describe("the worker", () => {
 
   it("never writes over a push of this version", async () => {
     put(["{}", template], ["a", person]);
-    await saveSettings({
-      store: store(),
-      stored: undefined,
-      settings: "b",
-      formerVersion: undefined,
-    });
+    await push("b");
     put(["c", person]);
     expect(await startWorker().read()).toBe("b");
     expect(calls).toEqual([]);
@@ -137,12 +137,7 @@ describe("the worker", () => {
     put(["{}", template], ["a", person]);
     const racing = store();
     const create: typeof racing.create = async (request) => {
-      await saveSettings({
-        store: store(),
-        stored: undefined,
-        settings: "b",
-        formerVersion: undefined,
-      });
+      await push("b");
       return racing.create(request);
     };
     const read = createReadLiveSettings({
@@ -208,12 +203,7 @@ describe("the worker", () => {
 
 describe("the record", () => {
   it("is in no listing of tasks, threads or people, and never expires", async () => {
-    await saveSettings({
-      store: store(),
-      stored: undefined,
-      settings: "{}",
-      formerVersion: undefined,
-    });
+    await push("{}");
     const key = { id: { S: "live-settings" } };
     const { Item = {} } = await database.client.call("GetItem", {
       TableName: "tasks",

@@ -508,32 +508,6 @@ describe("a file that a person attaches", () => {
     expect(createHash("sha256").update(bytes).digest("hex")).toBe(attachment.sha256);
     expect(Buffer.from(bytes)).toEqual(Buffer.from(png));
   });
-
-  it("is not to be had with a token that Slack does not take, although Slack answers with a page and 200", async () => {
-    const both = await openBoth();
-    const task = await askedTask(both);
-    const bringing = filesOver(both, { botToken: "xoxb-withdrawn" }).importAttachments({
-      task,
-      signal,
-    });
-    await expect(bringing).rejects.toMatchObject({
-      outcome: { why: "not_to_be_had", name: "dot.txt" },
-    });
-  });
-});
-
-describe("a file that an agent makes", () => {
-  it("is in Slack as it was made, and in nobody's thread yet", async () => {
-    const base64 = Buffer.from(png).toString("base64");
-    const artifacts = [{ name: "red-dot.png", mimetype: "image/png", base64 }];
-    const task = sampleTask({ outcome: { type: "answer", text: "Here it is.", artifacts } });
-    const both = await openBoth();
-    const { fileId } = await filesOver(both).upload({ task, index: 0, signal });
-    const kept = both.fakeSlack.file(fileId);
-    expect(kept).toMatchObject({ name: "red-dot.png", size: png.byteLength });
-    expect(Buffer.from(kept?.bytes ?? [])).toEqual(Buffer.from(png));
-    expect(both.fakeSlack.messages()).toEqual([]);
-  });
 });
 
 describe("the concurrency limit", () => {

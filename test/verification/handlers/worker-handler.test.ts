@@ -118,6 +118,10 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     return Response.json({ SecretString: former ?? values.secrets[input.SecretId] });
   }
 
+  function openWorker(): VerificationWorkerHandler {
+    return createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+  }
+
   /** The live settings, as `config push` stores them. */
   function push(settings: string): Promise<void> {
     const client = openDynamoDb(emulatedAws(emulators.dynamo.endpoint));
@@ -202,14 +206,14 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   }
 
   it("bring a message to its answer, with secrets of Secrets Manager", async () => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     const { message } = await ask();
     expect(await answers(handle, message)).toEqual(["An answer of the first."]);
     expect(calls).toEqual([{ peer: "first", method: "execute_task", token: "Bearer token-1" }]);
   });
 
   it("take rotated tokens up at once: Slack's and a destination's", async () => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     values.formerly.push("xoxb-of-yesterday");
     const first = await ask();
     expect(await answers(handle, first.message)).toEqual(["An answer of the first."]);
@@ -225,15 +229,15 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   it("go where the live settings say, and refuse what does not fit", async () => {
     await push(JSON.stringify({ routes: [{ destination: "second" }] }));
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     expect(await answers(handle, (await ask()).message)).toEqual(["An answer of the second."]);
     await push(JSON.stringify({ routes: [{ destination: "third" }] }));
-    const refusing = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const refusing = openWorker();
     expect(await answers(refusing, (await ask()).message)).toEqual(["An answer of the first."]);
   });
 
   it("name what failed, and let a message of their own queue come again soon instead of after the queue's own time", async () => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     const { requestId } = await ask();
     const { Messages = [] } = await clients.queues.send(
       new ReceiveMessageCommand({ QueueUrl: queueUrl, VisibilityTimeout: 1000 }),
@@ -252,7 +256,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       SEKISHO_TABLE: "no-such-table",
       AWS_ENDPOINT_URL_SQS: proxy.url,
     };
-    const failing = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const failing = openWorker();
     const [message] = Messages;
     const attributes = { ApproximateReceiveCount: "2" };
     const record = {
@@ -278,7 +282,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("answer an operator with what the worker's own role and secrets reach, and run no task", async () => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     const context = ofOperator;
     const { second: fingerprint } = createFingerprints(parseConfig({ json: config }));
     const pushed = { destinations: { second: { fingerprint, url: servers[1]?.url } } };
@@ -309,20 +313,14 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
 
   it("say that the live settings do not fit", async () => {
     await push(JSON.stringify({ routes: [{ destination: "third" }] }));
-    const answer = await createVerificationWorkerHandler({ config: parseConfig({ json: config }) })(
-      { operator: "check_worker" },
-      ofOperator,
-    );
+    const answer = await openWorker()({ operator: "check_worker" }, ofOperator);
     expect(answer).toMatchObject({ liveSettings: "refused", store: { ok: true } });
   });
 
   it("say what the worker does not reach", async () => {
     process.env = { ...process.env, SEKISHO_TABLE: "no-such-table" };
     values.secrets.bot = "xoxb-of-somebody-else";
-    const answer = await createVerificationWorkerHandler({ config: parseConfig({ json: config }) })(
-      { operator: "check_worker" },
-      ofOperator,
-    );
+    const answer = await openWorker()({ operator: "check_worker" }, ofOperator);
     expect(answer).toEqual({
       liveSettings: "unreadable",
       store: { ok: false, error: "ResourceNotFoundException" },
@@ -340,13 +338,13 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     { operator: "check_destinations", names: ["first"], Extra: 1 },
     { operator: "check_destinations", names: "first" },
   ])("refuse an event that is neither a batch nor an operator's request: %j", async (event) => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     await expect(handle(event, ofQueue)).rejects.toThrow(/not an SQS batch/);
     await expect(handle(event, ofOperator)).rejects.toThrow(/not an operator request/);
   });
 
   it("refuse a batch from an operator, who could forge messages with it", async () => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     const { body, message } = askBody("let me in");
     for (const event of [
       { Records: [recordOf(body)] },
@@ -359,7 +357,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("take batches and nothing else where the function itself is invoked", async () => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     const request: unknown = { operator: "check_worker" };
     for (const invokedFunctionArn of [workerArn, `${workerArn}:$LATEST`, `${workerArn}:7`])
       await expect(handle(request, { ...ofQueue, invokedFunctionArn })).rejects.toThrow(
@@ -374,7 +372,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   });
 
   it("turn a dead letter into words in the thread, and keep it in the archive; also what is none of ours", async () => {
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     const bury = createDeadLetterHandler({ config: parseConfig({ json: config }) });
     slack.inject({ method: "chat.postMessage", type: "status", status: 503 });
     const { message, requestId } = await ask();
@@ -403,7 +401,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   ])(
     "take no question, wake-up or redrive from %s, be it delayed or not",
     async (_from, origin) => {
-      const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+      const handle = openWorker();
       const known = await ask("a task that waits for its announcement");
       const { body, requestId, message } = askBody("let me in");
       const forged = [
@@ -440,7 +438,7 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
   it("end an act when the function's time is nearly over, instead of being ended with it", async () => {
     const never = await startWebServer({ handle: () => new Promise(() => {}) });
     config.destinations.first = { transport: "https", url: `${never.url}/` };
-    const handle = createVerificationWorkerHandler({ config: parseConfig({ json: config }) });
+    const handle = openWorker();
     const { requestId } = await ask();
     await work(handle);
     const Records = [recordOf(JSON.stringify({ type: "wake", requestId, seq: 1 }))];

@@ -6,7 +6,7 @@ import { type Page, startVerificationServer } from "@sekisho/verification/ingres
 import { collectLog } from "../../doubles/collect-log.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { setUp } from "./setup.ts";
-import { bytesOf, fixture, secret, send, signed } from "./slack-request.ts";
+import { bytesOf, fixture, send, signed } from "./slack-request.ts";
 
 const body = bytesOf(fixture("app-mention"));
 const ok: Ingress = async () => ({ status: 200, headers: {}, body: "" });
@@ -38,7 +38,7 @@ describe("the server", () => {
   it("hands the raw bytes and every header to the ingress, so that a signed event reaches the queue", async () => {
     const { ingress, asks } = setUp();
     const { url } = await start({ ingress });
-    const answer = await send({ url: `${url}/slack/events`, ...signed({ body }) });
+    const answer = await send({ url: `${url}/slack/events?x=1`, ...signed({ body }) });
     expect(answer).toEqual({ status: 200, body: "" });
     expect(asks.map(({ message }) => message.text)).toEqual(["What is a sekisho? 関所とは 🏯"]);
   });
@@ -50,16 +50,6 @@ describe("the server", () => {
     const twice = [...headers, ...headers.filter(([name]) => name === "X-Slack-Signature")];
     expect(await statusOf({ url: `${url}/slack/events`, headers: twice, body })).toBe(401);
     expect(asks).toEqual([]);
-  });
-
-  it("answers Slack's challenge", async () => {
-    const { url } = await start({ ingress: setUp().ingress });
-    const payload = fixture("url-verification");
-    const answer = await send({
-      url: `${url}/slack/events?x=1`,
-      ...signed({ body: bytesOf(payload) }),
-    });
-    expect(answer).toEqual({ status: 200, body: payload.challenge });
   });
 
   it("listens on loopback unless another address is asked for", async () => {
@@ -393,11 +383,5 @@ describe("the server's end and its limits", () => {
     await expect(startVerificationServer({ ingress: ok, port })).rejects.toThrow(
       `Port ${port} on 127.0.0.1 is already in use. Stop the program that listens there, or choose another port (SEKISHO_PORT or --port).`,
     );
-  });
-
-  it("keeps the secret out of every answer", async () => {
-    const { url } = await start({ ingress: setUp().ingress });
-    const answer = await send({ url: `${url}/slack/events`, headers: [], body });
-    expect(JSON.stringify(answer)).not.toContain(secret);
   });
 });

@@ -26,6 +26,14 @@ function kept(tokens: Record<string, string | Error>) {
   return { tokens, reads, installations };
 }
 
+/** The tokens where several install the app. `configured` is the token of the configuration. */
+function tokensOver(
+  { installations }: { installations: Installations },
+  { configured, ...options }: { configured?: string; teamOf?: FindTeam; now?: () => number } = {},
+) {
+  return createBotTokens({ botToken: async () => configured, installations, ...options });
+}
+
 describe("a token where the app is installed by hand", () => {
   it("is the configured one, whoever asks, kept for a minute", async () => {
     let nowMs = 0;
@@ -70,12 +78,9 @@ describe("a token where the app is installed by hand", () => {
 describe("a token where the app is installed by several", () => {
   it("is used no longer than a minute after its secret was taken away", async () => {
     let nowMs = 0;
-    const { installations, tokens: values } = kept({ T1: "xoxb-t1" });
-    const tokens = createBotTokens({
-      botToken: async () => undefined,
-      installations,
-      now: () => nowMs,
-    });
+    const all = kept({ T1: "xoxb-t1" });
+    const { tokens: values } = all;
+    const tokens = tokensOver(all, { now: () => nowMs });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     delete values.T1;
     nowMs = 60_000;
@@ -86,12 +91,9 @@ describe("a token where the app is installed by several", () => {
 
   it("is tried to be read anew once a minute, as long as it cannot be", async () => {
     let nowMs = 0;
-    const { installations, tokens: values, reads } = kept({ T1: "xoxb-t1" });
-    const tokens = createBotTokens({
-      botToken: async () => undefined,
-      installations,
-      now: () => nowMs,
-    });
+    const all = kept({ T1: "xoxb-t1" });
+    const { tokens: values, reads } = all;
+    const tokens = tokensOver(all, { now: () => nowMs });
     await tokens.tokenOf(workspace);
     values.T1 = new Error("out of reach");
     for (nowMs = 60_000; nowMs < 180_000; nowMs += 1000)
@@ -100,26 +102,17 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("is the workspace's own, before the organization's, and each one's is kept for itself", async () => {
-    const { installations, reads } = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
-    const tokens = createBotTokens({
-      botToken: async () => "xoxb-configured",
-      installations,
-      teamOf: nobodys,
-    });
+    const all = kept({ T1: "xoxb-t1", T2: "xoxb-t2", E1: "xoxb-e1" });
+    const tokens = tokensOver(all, { configured: "xoxb-configured", teamOf: nobodys });
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.tokenOf({ team: "T3", enterprise: "E1" })).toBe("xoxb-e1");
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-t1");
-    expect(reads).toEqual(["T1", "T2", "T3", "E1"]);
+    expect(all.reads).toEqual(["T1", "T2", "T3", "E1"]);
   });
 
   it("is never the organization's for a workspace that does not say that it belongs there", async () => {
-    const { installations } = kept({ E1: "xoxb-e1" });
-    const tokens = createBotTokens({
-      botToken: async () => undefined,
-      installations,
-      teamOf: nobodys,
-    });
+    const tokens = tokensOver(kept({ E1: "xoxb-e1" }), { teamOf: nobodys });
     await expect(tokens.tokenOf({ team: "T3" })).rejects.toMatchObject({ kind: "gone" });
   });
 
@@ -130,9 +123,8 @@ describe("a token where the app is installed by several", () => {
     ["of another organization", { team: "T2", enterprise: "E9" }, ofGrid, false],
     ["one that Slack does not take", undefined, workspace, false],
   ])("is the configured one only where that is %s", async (_what, own, installation, isTaken) => {
-    const tokens = createBotTokens({
-      botToken: async () => "xoxb-configured",
-      installations: kept({}).installations,
+    const tokens = tokensOver(kept({}), {
+      configured: "xoxb-configured",
       teamOf: async (token) => (token === "xoxb-configured" ? own : undefined),
     });
     const result = await tokens.tokenOf(installation).catch((thrown: unknown) => thrown);
@@ -141,32 +133,29 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("is never the configured one where nobody can say whose that is", async () => {
-    const { installations } = kept({});
-    const tokens = createBotTokens({ botToken: async () => "xoxb-configured", installations });
+    const tokens = tokensOver(kept({}), { configured: "xoxb-configured" });
     await expect(tokens.tokenOf(workspace)).rejects.toMatchObject({ kind: "gone" });
   });
 
   it("is not known to be none where an installation cannot be read", async () => {
-    const { installations } = kept({ T1: new Error("out of reach") });
-    const tokens = createBotTokens({
-      botToken: async () => "xoxb-configured",
-      installations,
+    const tokens = tokensOver(kept({ T1: new Error("out of reach") }), {
+      configured: "xoxb-configured",
       teamOf: async () => workspace,
     });
     await expect(tokens.tokenOf(workspace)).rejects.toThrow("out of reach");
   });
 
   it("is the organization's where Slack does not take the workspace's any more", async () => {
-    const { installations } = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
-    const tokens = createBotTokens({ botToken: async () => undefined, installations });
+    const tokens = tokensOver(kept({ T2: "xoxb-t2", E1: "xoxb-e1" }));
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
     expect(await tokens.newerThan({ installation: ofGrid, tried: "xoxb-t2" })).toBe("xoxb-e1");
     expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-t1" })).toBeUndefined();
   });
 
   it("stays the workspace's where it is in doubt only, until another has taken its place", async () => {
-    const { installations, tokens: values } = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
-    const tokens = createBotTokens({ botToken: async () => undefined, installations });
+    const all = kept({ T2: "xoxb-t2", E1: "xoxb-e1" });
+    const { tokens: values } = all;
+    const tokens = tokensOver(all);
     const tried = await tokens.tokenOf(ofGrid);
     expect(await tokens.newerThan({ installation: ofGrid, tried, inDoubt: true })).toBeUndefined();
     expect(await tokens.tokenOf(ofGrid)).toBe("xoxb-t2");
@@ -178,8 +167,9 @@ describe("a token where the app is installed by several", () => {
   });
 
   it("is read anew after the app was installed again", async () => {
-    const { installations, tokens: values } = kept({ T1: "xoxb-old" });
-    const tokens = createBotTokens({ botToken: async () => undefined, installations });
+    const all = kept({ T1: "xoxb-old" });
+    const { tokens: values } = all;
+    const tokens = tokensOver(all);
     expect(await tokens.tokenOf(workspace)).toBe("xoxb-old");
     values.T1 = "xoxb-new";
     expect(await tokens.newerThan({ installation: workspace, tried: "xoxb-old" })).toBe("xoxb-new");

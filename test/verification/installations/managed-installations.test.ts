@@ -125,45 +125,33 @@ describe("the tokens of a stage", () => {
   const slack = { botToken: { secretsManager: "sekisho/dev/SLACK_BOT_TOKEN" } };
   /** Nothing of Slack is reached. */
   const teamOf: FindTeam = () => Promise.reject(new Error("Nobody answers."));
+  const tokensOf = (aws: Parameters<typeof createReadManagedSecret>[0], changes: object = {}) =>
+    createStageTokens({
+      ...{ slack, aws, readManagedSecret: createReadManagedSecret(aws), teamOf },
+      installationsPrefix: prefix,
+      ...changes,
+    });
 
   it("are the bot token's secret where the app is installed by hand", async () => {
     const { aws, calls } = await secretsManager({ "sekisho/dev/SLACK_BOT_TOKEN": "xoxb-hand" });
-    const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({
-      slack,
-      aws,
-      readManagedSecret,
-      installationsPrefix: undefined,
-      teamOf,
-    });
+    const tokens = tokensOf(aws, { installationsPrefix: undefined });
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-hand");
     expect(calls).toEqual(["GetSecretValue sekisho/dev/SLACK_BOT_TOKEN"]);
   });
 
   it("do without a bot token where the app is installed by several", async () => {
     const { aws } = await secretsManager({ [`${prefix}T1`]: JSON.stringify(stored()) });
-    const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({
-      slack,
-      aws,
-      readManagedSecret,
-      installationsPrefix: prefix,
-      teamOf,
-    });
+    const tokens = tokensOf(aws);
     expect(await tokens.tokenOf({ team: "T1" })).toBe("xoxb-installed");
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
 
   it("are unknown where the bot token may not be read, as for a while after a role was changed", async () => {
     const { aws } = await secretsManager();
-    const tokens = createStageTokens({
-      slack,
-      aws,
+    const tokens = tokensOf(aws, {
       readManagedSecret: async () => {
         throw new AwsCallError({ name: "AccessDeniedException", status: 400 });
       },
-      installationsPrefix: prefix,
-      teamOf,
     });
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toThrow("AccessDenied");
   });
@@ -171,14 +159,7 @@ describe("the tokens of a stage", () => {
   it("do without a bot token whose deletion was asked for, too", async () => {
     const { aws, deleted } = await secretsManager();
     deleted.add("sekisho/dev/SLACK_BOT_TOKEN");
-    const readManagedSecret = createReadManagedSecret(aws);
-    const tokens = createStageTokens({
-      slack,
-      aws,
-      readManagedSecret,
-      installationsPrefix: prefix,
-      teamOf,
-    });
+    const tokens = tokensOf(aws);
     await expect(tokens.tokenOf({ team: "T2" })).rejects.toMatchObject({ kind: "gone" });
   });
 });

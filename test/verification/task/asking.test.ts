@@ -13,6 +13,7 @@ import {
   play,
   resumed,
   success,
+  toSent,
   typesOf,
   woken,
 } from "./play.ts";
@@ -22,11 +23,10 @@ const hourMs = 3600_000;
 const shown: TaskEvent = { type: "question_asked", nowMs, ts: "2.1" };
 const questionShown: TaskEvent = { type: "question_shown", nowMs };
 const yes: GivenAnswer = { user: "U1", atMs: nowMs + 5000, option: 0, callId: "call-1" };
-const sent = [woken, announced, woken];
 
 /** The question is in the thread. */
 function open(question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()): Task {
-  return play([...sent, asking(question, { act: "send" }), woken, shown], { policy }).task;
+  return play([...toSent, asking(question, { act: "send" }), woken, shown], { policy }).task;
 }
 
 function taken(task: Task, answer = yes, atMs = answer.atMs): Task {
@@ -42,7 +42,7 @@ const answered: TaskEvent = { ...success, act: "answer" };
 describe("a question of the agent", () => {
   it("is in the record first, then the thread is held for it, then it is asked, and then it waits until it expires", () => {
     const { asked, task } = play([
-      ...sent,
+      ...toSent,
       asking({ question_id: "q" }),
       woken,
       { type: "thread_held" },
@@ -73,7 +73,7 @@ describe("a question of the agent", () => {
   });
 
   it("holds its thread for as long as it may stay open and the task has time left then", () => {
-    const { task } = play([...sent, asking()]);
+    const { task } = play([...toSent, asking()]);
     const { effects } = next({ task, event: woken, policy: samplePolicy() });
     // The question's hour, what is left of the minute that the task has, the host's own time, and the delivery's.
     expect(effects).toEqual([
@@ -95,7 +95,7 @@ describe("a question of the agent", () => {
   });
 
   it("is looked for before it is asked again, where a worker died of asking or Slack left it in doubt", () => {
-    const { task } = play([...sent, asking()]);
+    const { task } = play([...toSent, asking()]);
     expect(play([resumed], { task }).last).toEqual([{ type: "ask_question", reconcile: true }]);
     const doubt: TaskEvent = {
       type: "slack_failed",
@@ -110,7 +110,7 @@ describe("a question of the agent", () => {
   });
 
   it("is asked without blocks where Slack takes none; where nobody can be asked at all, the task is told as unanswered", () => {
-    const { task } = play([...sent, asking(), woken]);
+    const { task } = play([...toSent, asking(), woken]);
     const refused: TaskEvent = {
       type: "slack_failed",
       nowMs,
@@ -131,7 +131,7 @@ describe("a question of the agent", () => {
   });
 
   it("ends what the agent had told of its progress, so that it is not shown again", () => {
-    const { task } = play([...sent, accepted, woken, asking()], {
+    const { task } = play([...toSent, accepted, woken, asking()], {
       task: sampleTask({ progress: { text: "half", shownAtMs: nowMs - 5000 } }),
     });
     expect(task.progress).toBeUndefined();
@@ -150,13 +150,6 @@ describe("an answer", () => {
       state: "delivering",
       outcome: { type: "answer", text: "A checkpoint." },
     });
-  });
-
-  it("lets the task go on being polled where the agent is not done yet", () => {
-    const onward: TaskEvent = { ...accepted, act: "answer" };
-    expect(play([woken, questionShown, onward], { task: taken(open()) }).task.state).toBe(
-      "waiting",
-    );
   });
 
   it("is the first one: whoever comes later hears by whom and when", () => {
@@ -196,23 +189,6 @@ describe("an answer", () => {
     }
     const died = play([resumed], { task });
     expect(died.last).toEqual([{ type: "show_question" }]);
-  });
-
-  it("asks the person anew where it is in doubt and the peer does not tell one question from the other", () => {
-    const policy = samplePolicy({ idempotent: false });
-    const task = taken(open({}, policy));
-    const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
-    const once = play([woken, questionShown, doubt, asking({ question_id: "new at every read" })], {
-      task,
-      policy,
-    });
-    expect(once.task.question).toMatchObject({ index: 0, answer: yes });
-    const again = play([woken, asking(), woken, at(asking(), nowMs + 61_000)], {
-      task: once.task,
-      policy,
-    });
-    expect(again.task.question).toMatchObject({ index: 1 });
-    expect(again.task.question?.ts).toBeUndefined();
   });
 
   it("counts apart from failures how often the agent was found still asking", () => {
@@ -362,7 +338,7 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
 
   it("goes on from where it stands", () => {
     const redriven: TaskEvent = { type: "redriven", nowMs, resumed: false };
-    expect(play([redriven], { task: play([...sent, asking()]).task }).last).toMatchObject([
+    expect(play([redriven], { task: play([...toSent, asking()]).task }).last).toMatchObject([
       { type: "ask_question" },
     ]);
     expect(play([redriven], { task: taken(open()) }).last).toEqual([{ type: "show_question" }]);
@@ -411,27 +387,6 @@ describe("an answer that may have arrived", () => {
 });
 
 describe("an answer that has arrived", () => {
-  it("is not asked for again because the peer gives the task as it stood before", () => {
-    for (const policy of [samplePolicy(), foreign]) {
-      const echo = asking({ question_id: "q1" }, { act: "answer" });
-      const told = play([woken, questionShown, echo], {
-        task: replied({ question_id: "q1" }, policy),
-        policy,
-      });
-      expect(told.task.question).toMatchObject({ index: 0, answer: { callId: "call-1" } });
-      expect(told.last).toMatchObject([{ type: "wake" }]);
-      const again = play([woken, asking({ question_id: "q1" }), woken], {
-        task: told.task,
-        policy,
-      });
-      expect(again.last).toEqual([poll]);
-      expect(again.task.question?.index).toBe(0);
-      expect(play([{ ...accepted, act: "poll" }], { task: again.task, policy }).task.state).toBe(
-        "waiting",
-      );
-    }
-  });
-
   it("nor because a peer gives its question another id at every read", () => {
     const echo = asking({ question_id: "another" }, { act: "answer" });
     const read = asking({ question_id: "yet another" });
@@ -510,25 +465,6 @@ describe("a question about credentials", () => {
       expect(task.call?.deadlineAtMs).toBe((auth.call?.deadlineAtMs ?? 0) + 2 * hourMs);
       expect(last).toMatchObject([{ type: "ask_question", reconcile: false }]);
     }
-  });
-
-  it("costs the task none of its time, also where it is canceled or goes on long after its deadline", () => {
-    const task = open({ kind: "auth", question_id: "q1", prompt: "Please sign in." });
-    const laterMs = nowMs + 50 * 60_000;
-    const onward = play(
-      [at({ ...accepted, act: "poll" as const }, laterMs), at(woken, laterMs + 1000)],
-      { task },
-    );
-    expect(onward.task).toMatchObject({
-      state: "waiting",
-      call: { deadlineAtMs: (task.call?.deadlineAtMs ?? 0) + 50 * 60_000 },
-    });
-    expect(onward.last).toEqual([poll]);
-    const cancel: TaskEvent = { type: "cancel_asked", nowMs: laterMs, resumed: false };
-    const hiccup = { ...away, act: "cancel", nowMs: laterMs } as const;
-    const trying = play([cancel, hiccup], { task: open() });
-    expect(trying.task).toMatchObject({ state: "asking", cancelReason: "asked" });
-    expect(trying.last).toMatchObject([{ type: "wake" }]);
   });
 });
 

@@ -4,7 +4,7 @@ import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import { createDestinationSlots, createShare } from "@sekisho/verification/slots.ts";
 import { endCleanup } from "@sekisho/verification/task/delivering.ts";
 import type { TaskEvent } from "@sekisho/verification/task/events.ts";
-import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { leftOutMember, type Task, taskSchema } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
 import { play } from "./play.ts";
@@ -149,6 +149,13 @@ describe("a file of an answer that is at an address", () => {
   const result: TaskResult = { status: "success", response_text: "Here.", artifacts };
   const delivering = () =>
     recordAfter(sent(), { type: "answered", nowMs, act: "send", result }, woken);
+
+  it("counts with those that were left out on the way", () => {
+    const answer = { ...result, [leftOutMember]: 2 };
+    const done = recordAfter(sent(), { type: "answered", nowMs, act: "send", result: answer });
+    expect(done.outcome).toMatchObject({ artifacts, leftOut: 2 });
+    expect(delivering().outcome).not.toHaveProperty("leftOut");
+  });
 
   it("waits for a transfer without a failure, and no longer than the answer's time for transfers", () => {
     const waited = (event: { nowMs: number; delayMs: number }) =>

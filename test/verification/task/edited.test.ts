@@ -7,15 +7,15 @@ import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { type Policy, withoutParams } from "@sekisho/verification/task/routing.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { nowMs, play, typesOf, woken } from "./play.ts";
-import { sampleAsk, sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
+import {
+  sampleAsk,
+  sampleCall,
+  sampleFile,
+  samplePolicy,
+  sampleRoute,
+  sampleTask,
+} from "./sample.ts";
 
-const file = {
-  id: "F1",
-  name: "plan.pdf",
-  mimetype: "application/pdf",
-  size: 10,
-  url: "https://files.slack.com/F1",
-};
 const original = sampleTask().message;
 const versionOf = (change: Partial<UserMessage>): UserMessage => ({
   ...original,
@@ -72,8 +72,8 @@ function routedByWord(): Policy {
 
 describe("an edit", () => {
   it("of a message that was only received is judged and accepted by its new text", () => {
-    const { task, last } = play([edited({ files: [file] })]);
-    expect(task.message).toMatchObject({ text: "And who?", files: [file], editedTs: "9.9" });
+    const { task, last } = play([edited({ files: [sampleFile] })]);
+    expect(task.message).toMatchObject({ text: "And who?", files: [sampleFile], editedTs: "9.9" });
     expect(last).toMatchObject([{ type: "announce" }]);
     expect(
       next({ task: sampleTask(), event: edited({}, true), policy: samplePolicy() }),
@@ -105,17 +105,20 @@ describe("an edit", () => {
   });
 
   it("an edit takes away the files of a forwarded message, and files that come late do not", () => {
-    const withForward: Task = { ...queued, message: { ...original, sharedFiles: [file] } };
+    const withForward: Task = { ...queued, message: { ...original, sharedFiles: [sampleFile] } };
     const { task } = next({ task: withForward, event: edited(), policy: samplePolicy() });
     expect(task.message).not.toHaveProperty("sharedFiles");
     const late: TaskEvent = {
       type: "message_edited",
       nowMs,
       resumed: false,
-      message: { ...original, files: [file] },
+      message: { ...original, files: [sampleFile] },
     };
     const completed = next({ task: withForward, event: late, policy: samplePolicy() });
-    expect(completed.task.message).toMatchObject({ files: [file], sharedFiles: [file] });
+    expect(completed.task.message).toMatchObject({
+      files: [sampleFile],
+      sharedFiles: [sampleFile],
+    });
   });
 
   it("of a task whose params were gathered gathers them again", () => {
@@ -123,7 +126,7 @@ describe("an edit", () => {
     expect(sent).toMatchObject({
       task: { state: "sent", call: { deadlineAtMs, params: { text: "And who?" } } },
     });
-    const withFile = play([edited({ files: [file] })], { task: announced });
+    const withFile = play([edited({ files: [sampleFile] })], { task: announced });
     expect(typesOf(withFile.asked)).toEqual([["prepare"]]);
     expect(withFile.task.call).not.toHaveProperty("params");
   });
@@ -186,17 +189,17 @@ describe("an edit", () => {
 
 describe("a version of a message", () => {
   const known = sampleTask({
-    message: { ...original, files: [file], editedTs: "5.5", botUsers: ["U9"] },
+    message: { ...original, files: [sampleFile], editedTs: "5.5", botUsers: ["U9"] },
   });
 
   it.each([
-    [true, { text: "And who?", editedTs: "6.6", files: [file] }],
+    [true, { text: "And who?", editedTs: "6.6", files: [sampleFile] }],
     [true, { text: original.text, editedTs: "6.6" }],
-    [false, { text: original.text, editedTs: "6.6", files: [file] }],
-    [false, { text: `<@U9> ${original.text}`, editedTs: "6.6", files: [file] }],
-    [false, { text: `@U9 ${original.text}`, editedTs: "6.6", files: [file] }],
-    [false, { text: "And who?", editedTs: "5.5", files: [file] }],
-    [false, { text: "And who?", editedTs: "4.4", files: [file] }],
+    [false, { text: original.text, editedTs: "6.6", files: [sampleFile] }],
+    [false, { text: `<@U9> ${original.text}`, editedTs: "6.6", files: [sampleFile] }],
+    [false, { text: `@U9 ${original.text}`, editedTs: "6.6", files: [sampleFile] }],
+    [false, { text: "And who?", editedTs: "5.5", files: [sampleFile] }],
+    [false, { text: "And who?", editedTs: "4.4", files: [sampleFile] }],
   ])("is new: %s, by its time, its text and its files", (expected, change) => {
     expect(isNewVersion(known, { ...original, ...change })).toBe(expected);
   });
@@ -224,20 +227,20 @@ describe("a deletion", () => {
 });
 
 describe("files that Slack tells of later than of the text", () => {
-  const ask = sampleAsk({ files: [file] });
+  const ask = sampleAsk({ files: [sampleFile] });
 
   it("are a change of the message if the record has fewer of them", () => {
     expect(findLateFiles(sampleTask(), ask)).toMatchObject({
       type: "message_change",
-      message: { files: [file] },
+      message: { files: [sampleFile] },
     });
-    const other = { ...file, id: "F2" };
-    const more = sampleAsk({ files: [file, other] });
+    const other = { ...sampleFile, id: "F2" };
+    const more = sampleAsk({ files: [sampleFile, other] });
     const known = (message: Partial<UserMessage>) =>
       sampleTask({ message: { ...original, ...message } });
     expect(findLateFiles(known({ files: [other] }), more)).toBeDefined();
     for (const message of [
-      { files: [file] },
+      { files: [sampleFile] },
       { files: [other] },
       { hadFiles: true as const },
       { editedTs: "9.9" },
@@ -253,17 +256,19 @@ describe("files that Slack tells of later than of the text", () => {
       type: "message_edited",
       nowMs,
       resumed: false,
-      message: { ...original, text: "Else", files: [file] },
+      message: { ...original, text: "Else", files: [sampleFile] },
     };
     const { task } = next({ task: queued, event, policy: samplePolicy() });
-    expect(task.message).toMatchObject({ text: original.text, files: [file] });
+    expect(task.message).toMatchObject({ text: original.text, files: [sampleFile] });
     expect(task.message).not.toHaveProperty("editedTs");
   });
 
   it("are added to a task that is not sent, which gathers its params again, and to no other", () => {
-    expect(withLateFiles(announced, [file])).toMatchObject({ message: { files: [file] } });
-    expect(withLateFiles(announced, [file]).call).not.toHaveProperty("params");
+    expect(withLateFiles(announced, [sampleFile])).toMatchObject({
+      message: { files: [sampleFile] },
+    });
+    expect(withLateFiles(announced, [sampleFile]).call).not.toHaveProperty("params");
     const sent: Task = { ...announced, state: "sent" };
-    expect(withLateFiles(sent, [file])).toBe(sent);
+    expect(withLateFiles(sent, [sampleFile])).toBe(sent);
   });
 });

@@ -13,6 +13,7 @@ import {
   play,
   resumed,
   success,
+  toSent,
   unavailable,
   woken,
 } from "./play.ts";
@@ -21,9 +22,7 @@ import { askedAtMs, samplePolicy, sampleTask } from "./sample.ts";
 describe("the stories of a task", () => {
   it("goes from received over announced and sent to an answer that is delivered and swept", () => {
     const { task, asked } = play([
-      woken,
-      announced,
-      woken,
+      ...toSent,
       success,
       woken,
       { type: "delivered" },
@@ -44,7 +43,7 @@ describe("the stories of a task", () => {
   });
 
   it("polls an accepted task by its id until the result is there", () => {
-    const { task, asked } = play([woken, announced, woken, accepted, woken, success]);
+    const { task, asked } = play([...toSent, accepted, woken, success]);
     expect(asked[4]).toEqual([{ type: "poll", by: "task_id" }]);
     expect(task).toMatchObject({
       state: "delivering",
@@ -98,7 +97,7 @@ describe("the stories of a task", () => {
 
   it("ends a session of its own when the task is over, if the destination says so", () => {
     const policy = samplePolicy({ stopAfterResult: true });
-    const { last, task } = play([woken, announced, woken, success, woken, { type: "delivered" }], {
+    const { last, task } = play([...toSent, success, woken, { type: "delivered" }], {
       policy,
     });
     expect(last.map(({ type }) => type)).toEqual(["stop_session", "wake"]);
@@ -107,9 +106,7 @@ describe("the stories of a task", () => {
 
   it("forgets the texts when the task is over, and keeps the ids", () => {
     const { task } = play([
-      woken,
-      announced,
-      woken,
+      ...toSent,
       success,
       woken,
       { type: "delivered" },
@@ -126,7 +123,7 @@ describe("a send of which nobody knows whether it arrived", () => {
   const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
 
   it("is looked up by the request id first, and repeated with the stored params where an idempotent peer does not know it", () => {
-    const first = play([woken, announced, woken]);
+    const first = play(toSent);
     const again = play([ambiguous, woken, unknown], { task: first.task });
     expect(again.asked[1]).toEqual([{ type: "poll", by: "request_id" }]);
     expect(again.last).toEqual([{ type: "send" }]);
@@ -134,7 +131,7 @@ describe("a send of which nobody knows whether it arrived", () => {
   });
 
   it("goes on as accepted where the look-up finds the task at work", () => {
-    expect(play([woken, announced, woken, ambiguous, woken, accepted]).task).toMatchObject({
+    expect(play([...toSent, ambiguous, woken, accepted]).task).toMatchObject({
       state: "waiting",
       call: { taskId: "t-1" },
     });
@@ -142,39 +139,37 @@ describe("a send of which nobody knows whether it arrived", () => {
 
   it("is never repeated at a peer that is not idempotent: the user reads that the task may have run", () => {
     const policy = samplePolicy({ idempotent: false });
-    const { task, asked } = play([woken, announced, woken, ambiguous, woken, unknown], { policy });
+    const { task, asked } = play([...toSent, ambiguous, woken, unknown], { policy });
     expect(asked[4]).toEqual([{ type: "poll", by: "request_id" }]);
     expect(task.outcome).toMatchObject({ reason: "ambiguous" });
   });
 
   it("is what a worker leaves behind that died in the act of sending", () => {
-    const { task } = play([woken, announced, woken]);
+    const { task } = play(toSent);
     expect(play([resumed], { task }).last).toEqual([{ type: "poll", by: "request_id" }]);
   });
 
   it("is not repeated after the deadline, however late the worker comes back", () => {
-    const { task } = play([woken, announced, woken]);
+    const { task } = play(toSent);
     const days = { ...resumed, nowMs: nowMs + 3 * 24 * 3600_000 };
     const late = { ...unknown, nowMs: days.nowMs };
     expect(play([days, late], { task }).task.outcome).toMatchObject({
       type: "failed",
       reason: "timeout",
     });
-    const certain = play([woken, announced, woken, unavailable]).task;
+    const certain = play([...toSent, unavailable]).task;
     const over = play([{ ...days, resumed: false }], { task: certain });
     expect(over.task.outcome).toMatchObject({ reason: "unavailable" });
     expect(over.last).toEqual([{ type: "cancel" }]);
   });
 
   it("stays in doubt when the look-ups fail or the repetition is refused", () => {
-    let { task } = play([woken, announced, woken, ambiguous]);
+    let { task } = play([...toSent, ambiguous]);
     for (let i = 0; i < 10 && task.state === "sent"; i++)
       task = play([woken, lookedUp(unavailable)], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
     const refused = failure({ reason: "permission_denied", retryable: false });
-    expect(
-      play([woken, announced, woken, ambiguous, woken, unknown, refused]).task.outcome,
-    ).toMatchObject({
+    expect(play([...toSent, ambiguous, woken, unknown, refused]).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
   });
@@ -182,7 +177,7 @@ describe("a send of which nobody knows whether it arrived", () => {
 
 describe("the deadline", () => {
   const late = { ...woken, nowMs: nowMs + 60_000 + 15_000 };
-  const waiting = () => play([woken, announced, woken, accepted]).task;
+  const waiting = () => play([...toSent, accepted]).task;
 
   it("cancels the task at the host and tells the user that it took too long", () => {
     const { task, asked } = play([late, { type: "canceled", nowMs: late.nowMs }], {
@@ -237,7 +232,7 @@ describe("a dead letter", () => {
   });
 
   it("says that the task may have run once it was sent, and asks the host to cancel it, whatever that comes to", () => {
-    const buried = play([woken, announced, woken, { type: "dead_lettered", nowMs }]);
+    const buried = play([...toSent, { type: "dead_lettered", nowMs }]);
     expect(buried.last).toEqual([{ type: "cancel" }]);
     const ended = failure({ reason: "invalid_state", retryable: false });
     const refusals = [ambiguous, unavailable, ended].map(
@@ -254,14 +249,7 @@ describe("a dead letter", () => {
   });
 
   it("never replaces an outcome that is being delivered, and the next try looks first", () => {
-    const { task, asked } = play([
-      woken,
-      announced,
-      woken,
-      success,
-      { type: "dead_lettered", nowMs },
-      woken,
-    ]);
+    const { task, asked } = play([...toSent, success, { type: "dead_lettered", nowMs }, woken]);
     expect(task.outcome).toMatchObject({ type: "answer" });
     expect(asked[4]).toMatchObject([{ type: "wake" }]);
     expect(asked[5]).toEqual([{ type: "deliver", reconcile: true }]);
@@ -273,14 +261,14 @@ describe("failures of the Execution zone", () => {
     for (const reason of reasons.filter(
       (name) => !new SekishoError(name).retryable && name !== "invalid_response",
     )) {
-      const { task } = play([woken, announced, woken, failure({ reason, retryable: false })]);
+      const { task } = play([...toSent, failure({ reason, retryable: false })]);
       expect(task.outcome).toEqual({ type: "failed", reason, lost: false });
     }
   });
 
   it("are looked into where the answer breaks the contract: the agent may be at work; a wrong address is told within seconds", () => {
     const broken = failure({ reason: "invalid_response", retryable: false });
-    const sent = play([woken, announced, woken, broken]);
+    const sent = play([...toSent, broken]);
     expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     expect(play([woken, accepted], { task: sent.task }).task.state).toBe("waiting");
     const nobody = play(
@@ -295,18 +283,14 @@ describe("failures of the Execution zone", () => {
   it("end the task at once where it is over there with a result that is unusable: the next answer would be the same", () => {
     const unusable = failure({ reason: "invalid_response", retryable: false, endsTask: true });
     const outcome = { type: "failed", reason: "invalid_response", lost: false };
-    expect(play([woken, announced, woken, unusable]).task.outcome).toEqual(outcome);
-    expect(
-      play([woken, announced, woken, ambiguous, woken, lookedUp(unusable)]).task.outcome,
-    ).toEqual(outcome);
-    expect(
-      play([woken, announced, woken, accepted, woken, lookedUp(unusable)]).task.outcome,
-    ).toEqual(outcome);
+    expect(play([...toSent, unusable]).task.outcome).toEqual(outcome);
+    expect(play([...toSent, ambiguous, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
+    expect(play([...toSent, accepted, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
   });
 
   it("are told for what they are where nothing was sent, as with an agent card that is none", () => {
     const broken = failure({ reason: "invalid_response", retryable: false, undelivered: true });
-    const sent = play([woken, announced, woken, broken]);
+    const sent = play([...toSent, broken]);
     expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "none" } });
     expect(sent.last).toMatchObject([{ type: "wake" }]);
     const { task } = play([woken, broken, woken, broken, woken, broken], { task: sent.task });
@@ -315,7 +299,7 @@ describe("failures of the Execution zone", () => {
 
   it("are repeated later, never before the peer's own time, and a bounded number of times", () => {
     const limited = failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 });
-    let { task, last } = play([woken, announced, woken, limited], {
+    let { task, last } = play([...toSent, limited], {
       policy: samplePolicy({ deadlineMs: 3600_000 }),
     });
     expect(last).toEqual([{ type: "wake", delayMs: 42_000 }]);
@@ -326,23 +310,6 @@ describe("failures of the Execution zone", () => {
     expect(tries).toBeLessThan(20);
   });
 
-  it("hold up a poll as well, never before the peer's own time", () => {
-    const limited = lookedUp(
-      failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 }),
-    );
-    const policy = samplePolicy({ deadlineMs: 3600_000 });
-    const { last } = play([woken, announced, woken, accepted, woken, limited], { policy });
-    expect(last).toMatchObject([{ type: "wake", delayMs: 42_000 }]);
-  });
-
-  it("do not end the wait for an accepted task while the host cannot be reached", () => {
-    let { task } = play([woken, announced, woken, accepted]);
-    for (let i = 0; i < 30; i++)
-      task = play([woken, i % 2 ? unavailable : ambiguous], { task }).task;
-    expect(task.state).toBe("waiting");
-    expect(play([woken, success], { task }).task.outcome).toMatchObject({ type: "answer" });
-  });
-
   it("do not end a task that is at work for one answer that says nothing of it, and are borne a bounded number of times", () => {
     for (const reason of [
       "unauthenticated",
@@ -351,7 +318,7 @@ describe("failures of the Execution zone", () => {
       "invalid_response",
     ] as const) {
       const puzzling = lookedUp(failure({ reason, retryable: false }));
-      let { task } = play([woken, announced, woken, accepted, woken, puzzling]);
+      let { task } = play([...toSent, accepted, woken, puzzling]);
       expect(task.state).toBe("waiting");
       for (let i = 0; i < 20 && task.state === "waiting"; i++)
         task = play([woken, puzzling], { task }).task;
@@ -360,13 +327,13 @@ describe("failures of the Execution zone", () => {
   });
 
   it("do not add up: an outage and then one odd answer do not end a task that is at work", () => {
-    let { task } = play([woken, announced, woken, accepted]);
+    let { task } = play([...toSent, accepted]);
     for (let i = 0; i < 20; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
     const odd = lookedUp(failure({ reason: "unauthenticated", retryable: false }));
     expect(play([woken, odd, woken, success], { task }).task.outcome).toMatchObject({
       type: "answer",
     });
-    let sent = play([woken, announced, woken, ambiguous]).task;
+    let sent = play([...toSent, ambiguous]).task;
     for (let i = 0; i < 3; i++) sent = play([woken, lookedUp(ambiguous)], { task: sent }).task;
     const broken = lookedUp(failure({ reason: "invalid_response", retryable: false }));
     expect(play([woken, broken, woken, accepted], { task: sent }).task.state).toBe("waiting");
@@ -398,7 +365,7 @@ describe("failures of the Execution zone", () => {
 
   it("pass on that the task was lost on the way", () => {
     const lost = failure({ reason: "execution_failed", retryable: false, lost: true });
-    expect(play([woken, announced, woken, accepted, woken, lost]).task.outcome).toEqual({
+    expect(play([...toSent, accepted, woken, lost]).task.outcome).toEqual({
       type: "failed",
       reason: "execution_failed",
       lost: true,
@@ -415,12 +382,10 @@ describe("a wish to cancel", () => {
 
   it("asks the host wherever that may have taken the task down, also where it said that it could not", () => {
     expect(play([woken, announced, asked]).last).toEqual([{ type: "wake", delayMs: 0 }]);
-    expect(
-      play([woken, announced, woken, { type: "busy", delayMs: 100 }, asked]).task.outcome,
-    ).toMatchObject({
+    expect(play([...toSent, { type: "busy", delayMs: 100 }, asked]).task.outcome).toMatchObject({
       reason: "canceled",
     });
-    const refused = play([woken, announced, woken, unavailable, asked]);
+    const refused = play([...toSent, unavailable, asked]);
     expect(refused.last).toEqual([{ type: "cancel" }]);
     expect(play([unknown], { task: refused.task }).task.outcome).toMatchObject({
       reason: "canceled",
@@ -429,33 +394,23 @@ describe("a wish to cancel", () => {
 
   it("does not wait for a host that never took it, nor beyond the deadline", () => {
     const away = { ...unavailable, act: "cancel" } as const;
-    let { task } = play([woken, announced, woken, unavailable, asked]);
+    let { task } = play([...toSent, unavailable, asked]);
     let tries = 0;
     for (; tries < 20 && task.state === "sent"; tries++) task = play([woken, away], { task }).task;
     expect(tries).toBeLessThanOrEqual(3);
     expect(task.outcome).toMatchObject({ reason: "canceled" });
     const late = { ...away, nowMs: nowMs + 60_000 + 15_000 };
-    expect(play([woken, announced, woken, accepted, asked, late]).task.outcome).toMatchObject({
+    expect(play([...toSent, accepted, asked, late]).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
   });
 
   it("asks again for a while where the request may still be on its way", () => {
-    let { task, last } = play([woken, announced, woken, ambiguous, asked, unknown]);
+    let { task, last } = play([...toSent, ambiguous, asked, unknown]);
     expect(last).toMatchObject([{ type: "wake" }]);
     for (let i = 0; i < 10 && task.state === "sent"; i++)
       ({ task, last } = play([woken, unknown], { task }));
     expect(task.outcome).toMatchObject({ reason: "canceled" });
-  });
-
-  it("follows a send that is given up, since a host that could not take it may have taken it down", () => {
-    let { task, last } = play([woken, announced, woken, unavailable], {
-      policy: samplePolicy({ deadlineMs: 3600_000 }),
-    });
-    for (let i = 0; i < 20 && task.state === "sent"; i++)
-      ({ task, last } = play([woken, unavailable], { task }));
-    expect(task.outcome).toMatchObject({ reason: "unavailable" });
-    expect(last).toEqual([{ type: "cancel" }]);
   });
 });
 
@@ -467,7 +422,7 @@ describe("failures of Slack", () => {
     expect(play([woken, slack("announce", "ambiguous"), woken]).last).toEqual([
       { type: "announce", reconcile: true },
     ]);
-    const { task } = play([woken, announced, woken, success]);
+    const { task } = play([...toSent, success]);
     expect(play([woken, slack("deliver", "rate_limited"), woken], { task }).last).toEqual([
       { type: "deliver", reconcile: true },
     ]);
@@ -487,7 +442,7 @@ describe("failures of Slack", () => {
 
   it("let an answer that Slack does not take be told without blocks, and then in words of ours, once", () => {
     const refused = { type: "slack_failed", nowMs, act: "deliver", kind: "refused" } as const;
-    const plain = play([woken, announced, woken, success, woken, refused]);
+    const plain = play([...toSent, success, woken, refused]);
     expect(plain.task).toMatchObject({
       state: "delivering",
       outcome: { type: "answer" },
@@ -504,7 +459,7 @@ describe("failures of Slack", () => {
   });
 
   it("do not end a delivery, or the look after it, for some hours of tries", () => {
-    let { task } = play([woken, announced, woken, success]);
+    let { task } = play([...toSent, success]);
     for (let i = 0; i < 200; i++)
       task = play([woken, slack("deliver", "rate_limited")], { task }).task;
     expect(task.state).toBe("delivering");
@@ -525,7 +480,7 @@ const underWay = { ...accepted, act: "poll" } as const;
 
 describe("a response that is too large to be read", () => {
   it("is no end of a running task: the next one may be smaller, and three are forgotten by then", () => {
-    const { task } = play([woken, announced, woken, accepted], { policy });
+    const { task } = play([...toSent, accepted], { policy });
     let current = task;
     for (let rounds = 0; rounds < 5; rounds++) {
       const { task: later, last } = play([woken, poll, woken, poll, woken, poll, woken, underWay], {
@@ -542,7 +497,7 @@ describe("a response that is too large to be read", () => {
   });
 
   it("ends the task in words within seconds where none is smaller, and at once where its host says that it ended for its size", () => {
-    const { task } = play([woken, announced, woken, accepted], { policy });
+    const { task } = play([...toSent, accepted], { policy });
     const {
       task: ended,
       asked,
@@ -563,7 +518,7 @@ describe("a response that is too large to be read", () => {
   });
 
   it("leaves a send in doubt: the host is asked for the task", () => {
-    const { task } = play([woken, announced, woken, unread], { policy });
+    const { task } = play([...toSent, unread], { policy });
     expect(task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     const looking = play([woken], { task, policy });
     expect(looking.last).toEqual([{ type: "poll", by: "request_id" }]);
@@ -574,7 +529,7 @@ describe("a response that is too large to be read", () => {
   });
 
   it("is no answer to the wish to cancel, nor to a person's answer", () => {
-    const { task } = play([woken, announced, woken, accepted], { policy });
+    const { task } = play([...toSent, accepted], { policy });
     const wished = play([{ type: "cancel_asked", nowMs, resumed: false }], { task, policy }).task;
     const canceling = play([{ ...unread, act: "cancel" }], { task: wished, policy });
     expect(canceling.task.outcome).toBeUndefined();
@@ -592,7 +547,7 @@ describe("a response that is too large to be read", () => {
 describe("a host that answers nothing but nonsense", () => {
   it("is asked to end the task that is given up", () => {
     const broken = lookedUp(failure({ reason: "invalid_response", retryable: false }));
-    const { task } = play([woken, announced, woken, accepted], { policy });
+    const { task } = play([...toSent, accepted], { policy });
     const { task: ended, last } = play(Array(8).fill([woken, broken]).flat(), { task, policy });
     expect(ended.outcome).toMatchObject({ reason: "ambiguous" });
     expect(last).toEqual([{ type: "cancel" }]);
@@ -622,7 +577,7 @@ function waitOf(effects: readonly TaskEffect[] | undefined): number {
 
 describe("a host that wants to be left alone for a day", () => {
   it("is polled once more at the end of its time, however late it wants the next poll", () => {
-    const sent = play([woken, announced, woken, told(dayMs)]);
+    const sent = play([...toSent, told(dayMs)]);
     expect(waitOf(sent.last)).toBe(hostMs);
     const shown = { type: "progress_shown", nowMs, shown: {} } as const;
     expect(waitOf(play([woken, told(dayMs, "poll"), shown], { task: sent.task }).last)).toBe(
@@ -634,14 +589,14 @@ describe("a host that wants to be left alone for a day", () => {
   });
 
   it("puts off no look-up beyond the deadline", () => {
-    const { task } = play([woken, announced, woken, ambiguous]);
+    const { task } = play([...toSent, ambiguous]);
     expect(waitOf(play([woken, lookedUp(busy)], { task }).last)).toBe(hostMs);
     const late = { ...lookedUp(busy), nowMs: nowMs + hostMs };
     expect(waitOf(play([woken, late], { task }).last)).toBeLessThanOrEqual(ownMs);
   });
 
   it("puts off no cancellation at the deadline", () => {
-    const { task } = play([woken, announced, woken, accepted]);
+    const { task } = play([...toSent, accepted]);
     const late = nowMs + hostMs;
     const refused = { ...lookedUp(busy), act: "cancel", nowMs: late } as const;
     const ending = play([{ ...woken, nowMs: late }, refused], { task });

@@ -26,6 +26,8 @@ export const accepted = {
   act: "send",
   result: { status: "accepted", task_id: "t-1" },
 } as const;
+/** Announced, and then sent. */
+export const toSent = [woken, announced, woken] as const;
 type Answered = Extract<TaskEvent, { type: "answered" }>;
 type Failure = Extract<TaskEvent, { type: "call_failed" }>;
 

@@ -26,6 +26,15 @@ export function sampleAsk(message: Partial<AskMessage["message"]> = {}): AskMess
   };
 }
 
+/** A file of a message. */
+export const sampleFile = {
+  id: "F1",
+  name: "plan.pdf",
+  mimetype: "application/pdf",
+  size: 10,
+  url: "https://files.slack.com/F1",
+};
+
 /** One of several messages; `n` tells their tasks apart. */
 export function numberedAsk(n: number, message: Partial<AskMessage["message"]> = {}): AskMessage {
   return {

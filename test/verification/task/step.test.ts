@@ -10,7 +10,17 @@ import type { Task } from "@sekisho/verification/task/task.ts";
 import { turnDelay } from "@sekisho/verification/task/unsent.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
-import { accepted, announced, nowMs, play, resumed, success, unavailable, woken } from "./play.ts";
+import {
+  accepted,
+  announced,
+  nowMs,
+  play,
+  resumed,
+  success,
+  toSent,
+  unavailable,
+  woken,
+} from "./play.ts";
 import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
 const minuteMs = 60_000;
@@ -82,7 +92,7 @@ describe("other delays", () => {
   });
 
   it("leave a dead letter alone for minutes, since what it waits for may be away for hours", () => {
-    const { last } = play([woken, announced, woken, accepted, deadLettered]);
+    const { last } = play([...toSent, accepted, deadLettered]);
     expect(last).toEqual([{ type: "wake", delayMs: 5 * 60_000 }]);
   });
 
@@ -302,12 +312,9 @@ describe("the mark to look at the thread first", () => {
   it.each<[string, TaskEvent[]]>([
     ["a worker died while it announced", [resumed]],
     ["a dead letter ended the task", [woken, announced, deadLettered]],
-    ["a dead letter interrupted the delivery", [woken, announced, woken, success, deadLettered]],
+    ["a dead letter interrupted the delivery", [...toSent, success, deadLettered]],
     ["somebody canceled what may have been announced", [woken, cancelAsked]],
-    [
-      "Slack refused to share the files",
-      [woken, announced, woken, success, { type: "share_refused" }],
-    ],
+    ["Slack refused to share the files", [...toSent, success, { type: "share_refused" }]],
   ])("is set, and counts as no failure: %s", (_why, events) => {
     expect(play(events).task).toMatchObject({ reconcile: true, attempts: 0 });
   });
@@ -329,7 +336,7 @@ describe("the mark to look at the thread first", () => {
   });
 
   it("is not set by a call that failed", () => {
-    const { task } = play([woken, announced, woken, unavailable]);
+    const { task } = play([...toSent, unavailable]);
     expect(task).toMatchObject({ state: "sent", attempts: 1 });
     expect(task).not.toHaveProperty("reconcile");
   });

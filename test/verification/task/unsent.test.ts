@@ -4,17 +4,10 @@ import { isCancelWord } from "@sekisho/verification/task/command-words.ts";
 import type { Act, TaskEvent } from "@sekisho/verification/task/events.ts";
 import { next } from "@sekisho/verification/task/machine.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
-import { announced, nowMs, play, resumed, success, woken } from "./play.ts";
-import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
+import { announced, nowMs, play, resumed, success, toSent, woken } from "./play.ts";
+import { askedAtMs, sampleCall, sampleFile, samplePolicy, sampleTask } from "./sample.ts";
 
 const threadTs = `${askedAtMs / 1000 - 60}.000100`;
-const file = {
-  id: "F1",
-  name: "plan.pdf",
-  mimetype: "application/pdf",
-  size: 10,
-  url: "https://files.slack.com/F1",
-};
 const taskOf = (message: Partial<UserMessage>) =>
   sampleTask({ message: { ...sampleTask().message, ...message } });
 
@@ -55,7 +48,7 @@ describe("a message", () => {
   });
 
   it("is taken with a file alone, and with nothing at all it is not", () => {
-    expect(play([woken], { task: taskOf({ text: "", files: [file] }) }).last).toMatchObject([
+    expect(play([woken], { task: taskOf({ text: "", files: [sampleFile] }) }).last).toMatchObject([
       { type: "announce" },
     ]);
     const empty = { ...taskOf({ text: "" }), wakeSeq: 1 };
@@ -137,6 +130,15 @@ describe("a reply that does not speak to the bot", () => {
     for (const event of [said("taken"), said("not_yours"), said("says_nothing"), refused]) {
       expect(play([woken, event], { task: reply })).toMatchObject({ task: ignored, last: [] });
     }
+  });
+
+  it("is refused as in a channel with outsiders only where it is in one", () => {
+    const outcomeOf = (isExternal: boolean) => {
+      const event = { type: "permitted", nowMs, allowed: false, locale: "en", isExternal } as const;
+      return play([woken, event]).task.outcome;
+    };
+    expect(outcomeOf(true)).toEqual({ type: "refused", external: true });
+    expect(outcomeOf(false)).toEqual({ type: "refused" });
   });
 
   it("is answered although the queue gave up on it, and although it is a day old", () => {
@@ -257,8 +259,8 @@ describe("a slash command", () => {
 });
 
 describe("what goes along with a message", () => {
-  const inThread = taskOf({ threadTs, files: [file] });
-  const ready = play([woken, announced, woken], { task: inThread });
+  const inThread = taskOf({ threadTs, files: [sampleFile] });
+  const ready = play(toSent, { task: inThread });
   const history = [{ role: "user" as const, text: "Earlier." }];
   const attachments = [
     {
@@ -283,15 +285,19 @@ describe("what goes along with a message", () => {
   });
 
   it("is all of the files, or the message is refused in words: also where it is nothing but a file", () => {
-    const two = [file, { ...file, id: "F2", name: "second.pdf" }];
+    const two = [sampleFile, { ...sampleFile, id: "F2", name: "second.pdf" }];
     const cases = [
-      { message: { text: "", files: [file] }, context: { attachments: [] }, name: "plan.pdf" },
-      { message: { text: "", files: [file] }, context: {}, name: "plan.pdf" },
+      {
+        message: { text: "", files: [sampleFile] },
+        context: { attachments: [] },
+        name: "plan.pdf",
+      },
+      { message: { text: "", files: [sampleFile] }, context: {}, name: "plan.pdf" },
       { message: { text: "Read both.", files: two }, context: { attachments }, name: "second.pdf" },
-      { message: { threadTs, files: [file] }, context: { history }, name: "plan.pdf" },
+      { message: { threadTs, files: [sampleFile] }, context: { history }, name: "plan.pdf" },
     ];
     for (const { message, context, name } of cases) {
-      const before = play([woken, announced, woken], { task: taskOf(message) });
+      const before = play(toSent, { task: taskOf(message) });
       expect(before.last).toEqual([{ type: "prepare" }]);
       const { task, last } = play([{ type: "prepared", context }], { task: before.task });
       expect(task.outcome).toEqual({ type: "file_refused", why: "not_to_be_had", name });
@@ -302,12 +308,12 @@ describe("what goes along with a message", () => {
 
   it("names a document of Slack that is missing", () => {
     const canvas = {
-      ...file,
+      ...sampleFile,
       name: "Plan",
       mimetype: "application/vnd.slack-docs",
       url: undefined,
     };
-    const before = play([woken, announced, woken], { task: taskOf({ files: [canvas] }) });
+    const before = play(toSent, { task: taskOf({ files: [canvas] }) });
     const { task } = play([{ type: "prepared", context: {} }], { task: before.task });
     expect(task.outcome).toEqual({
       type: "file_refused",
@@ -319,7 +325,7 @@ describe("what goes along with a message", () => {
 
   it("has the names of the ids in its text, and the channel, where Slack is asked for them", () => {
     const policy = samplePolicy({ needsLookups: true });
-    const asked = play([woken, announced, woken], {
+    const asked = play(toSent, {
       task: taskOf({ text: "Tell @U1 and @U2" }),
       policy,
     });
@@ -338,14 +344,14 @@ describe("what goes along with a message", () => {
 
   it("does without names and channel where Slack fails", () => {
     const policy = samplePolicy({ needsLookups: true });
-    const asked = play([woken, announced, woken], { task: taskOf({ text: "Tell @U1" }), policy });
+    const asked = play(toSent, { task: taskOf({ text: "Tell @U1" }), policy });
     const { task } = play([slack("prepare", "gone"), woken], { task: asked.task, policy });
     expect(task.call?.params).toMatchObject({ text: "Tell @U1" });
     expect(task.call?.params).not.toHaveProperty("context");
   });
 
   it("is not gathered where there is nothing: neither a thread nor files", () => {
-    const { last, task } = play([woken, announced, woken]);
+    const { last, task } = play(toSent);
     expect(last).toEqual([{ type: "send" }]);
     expect(task.call?.params).not.toHaveProperty("history");
     expect(task.call?.params).not.toHaveProperty("attachments");
@@ -368,7 +374,7 @@ describe("what goes along with a message", () => {
       why: "not_to_be_had",
       name: "plan.pdf",
     });
-    const alone = play([woken, announced, woken], { task: taskOf({ threadTs }) }).task;
+    const alone = play(toSent, { task: taskOf({ threadTs }) }).task;
     expect(without(alone)).toMatchObject({
       state: "announced",
       call: { params: { thread_ts: threadTs } },
@@ -390,7 +396,7 @@ describe("the files of an answer", () => {
     { name: "b.csv", text: "3,4" },
   ];
   const withFiles: TaskEvent = { ...success, result: { ...success.result, artifacts } };
-  const answered = play([woken, announced, woken, withFiles]).task;
+  const answered = play([...toSent, withFiles]).task;
   const upload = (index: number, fileId: string | undefined): TaskEvent => ({
     type: "uploaded",
     index,
@@ -423,19 +429,6 @@ describe("the files of an answer", () => {
     const refused = play([woken, upload(1, undefined), woken], { task });
     expect(refused.task.outcome).toMatchObject({ uploads: [{ failed: true }, { failed: true }] });
     expect(refused.last).toMatchObject([{ type: "deliver" }]);
-  });
-
-  it("are uploaded once, whatever becomes of the delivery: in plain words, or redriven", () => {
-    const uploaded = play(
-      [woken, upload(0, "F1"), woken, upload(1, "F2"), woken, slack("deliver", "refused")],
-      {
-        task: answered,
-      },
-    );
-    expect(uploaded.task).toMatchObject({ mrkdwnFallback: true });
-    expect(play([woken], { task: uploaded.task }).last).toEqual([
-      { type: "deliver", reconcile: true },
-    ]);
   });
 });
 
@@ -477,13 +470,13 @@ describe("the word to cancel", () => {
 
 describe("files that a task can do without", () => {
   it("make a forwarded message without a comment a task", () => {
-    const { last } = play([woken], { task: taskOf({ text: "", sharedFiles: [file] }) });
+    const { last } = play([woken], { task: taskOf({ text: "", sharedFiles: [sampleFile] }) });
     expect(last).toMatchObject([{ type: "announce" }]);
   });
 
   it("are named in a last line of the text if they could not be attached, and fail nothing", () => {
     const announced = {
-      ...taskOf({ sharedFiles: [file] }),
+      ...taskOf({ sharedFiles: [sampleFile] }),
       state: "announced" as const,
       call: sampleCall(),
     };

@@ -309,24 +309,6 @@ describe("progress", () => {
     expect(same.last).toMatchObject([{ type: "wake" }]);
   });
 
-  it("is shown at most once a second, and what was left out then is shown later", () => {
-    const soon = play([wokenAt(nowMs + 999), told({ text: "more" }, nowMs + 999)], {
-      task: showing(),
-    });
-    expect(soon.last).toMatchObject([{ type: "wake" }]);
-    const later = play([wokenAt(nowMs + 1000), told({ text: "more" }, nowMs + 1000)], {
-      task: soon.task,
-    });
-    expect(later.last).toEqual([{ type: "show_progress" }]);
-  });
-
-  it("leaves Slack alone for as long as Slack wants", () => {
-    const task = showing({ delayMs: 30_000 });
-    expect(
-      play([wokenAt(nowMs + 29_000), told({ text: "more" }, nowMs + 29_000)], { task }).last,
-    ).toMatchObject([{ type: "wake" }]);
-  });
-
   it("is shown as soon as Slack allows an edit that had to wait, because nothing was changed yet", () => {
     const lastAt = (ms: number) =>
       play([wokenAt(nowMs + ms), told({ text: "more" }, nowMs + ms)], {
@@ -362,19 +344,6 @@ describe("progress", () => {
       text: "more",
       inDoubt: true,
     });
-  });
-
-  it("is forgotten with the task", () => {
-    const events: TaskEvent[] = [
-      wokenAt(nowMs + 5000),
-      { ...success, nowMs: nowMs + 5000 },
-      wokenAt(nowMs + 9000),
-    ];
-    const over = play([...events, { type: "delivered" }, woken, { type: "cleaned_up" }], {
-      task: showing(),
-    }).task;
-    expect(over).toMatchObject({ state: "done", cleanupDone: true });
-    expect(JSON.stringify(over)).not.toContain("half");
   });
 });
 

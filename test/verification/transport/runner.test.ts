@@ -119,17 +119,6 @@ describe("a client", () => {
     ).toBeDefined();
   });
 
-  it("ends a call that its transport never ends, at the call's own time", async () => {
-    const client = clientOver(
-      ({ signal }) =>
-        new Promise((_, reject) =>
-          signal.addEventListener("abort", () => reject(new SekishoError("ambiguous"))),
-        ),
-      { now: Date.now },
-    );
-    await expect(execute(client, { timeoutMs: 30 })).rejects.toMatchObject({ reason: "ambiguous" });
-  });
-
   it("logs ids, kinds and durations, and neither texts nor tokens nor what an exception says", async () => {
     const { log, lines, entries } = collectLog({ level: "debug" });
     let count = 0;

@@ -149,21 +149,6 @@ describe("repetition", () => {
     });
   });
 
-  it("keeps the doubt: what certainly did nothing later does not settle an attempt that may have arrived", async () => {
-    const failures: Failure[] = [
-      { reason: "ambiguous" },
-      { reason: "unavailable" },
-      { reason: "unavailable" },
-    ];
-    expect(await run(failures)).toMatchObject({ outcome: "ambiguous", attempts: 3 });
-  });
-
-  it("takes the word of a peer that knows the id for certain", async () => {
-    expect(await run([{ reason: "ambiguous" }, { reason: "execution_failed" }])).toMatchObject({
-      outcome: "execution_failed",
-    });
-  });
-
   it("is not even tried when the pause would not fit into the time left", async () => {
     const failures: Failure[] = [{ reason: "rate_limited", retryAfterMs: 31_000 }];
     expect(await run(failures)).toMatchObject({ outcome: "rate_limited", attempts: 1, pauses: [] });

@@ -108,6 +108,12 @@ const click = (
   },
 });
 const isCanceled = ({ records }: World) => records.get(requestId)?.cancelReason !== undefined;
+async function isSoonCanceled(world: World): Promise<boolean> {
+  await world.handleDue();
+  await world.handleDue();
+  return isCanceled(world);
+}
+
 /** In a shared channel, Slack may name no workspace of a message's writer. */
 const written = ({ team, userTeam, ...actor }: Actor, text: string) =>
   numberedAsk(7, {
@@ -189,9 +195,7 @@ const kinds: Kind[] = [
       options: whileWorking,
       async act(world, actor) {
         (await atWork(world)).clickButton(click(actor, { type: "cancel" }));
-        await world.handleDue();
-        await world.handleDue();
-        return isCanceled(world);
+        return isSoonCanceled(world);
       },
     },
     {
@@ -214,9 +218,7 @@ const kinds: Kind[] = [
           streams: [] as string[],
         } as const;
         (await atWork(world)).interact({ ...stopped, ...inThread, ...actor });
-        await world.handleDue();
-        await world.handleDue();
-        return isCanceled(world);
+        return isSoonCanceled(world);
       },
     },
   ]),
@@ -227,9 +229,7 @@ const kinds: Kind[] = [
     async act(world, actor) {
       const { channel: _channel, threadTs: _thread, ...home } = click(actor, { type: "cancel" });
       (await atWork(world)).clickButton(home);
-      await world.handleDue();
-      await world.handleDue();
-      return isCanceled(world);
+      return isSoonCanceled(world);
     },
   },
   {
@@ -409,8 +409,6 @@ describe("Slack's stop button that ended a stream", () => {
       streams: [ts] as string[],
     } as const;
     world.interact({ ...stopped, ...inThread, team: "T1", user: "U5", userTeam });
-    await world.handleDue();
-    await world.handleDue();
-    expect(isCanceled(world)).toBe(counts);
+    expect(await isSoonCanceled(world)).toBe(counts);
   });
 });

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
-import type { Files } from "@sekisho/verification/files/files.ts";
 import { createDestinationSlots, createShare } from "@sekisho/verification/slots.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
-import { createRunAct } from "@sekisho/verification/worker/acts.ts";
 import { createCallRunner, pollTask, sendTaskCall } from "@sekisho/verification/worker/calls.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
@@ -30,6 +28,17 @@ function slotsOf(destinations: ReadonlyMap<string, { maxSends: number }>) {
     transfers: createShare({ max: 3 }),
     now: () => 1,
   });
+}
+
+/** Runs the calls of a client that may hold polls for news. */
+function runnerOver(
+  client: ExecutionClient,
+  options: Partial<Parameters<typeof createCallRunner>[0]> = {},
+) {
+  const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
+  const destinations = new Map([["host", destination]]);
+  const common = { destinations, slotsOf: slotsOf(destinations), newId: () => "a", now: () => 1 };
+  return createCallRunner({ ...common, ...options });
 }
 
 /** A client that keeps what it was asked. */
@@ -96,14 +105,7 @@ describe("the calls of a task", () => {
 
   it("bring a person's answer under the id that is stored with it, as often as it is brought", async () => {
     const { calls, client } = recordingClient();
-    const destination = { client, callTimeoutMs: 1000, maxSends: 4, longPollMs: 0 };
-    const destinations = new Map([[task.call?.destination ?? "", destination]]);
-    const runner = createCallRunner({
-      destinations,
-      slotsOf: slotsOf(destinations),
-      newId: () => "another",
-      now: () => 1,
-    });
+    const runner = runnerOver(client);
     const answer = { user: "U1", atMs: 1, text: "yes", callId: "stored" };
     const question = {
       index: 0,
@@ -149,14 +151,7 @@ describe("the calls of a task", () => {
 
   it("do not let the first poll wait, nor one after news that the thread does not show yet", async () => {
     const { calls, client } = recordingClient();
-    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
-    const destinations = new Map([["host", destination]]);
-    const runner = createCallRunner({
-      destinations,
-      slotsOf: slotsOf(destinations),
-      newId: () => "a",
-      now: () => 1,
-    });
+    const runner = runnerOver(client);
     const act = { type: "poll", by: "task_id" } as const;
     const progress = { shownAtMs: 1, text: "half" };
     const tasks = [
@@ -185,15 +180,7 @@ describe("the calls of a task", () => {
         }),
       close: async () => {},
     };
-    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
-    const destinations = new Map([["host", destination]]);
-    const runner = createCallRunner({
-      destinations,
-      slotsOf: slotsOf(destinations),
-      newId: () => "a",
-      now: () => 1,
-      stopping: stop.signal,
-    });
+    const runner = runnerOver(client, { stopping: stop.signal });
     const poll = runner.run({ act: { type: "poll", by: "task_id" }, task: polledTask(), signal });
     await begun.promise;
     stop.abort();
@@ -211,16 +198,7 @@ describe("the calls of a task", () => {
       },
       close: async () => {},
     };
-    const destinations = new Map([
-      ["host", { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 }],
-    ]);
-    const options = {
-      destinations,
-      slotsOf: slotsOf(destinations),
-      newId: () => "a",
-      now: () => 1,
-    };
-    const runner = createCallRunner({ ...options, stopping: stop.signal });
+    const runner = runnerOver(client, { stopping: stop.signal });
     const sent = runner.run({ act: { type: "send" }, task, signal });
     await begun.promise;
     stop.abort();
@@ -239,38 +217,14 @@ describe("the calls of a task", () => {
       },
       close: async () => {},
     };
-    const destination = { client, callTimeoutMs: 30_000, maxSends: 12, longPollMs: 5000 };
-    const unused = {} as never;
-    const zone = {
-      slack: unused,
-      gate: unused,
-      notify: unused,
-      files: { ...(unused as Files), transfers: createShare({ max: 1 }) },
-      findTaskContext: unused,
-      contextSettings: unused,
-      text: unused,
-      threads: unused,
-      usageHistory: unused,
-      questions: unused,
-      readOverview: unused,
-      taskOf: unused,
-    };
-    const common = {
-      ...zone,
-      indicators: unused,
-      streaming: false,
-      slots: 64,
-      newId: () => "a",
-      now: () => 1,
-    };
-    const runAct = createRunAct({ ...common, destinations: new Map([["host", destination]]) });
+    const { run } = runnerOver(client);
     const polled = polledTask();
     const act = { type: "poll", by: "task_id" } as const;
-    const first = runAct({ act, task: polled, signal });
+    const first = run({ act, task: polled, signal });
     while (waits.length < 1) await new Promise(setImmediate);
-    const polls = [first, ...[2, 3].map(() => runAct({ act, task: polled, signal }))];
-    const queued = [1, 2, 3].map(() => runAct({ act, task: polled, signal }));
-    expect(await runAct({ act, task: polled, signal })).toMatchObject({ type: "busy" });
+    const polls = [first, ...[2, 3].map(() => run({ act, task: polled, signal }))];
+    const queued = [1, 2, 3].map(() => run({ act, task: polled, signal }));
+    expect(await run({ act, task: polled, signal })).toMatchObject({ type: "busy" });
     for (const event of await Promise.all(queued)) expect(event).toMatchObject({ type: "busy" });
     for (const { resolve } of answers) resolve();
     expect((await Promise.all(polls)).map(({ type }) => type)).toEqual([
@@ -287,7 +241,7 @@ describe("a task that finds no slot", () => {
     const world = createWorld({ maxSends: 0 });
     const ask = sampleAsk();
     await world.deliver(ask).run({ maxSteps: 10 });
-    const record = world.records.get(ask.requestId);
+    const record = world.taskOf(ask);
     expect(record).toMatchObject({ state: "sent", attempts: 0, call: { arrival: "none" } });
     expect(world.starts).toEqual([]);
     // Nobody ever had a slot for it: at its deadline it is told.

@@ -1,9 +1,7 @@
 /** A person or an operator wants a task to end. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { askedAtMs, numberedAsk } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
-import { failing } from "./world-fates.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
 const ask = numberedAsk(1, { threadTs });
@@ -21,11 +19,11 @@ describe("the word to cancel, alone in a thread", () => {
   it("ends the task at the host, and both messages are answered", async () => {
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
     await world.deliver(ask).run({ maxSteps: 5 });
-    expect(world.records.get(ask.requestId)?.state).toBe("waiting");
+    expect(world.taskOf(ask)?.state).toBe("waiting");
     for (const said of [wish, bare]) world.deliver(said);
     await world.run();
     expect(world.cancels).toMatchObject([{ params: { task_id: "t-1", reason: "asked" } }]);
-    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({
+    expect(world.taskOf(ask)?.outcome).toMatchObject({
       type: "failed",
       reason: "canceled",
     });
@@ -73,7 +71,7 @@ describe("the word to cancel, alone in a thread", () => {
         return "dies_before";
       },
     });
-    const record = () => world.records.get(ask.requestId);
+    const record = () => world.taskOf(ask);
     await world
       .deliver(ask)
       .run({ until: () => record()?.question?.ts !== undefined && record()?.lease === undefined });
@@ -106,7 +104,7 @@ describe("the word to cancel, alone in a thread", () => {
     const quiet = await afterAnAnswer();
     await quiet.deliver(bare).run();
     expect(quiet.answers()).toEqual(["A checkpoint."]);
-    expect(quiet.records.get(bare.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+    expect(quiet.taskOf(bare)).toMatchObject({ state: "done", cleanupDone: true });
   });
 });
 
@@ -124,7 +122,7 @@ describe("a message that speaks to nobody", () => {
     });
     isAway = true;
     await buried.deliver(bare).run({ maxSteps: 1 });
-    expect(buried.records.get(bare.requestId)?.state).toBe("received");
+    expect(buried.taskOf(bare)?.state).toBe("received");
     isAway = false;
     await buried.buryAll();
     await buried.run();
@@ -137,50 +135,19 @@ describe("a message that speaks to nobody", () => {
       .run();
     for (const world of [old, buried, again]) {
       expect([world.posts.length, world.starts]).toEqual([1, [ask.requestId]]);
-      expect(world.records.get(bare.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+      expect(world.taskOf(bare)).toMatchObject({ state: "done", cleanupDone: true });
     }
   });
 });
 
 describe("canceling", () => {
-  it("gives the result where the task had ended first, the same in the record and in the thread", async () => {
-    const world = createWorld({
-      pollsUntilDone: 1,
-      story: () => ({ status: "success", response_text: "Just in time." }),
-      fate: failing(new SekishoError("invalid_state"), ({ name }) => name === "cancel_task"),
-    });
-    await world.deliver(ask).run({ maxSteps: 2 });
-    await world.cancel(ask.requestId).run();
-    expect(world.answers()).toEqual(["Just in time."]);
-  });
-
-  it("is tried again while the host is away, and says in the end that the task may go on", async () => {
-    let away = 3;
-    const back = createWorld({
-      pollsUntilDone: 1000,
-      cancelable: true,
-      fate: ({ name }) => (name === "cancel_task" && away-- > 0 ? "lost" : "ok"),
-    });
-    await back.deliver(ask).run({ maxSteps: 4 });
-    await back.cancel(ask.requestId).run();
-    expect(back.answers()).toEqual(['{"type":"failed","reason":"canceled","lost":false}']);
-
-    const gone = createWorld({
-      pollsUntilDone: 1000,
-      fate: ({ party }) => (party === "host" && gone.starts.length > 0 ? "lost" : "ok"),
-    });
-    await gone.deliver(ask).run({ maxSteps: 4 });
-    await gone.cancel(ask.requestId).run();
-    expect(gone.answers()).toEqual(['{"type":"failed","reason":"ambiguous","lost":false}']);
-  });
-
   it("changes nothing for a task that is over or was never there", async () => {
     const world = createWorld();
     await world.deliver(ask).run();
-    const before = structuredClone(world.records.get(ask.requestId));
+    const before = structuredClone(world.taskOf(ask));
     world.cancel(ask.requestId);
     await world.cancel("00000000-0000-5000-8000-00000000000f").run();
-    expect(world.records.get(ask.requestId)).toEqual(before);
+    expect(world.taskOf(ask)).toEqual(before);
     expect(world.cancels).toEqual([]);
   });
 
@@ -226,7 +193,7 @@ describe("a wish to cancel that comes while a worker holds a task that waits", (
         return "ok";
       },
     });
-    const record = () => world.records.get(ask.requestId);
+    const record = () => world.taskOf(ask);
     await world
       .deliver(ask)
       .run({ until: () => record()?.wait?.polls === 50 && record()?.lease === undefined });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { sampleAsk } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, nthFate } from "./world-fates.ts";
 
@@ -51,15 +52,6 @@ describe("a dead letter of a task at work", () => {
     }
   });
 
-  it("is canceled by its request id where the host's own id never came", async () => {
-    const world = await buriedAfter(accepted, {
-      fate: ({ party, name }): Fate =>
-        party === "host" && name === "execute_task" ? "done_unknown" : "ok",
-    });
-    await world.run({ maxSteps: 1 });
-    expect(world.cancels).toMatchObject([{ params: { request_id: ask.requestId } }]);
-  });
-
   it("is canceled once, whatever becomes of the worker that does it, and told all the same", async () => {
     for (const fate of deaths) {
       let left = 1;
@@ -68,16 +60,6 @@ describe("a dead letter of a task at work", () => {
       });
       await world.run();
       expect(world.cancels).toHaveLength(fate === "dies_before" ? 0 : 1);
-      expect(world.answers()).toEqual([failure]);
-    }
-  });
-
-  it("is told although the host cannot be reached, or lets nobody cancel", async () => {
-    for (const fate of ["refused", "lost", "done_unknown"] as const) {
-      const world = await buriedAfter(polled, {
-        fate: ({ name }) => (name === "cancel_task" ? fate : "ok"),
-      });
-      await world.run();
       expect(world.answers()).toEqual([failure]);
     }
   });
@@ -103,21 +85,11 @@ describe("a dead letter of a task at work", () => {
 
   it("is kept before anything is changed: what cannot be kept at once comes again as it was", async () => {
     const world = await runWorld({ pollsUntilDone: 5 }, { maxSteps: polled });
-    const before = structuredClone(world.records.get(ask.requestId));
+    const before = structuredClone(world.taskOf(ask));
     await expect(
       world.buryOne({ keep: () => Promise.reject(new Error("the archive is away")) }),
     ).rejects.toThrow("away");
-    expect(world.records.get(ask.requestId)).toEqual(before);
-  });
-
-  it("goes on before its deadline: what was out of reach for a while must not cost a result", async () => {
-    for (const steps of [accepted, polled]) {
-      const world = await buriedAfter(steps, { afterMs: 0 });
-      await world.run();
-      expect(world.cancels).toEqual([]);
-      expect(world.archive).toHaveLength(1);
-      expect(world.answers()).toEqual(["A checkpoint."]);
-    }
+    expect(world.taskOf(ask)).toEqual(before);
   });
 
   it("is kept for an operator", async () => {
@@ -131,17 +103,10 @@ describe("a dead letter of a task at work", () => {
 describe("a dead letter of a task that asks", () => {
   const questions = [{ prompt: "Shall I?", options: [{ id: "yes", label: "Yes" }] }];
   const { channel, user, team } = ask.message;
-  const buttonClick = {
-    type: "button_click",
-    requestId: ask.requestId,
-    team,
-    channel,
-    user,
-  } as const;
   const button = { type: "answer", question: 0, option: 0 } as const;
 
   it("costs no answer: a question that was not asked yet is asked later", async () => {
-    const isAsking = () => world.records.get(ask.requestId)?.state === "asking";
+    const isAsking = () => world.taskOf(ask)?.state === "asking";
     let isAway = true;
     const world = createWorld({
       questions,
@@ -152,7 +117,7 @@ describe("a dead letter of a task that asks", () => {
     isAway = false;
     expect(world.questions()).toEqual([]);
     await world.run({ until: () => world.questions().length > 0 });
-    await world.clickButton({ ...buttonClick, atMs: world.now(), button }).run();
+    await world.clickButton(sampleClick(button, { atMs: world.now() })).run();
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.cancels).toEqual([]);
   });
@@ -162,12 +127,12 @@ describe("a dead letter of a task that asks", () => {
     await world.deliver(ask).run({ until: () => world.questions().length > 0 });
     const wakes = world.loseMessages();
     expect(wakes).toBe(1);
-    world.clickButton({ ...buttonClick, atMs: world.now(), button });
+    world.clickButton(sampleClick(button, { atMs: world.now() }));
     const opened = { requestId: ask.requestId, team, channel, user };
     world.interact({ type: "conversation_opened", ...opened });
     await world.buryAll();
     expect(world.archive.map((body) => JSON.parse(body).type)).toEqual(["button_click"]);
-    expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
+    expect(world.taskOf(ask)?.question?.answer).toBeUndefined();
   });
 });
 
@@ -205,7 +170,7 @@ describe("a dead letter", () => {
       fate: ({ name }) =>
         dies && world.cancels.length > 0 && name === "update" ? "dies_before" : "ok",
     });
-    const record = () => world.records.get(ask.requestId);
+    const record = () => world.taskOf(ask);
     await world
       .deliver(ask)
       .run({ until: () => record()?.question?.ts !== undefined && record()?.lease === undefined });
@@ -275,7 +240,7 @@ describe("a redrive", () => {
       expect({ steps, answers: world.answers() }).toEqual({ steps, answers: ["A checkpoint."] });
       expect(world.posts).toHaveLength(1);
       expect(world.starts).toHaveLength(1);
-      expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+      expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
     }
   });
 
@@ -298,7 +263,7 @@ describe("a redrive", () => {
     for (const isDeleted of [true, false]) {
       const world = createWorld({ story });
       world.deliver(ask);
-      while (world.records.get(ask.requestId)?.state !== "done") await world.run({ maxSteps: 1 });
+      while (world.taskOf(ask)?.state !== "done") await world.run({ maxSteps: 1 });
       if (isDeleted) world.deletePosts();
       await world.redrive(ask.requestId).run();
       expect(world.answers()).toEqual(["one", "two"]);
@@ -312,7 +277,7 @@ describe("a redrive", () => {
     world.pass(16 * 60_000);
     await world.buryAll();
     await world.run();
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+    expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
     const told = world.answers();
     world.deletePosts();
     await world.redrive(ask.requestId).run();
@@ -349,12 +314,12 @@ describe("a redrive", () => {
     expect(world.posts).toEqual([]);
 
     await world.deliver(ask).run({ maxSteps: 2 });
-    const before = structuredClone(world.records.get(ask.requestId));
+    const before = structuredClone(world.taskOf(ask));
     world.loseMessages();
     world.redrive(ask.requestId);
     await world.buryAll();
     expect(world.archive).toHaveLength(1);
-    expect(world.records.get(ask.requestId)).toEqual(before);
+    expect(world.taskOf(ask)).toEqual(before);
   });
 
   it("whose workers died in the delivery goes on after it was a dead letter, as the task has no other wake-up", async () => {
@@ -367,7 +332,7 @@ describe("a redrive", () => {
     world.pass(16 * 60_000);
     await world.buryAll();
     await world.run();
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
+    expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
     world.deletePosts();
     dies = true;
     await world.redrive(ask.requestId).run({ maxSteps: 5 });
@@ -375,19 +340,7 @@ describe("a redrive", () => {
     dies = false;
     await world.run();
     expect(world.answers()).toEqual([failure]);
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
-  });
-
-  it("of an answer that Slack cannot be given keeps its promise of one answer", async () => {
-    let isDown = true;
-    const world = await runWorld(
-      { fate: ({ party }) => (isDown && party === "slack" ? "refused" : "ok") },
-      { maxSteps: 4 },
-    );
-    world.loseMessages();
-    isDown = false;
-    await world.redrive(ask.requestId).run();
-    expect(world.answers()).toEqual(["A checkpoint."]);
+    expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
   });
 
   it("lets a task go on that asks: before the question is there, while it is open, and once it is answered", async () => {
@@ -399,19 +352,10 @@ describe("a redrive", () => {
       );
       world.loseMessages();
       world.redrive(ask.requestId);
-      const question = () => world.records.get(ask.requestId)?.question;
+      const question = () => world.taskOf(ask)?.question;
       await world.run({ until: () => question()?.ts !== undefined });
       const button = { type: "answer", question: 0, option: 0 } as const;
-      const { channel, user, team } = ask.message;
-      world.clickButton({
-        type: "button_click",
-        requestId: ask.requestId,
-        team,
-        channel,
-        user,
-        atMs: world.now(),
-        button,
-      });
+      world.clickButton(sampleClick(button, { atMs: world.now() }));
       await world.run({ until: () => question()?.answer !== undefined });
       world.loseMessages();
       await world.redrive(ask.requestId).run();
@@ -428,7 +372,7 @@ describe("a redrive", () => {
 const longest = 8;
 
 function recordIn(world: ReturnType<typeof createWorld>): Task {
-  const record = world.records.get(ask.requestId);
+  const record = world.taskOf(ask);
   if (record === undefined) throw new Error("There is no record yet.");
   return structuredClone(record);
 }
@@ -438,22 +382,6 @@ async function taskAfter(steps: number, settings: Parameters<typeof createWorld>
   const world = await runWorld({ pollsUntilDone: 3, ...settings }, { maxSteps: steps });
   return { world, record: recordIn(world) };
 }
-
-describe("a record that is lost and restored as it was", () => {
-  it("goes on with a redrive where its wake-up was dropped, to one answer from one run", async () => {
-    for (let steps = 1; steps < longest; steps++) {
-      const { world, record } = await taskAfter(steps);
-      world.records.delete(ask.requestId);
-      await world.run();
-      expect(world.records.has(ask.requestId)).toBe(false);
-      world.records.set(ask.requestId, record);
-      await world.redrive(ask.requestId).run();
-      expect({ steps, answers: world.answers() }).toEqual({ steps, answers: ["A checkpoint."] });
-      expect(world.posts).toHaveLength(1);
-      expect(world.starts).toHaveLength(1);
-    }
-  });
-});
 
 describe("the message that docs/how-to/restore.md shows", () => {
   it("is a redrive", () => {

@@ -152,12 +152,6 @@ describe("a delivery", () => {
     expect(posts[0]).toMatchObject({ hasBlocks: false, key: { part: replacedPart } });
   });
 
-  it("is a new message after a minute, since an edit notifies nobody", async () => {
-    const { slack, texts } = slackThread({ update: "gone" });
-    await deliver({ ...request, task, slack, reconcile: false, nowMs: task.receivedAtMs + 60_001 });
-    expect(texts()).toEqual(["A checkpoint."]);
-  });
-
   it("is a new message where an edit of the placeholder may still land", async () => {
     const { slack, texts } = slackThread({ update: "gone" });
     const inDoubt: Task = { ...task, progress: { shownAtMs: task.receivedAtMs, inDoubt: true } };
@@ -294,14 +288,6 @@ describe("the sweep", () => {
     expect(posts.map(({ key: found }) => found?.part)).toEqual([1]);
   });
 
-  it("takes the buttons off a question that came after the task had ended", async () => {
-    const { slack, posts, add } = slackThread({}, 1);
-    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
-    await cleanUpThread({ ...request, task: { ...task, question }, slack });
-    expect(posts).toHaveLength(2);
-    expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
-  });
-
   it.each([undefined, { channel, threadTs: "7.7" }])(
     "leaves a command one opening: %j",
     async (threadRef) => {
@@ -378,13 +364,6 @@ const allIsWell = [
 ];
 
 describe("the files of an answer", () => {
-  it("come in one message below it", async () => {
-    const world = createWorld({ story });
-    await world.deliver(ask).run();
-    expect(shown(world)).toEqual(allIsWell);
-    expect(world.uploads.map(({ index }) => index)).toEqual([0, 1]);
-  });
-
   it("are shared once whatever becomes of the call that shares them: they are found again by their ids, and a doubled share is swept", async () => {
     for (const fate of troubles) {
       const world = createWorld({
@@ -394,6 +373,24 @@ describe("the files of an answer", () => {
       await world.deliver(ask).run();
       expect({ fate, shown: shown(world) }).toEqual({ fate, shown: allIsWell });
       expect(world.uploads).toHaveLength(2);
+    }
+  });
+
+  it("that Slack cannot have are told as missing, at once or after some tries; the others come", async () => {
+    for (const error of [
+      new FileRefused({ why: "too_large", name: "a.csv" }),
+      new SlackError("unavailable"),
+    ]) {
+      const upload = async ({ index }: { index: number }) => {
+        if (index === 0) throw error;
+        return { fileId: "F9" };
+      };
+      const world = createWorld({ story, files: { upload } });
+      await world.deliver(ask).run();
+      expect(shown(world)).toEqual([
+        ["Here they are. (1 files are missing)", []],
+        ["b.csv", ["F9"]],
+      ]);
     }
   });
 
@@ -409,26 +406,6 @@ describe("the files of an answer", () => {
         expect(world.posts.filter(({ fileIds }) => fileIds.length > 0)).toHaveLength(1);
         expect(world.posts.find(({ fileIds }) => fileIds.length > 0)?.fileIds).toHaveLength(2);
       }
-    }
-  });
-
-  it("that Slack cannot have are told as missing, at once or after some tries; the others come", async () => {
-    for (const error of [
-      new FileRefused({ why: "too_large", name: "a.csv" }),
-      new SlackError("unavailable"),
-    ]) {
-      const world = createWorld({
-        story,
-        files: {
-          upload: ({ index }) =>
-            index === 0 ? Promise.reject(error) : Promise.resolve({ fileId: "F9" }),
-        },
-      });
-      await world.deliver(ask).run();
-      expect(shown(world)).toEqual([
-        ["Here they are. (1 files are missing)", []],
-        ["b.csv", ["F9"]],
-      ]);
     }
   });
 
@@ -490,14 +467,7 @@ describe("the files of an answer", () => {
   });
 
   it("and the answer are there once through faults of every kind at random points", async () => {
-    const fates = fc.constantFrom<Fate>(
-      "refused",
-      "lost",
-      "done_unknown",
-      "late",
-      "dies_before",
-      "dies_after",
-    );
+    const fates = fc.constantFrom<Fate>(...troubles);
     await forAll(fc.array(fc.tuple(fc.nat({ max: 70 }), fates), { maxLength: 5 })).holdAsync(
       async (faults) => {
         const world = createWorld({ story, pollsUntilDone: 1, fate: plannedFates(faults) });
@@ -510,42 +480,10 @@ describe("the files of an answer", () => {
 });
 
 const parentTs = `${askedAtMs / 1000}.000001`;
-const full = "A checkpoint on an old highway, where travellers were verified.";
 
 function askOf(n: number) {
   return numberedAsk(n, { ts: `${askedAtMs / 1000}.00010${n}`, threadTs: parentTs });
 }
-
-it("a task that was passed neither edits nor removes the stream of the next one", async () => {
-  const [first, second] = [askOf(1), askOf(2)];
-  let streams = 0;
-  const world: ReturnType<typeof createWorld> = createWorld({
-    streaming: true,
-    tsByClock: true,
-    story: (id) => ({ status: "success", response_text: `${full} ${id.at(-1)}` }),
-    progress: (polls) => ({ partial_text: full.slice(0, polls + 1) }),
-    pollsUntilDone: 50,
-    fate({ party, name }): Fate {
-      if (party !== "slack") return "ok";
-      if (name === "startStream") {
-        streams += 1;
-        return streams === 1 ? "done_unknown" : "ok";
-      }
-      // From the first stream on, until the second task has one, Slack takes nothing else.
-      if (streams === 1) throw new SlackError("unavailable");
-      return "ok";
-    },
-  });
-  const stateOf = ({ requestId }: { requestId: string }) => world.records.get(requestId)?.state;
-  world.deliver(first);
-  await world.deliver(second).run({ until: () => stateOf(first) === "done" });
-  expect(stateOf(second)).toBe("waiting");
-  expect(world.posts.filter(({ streamingSinceMs }) => streamingSinceMs !== undefined)).toHaveLength(
-    1,
-  );
-  await world.run();
-  expect(world.posts.map(({ text }) => text).sort()).toEqual([`${full} 1`, `${full} 2`]);
-});
 
 it.each(["And then?", "cancel"])(
   "a record that cannot be read ends no other task of its thread (%s)",
@@ -556,9 +494,7 @@ it.each(["And then?", "cancel"])(
       pollsUntilDone: 3,
       unreadable: ({ id }) => isUnreadable && id === first.requestId,
     });
-    await world
-      .deliver(first)
-      .run({ until: () => world.records.get(first.requestId)?.state === "waiting" });
+    await world.deliver(first).run({ until: () => world.taskOf(first)?.state === "waiting" });
     isUnreadable = true;
     await world.deliver({ ...second, message: { ...second.message, text } }).run({ maxSteps: 6 });
     isUnreadable = false;

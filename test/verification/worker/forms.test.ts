@@ -4,6 +4,7 @@ import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ButtonClick, FormSubmitted } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { nthFate, troubles } from "./world-fates.ts";
 
@@ -27,16 +28,8 @@ function click(
   changes: Partial<ButtonClick> = {},
   triggerId: string | undefined = "1.1.a",
 ): ButtonClick {
-  return {
-    type: "button_click",
-    requestId: ask.requestId,
-    team: "T1",
-    channel: "C1",
-    user: "U1",
-    atMs: askedAtMs + 60_000,
-    button: { type: "open_form", question: 0, ...(triggerId !== undefined && { triggerId }) },
-    ...changes,
-  };
+  const trigger = triggerId !== undefined && { triggerId };
+  return sampleClick({ type: "open_form", question: 0, ...trigger }, changes);
 }
 
 const submissions = [
@@ -61,7 +54,7 @@ function submit(changes: Partial<FormSubmitted> = {}): FormSubmitted {
 async function askingWorld(options: Parameters<typeof createWorld>[0] = {}): Promise<World> {
   const world = createWorld({ questions: [{ prompt: "Where?", fields }], ...options });
   world.deliver(ask);
-  const record = () => world.records.get(ask.requestId);
+  const record = () => world.taskOf(ask);
   await world.run({
     until: () => record()?.question?.ts !== undefined && record()?.lease === undefined,
   });
@@ -146,7 +139,7 @@ describe("a submitted form", () => {
       /^Where\?\n\n✔ Answered — <@U1>.*\n> Region: Asia\n> Copies: 2$/,
     );
     expect(world.answers()).toEqual(["A checkpoint."]);
-    const stored = JSON.stringify(world.records.get(ask.requestId)?.question);
+    const stored = JSON.stringify(world.taskOf(ask)?.question);
     expect(stored).not.toMatch(/Asia|region|"ap"/);
   });
 
@@ -178,33 +171,15 @@ describe("a submitted form", () => {
     await world.interact(submit({ question: 1 })).run({ maxSteps: 1 });
     expect(refusals(world)).toEqual(["not_yours", "form_not_opened", "past"]);
     expect(world.given).toEqual([]);
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "asking" });
+    expect(world.taskOf(ask)).toMatchObject({ state: "asking" });
   });
 
   it("that meets a worker at work on the task waits for it", async () => {
     const world = await askingWorld();
-    const record = world.records.get(ask.requestId);
-    if (record === undefined) throw new Error("There is no record.");
-    world.records.set(ask.requestId, {
-      ...record,
-      lease: { owner: "another", untilMs: world.now() + 20_000 },
-    });
+    world.changeTask(ask, { lease: { owner: "another", untilMs: world.now() + 20_000 } });
     await world.interact(submit()).run();
     expect(world.given).toMatchObject([{ params: { fields: { region: "ap", copies: 2 } } }]);
     expect(world.ephemeralMessages).toEqual([]);
-  });
-
-  it("can be replaced by a reply in the thread", async () => {
-    const world = await askingWorld();
-    const reply = sampleAsk({
-      ts: `${askedAtMs / 1000 + 100}.5`,
-      threadTs: ask.message.ts,
-      text: "Asia",
-      unaddressed: true,
-    });
-    await world.deliver({ ...reply, requestId: submissions[1] }).run();
-    expect(world.given).toMatchObject([{ params: { text: "Asia" } }]);
-    expect(world.given[0]?.params).not.toHaveProperty("fields");
   });
 
   it("reaches the agent exactly once, whatever becomes of any operation", async () => {

@@ -74,9 +74,7 @@ it("the thread is read once for its history and its files, and not at all for a 
   const first = numberedAsk(2, { ts: tsAt(1) });
   for (const ask of [reply, first]) {
     const world = counted(ask);
-    await world
-      .deliver(ask)
-      .run({ until: () => world.records.get(ask.requestId)?.state === "done" });
+    await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "done" });
   }
   expect(reads).toEqual([reply.message.ts]);
 });

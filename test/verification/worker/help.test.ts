@@ -1,7 +1,7 @@
 /** A message that is nothing but the word for help. */
 import { describe, expect, it } from "@jest/globals";
 import { next } from "@sekisho/verification/task/machine.ts";
-import { askedAtMs, sampleAsk, samplePolicy, sampleTask } from "../task/sample.ts";
+import { askedAtMs, sampleAsk, sampleFile, samplePolicy, sampleTask } from "../task/sample.ts";
 import { createWorld } from "./world.ts";
 
 const texts = [
@@ -45,12 +45,6 @@ describe("a message that is nothing but the word for help", () => {
     ]);
   });
 
-  it("is answered in a direct message, too", async () => {
-    const { world } = await said({ text: "help", direct: true, channel: "D1" });
-    expect(world.posts).toMatchObject([{ channel: "D1" }]);
-    expect(helpIn(world)).toHaveLength(1);
-  });
-
   it("begins no session of an agent", async () => {
     const { world } = await said({ text: "help" }, { assistant: {} });
     expect(world.sessions).toEqual([]);
@@ -92,17 +86,10 @@ describe("the word for help in a thread", () => {
 });
 
 describe("any other message is a task", () => {
-  const file = {
-    id: "F1",
-    name: "a.txt",
-    mimetype: "text/plain",
-    size: 1,
-    url: "https://files.example/F1",
-  };
   it.each<[string, Parameters<typeof sampleAsk>[0]]>([
     ["more words", { text: "help me with this" }],
     ["a word that begins so", { text: "helper" }],
-    ["with a file", { text: "help", files: [file] }],
+    ["with a file", { text: "help", files: [sampleFile] }],
     ["of another bot", { text: "help", botIds: ["B1"] }],
   ])("%s", async (_what, message) => {
     const { world } = await said(message);

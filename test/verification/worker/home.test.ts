@@ -28,9 +28,7 @@ const refuseHome = ({ name }: Operation) => (name === "publishHome" ? "refused" 
 /** The agent never ends by itself. */
 async function atWork(options: Parameters<typeof createWorld>[0] = {}) {
   const world = createWorld({ pollsUntilDone: 1000, cancelable: true, ...options });
-  await world
-    .deliver(own)
-    .run({ until: () => world.records.get(own.requestId)?.state === "waiting" });
+  await world.deliver(own).run({ until: () => world.taskOf(own)?.state === "waiting" });
   return world;
 }
 
@@ -100,7 +98,7 @@ describe("the App Home", () => {
     world.interact(opened);
     await world.run({ maxSteps: 20 });
     expect(world.homes).toEqual([]);
-    expect(world.records.get(own.requestId)?.state).toBe("waiting");
+    expect(world.taskOf(own)?.state).toBe("waiting");
     expect(world.archive).toEqual([]);
   });
 });
@@ -113,7 +111,7 @@ describe("the button to cancel of the App Home", () => {
     expect(cancelable(world)).toEqual([]);
     expect(JSON.stringify(world.homes.at(-1))).toContain("Canceling");
     await world.run();
-    expect(world.records.get(own.requestId)?.outcome).toMatchObject({
+    expect(world.taskOf(own)?.outcome).toMatchObject({
       type: "failed",
       reason: "canceled",
     });
@@ -137,7 +135,7 @@ describe("the button to cancel of the App Home", () => {
     const world = await atWork({ gate: { mayCancel: async () => true } });
     await handle(world, press(change));
     expect(world.homes).toEqual([]);
-    expect(world.records.get(own.requestId)?.cancelReason).toBeUndefined();
+    expect(world.taskOf(own)?.cancelReason).toBeUndefined();
     await world.run({ maxSteps: 20 });
     expect(world.cancels).toEqual([]);
   });
@@ -145,15 +143,13 @@ describe("the button to cancel of the App Home", () => {
   it("works for whoever is in another workspace of the organization in which the app is installed", async () => {
     const ask = numberedAsk(1, { enterprise: "E1" });
     const world = createWorld({ pollsUntilDone: 1000, cancelable: true });
-    await world
-      .deliver(ask)
-      .run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
+    await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "waiting" });
     await handle(world, press({ team: "T2", enterprise: "E2" }));
     expect(world.homes).toEqual([]);
     await handle(world, press({ team: "T2", enterprise: "E1" }));
     expect(JSON.stringify(world.homes.at(-1))).toContain("Canceling");
     await world.run();
-    expect(world.records.get(ask.requestId)?.outcome).toMatchObject({
+    expect(world.taskOf(ask)?.outcome).toMatchObject({
       type: "failed",
       reason: "canceled",
     });
@@ -171,7 +167,7 @@ describe("the button to cancel of the App Home", () => {
     const world = await atWork({ fate: refuseHome });
     await handle(world, press());
     await world.run();
-    expect(world.records.get(own.requestId)?.outcome).toMatchObject({
+    expect(world.taskOf(own)?.outcome).toMatchObject({
       type: "failed",
       reason: "canceled",
     });

@@ -13,9 +13,10 @@ import {
 import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
 import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
-import type { ButtonClick, UserMessage } from "@sekisho/verification/task/messages.ts";
+import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { createNotify, postRefusalOnce } from "@sekisho/verification/worker/acts.ts";
 import { askedAtMs, numberedAsk, sampleTask } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld } from "./world.ts";
 import { nthFate, troubles } from "./world-fates.ts";
 import { worldGate, worldText } from "./world-people.ts";
@@ -205,24 +206,12 @@ describe("messages of a person who may ask, which become no task", () => {
 });
 
 describe("buttons", () => {
-  const buttonClick = {
-    type: "button_click",
-    team: "T1",
-    channel: "C1",
-    atMs: askedAtMs,
-    button: { type: "cancel" },
-  } as const;
-
   async function clicked(user: string): Promise<string[]> {
     const { world } = setUp({});
     const { requestId } = say(1);
     await world.deliver(say(1, { user: "U1" })).run();
-    const buttonClicks: ButtonClick[] = Array.from({ length: 10 }, () => ({
-      ...buttonClick,
-      requestId,
-      user,
-    }));
-    for (const each of buttonClicks) world.clickButton(each);
+    for (let times = 0; times < 10; times++)
+      world.clickButton(sampleClick({ type: "cancel" }, { requestId, user }));
     await world.run();
     return world.ephemeralMessages.map(({ text }) => text);
   }

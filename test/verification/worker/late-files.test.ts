@@ -30,7 +30,7 @@ const stateOf = (world: World, { requestId } = mention) => world.records.get(req
 const late = ({ posts }: World) =>
   posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
 const isNotedAsLate = (world: World) =>
-  world.records.get(mention.requestId)?.history.some(({ event }) => event === "files_too_late");
+  world.taskOf(mention)?.history.some(({ event }) => event === "files_too_late");
 
 /** Another worker handles the post while the first one does `name` for the first time. */
 function worldWithPostDuring(
@@ -69,20 +69,6 @@ describe("the files of a mention that come with a later event", () => {
     expect([filesSent(world), world.answers()]).toEqual([[["plan.csv"]], ["A checkpoint."]]);
   });
 
-  it("are sent if they come while the task waits for its turn", async () => {
-    const threadTs = `${askedAtMs / 1000}.000001`;
-    const first = numberedAsk(2, { threadTs });
-    const second = numberedAsk(1, { threadTs, ts: `${askedAtMs / 1000}.000900` });
-    const world = createWorld({ pollsUntilDone: 3 });
-    world.deliver(first);
-    const isQueued = () =>
-      stateOf(world) === "queued" && !world.records.get(second.requestId)?.lease;
-    await world.deliver(second).run({ until: isQueued });
-    await world.deliver(withFiles(second)).run();
-    expect(filesSent(world)).toEqual([[], ["plan.csv"]]);
-    expect([world.answers().length, late(world)]).toEqual([2, []]);
-  });
-
   it("are sent once if the event with the files comes first, and if both come again", async () => {
     const world = createWorld();
     await world.deliver(post).run({ maxSteps: 1 });
@@ -107,24 +93,6 @@ describe("the files of a mention that come with a later event", () => {
     expect([bare.sent, bare.ephemeralMessages.length]).toEqual([[], 1]);
   });
 
-  it("leave an edit as it is that is in the record already", async () => {
-    const threadTs = `${askedAtMs / 1000}.000001`;
-    const second = numberedAsk(1, { threadTs, ts: `${askedAtMs / 1000}.000900` });
-    const world = createWorld({ pollsUntilDone: 3 });
-    world.deliver(numberedAsk(2, { threadTs }));
-    await world.deliver(second).run({ until: () => stateOf(world) === "queued" });
-    const { retryOf: _none, ...asked } = second;
-    const message = {
-      ...second.message,
-      text: "Until when?",
-      editedTs: `${askedAtMs / 1000 + 5}.000100`,
-    };
-    await world.deliver({ ...asked, type: "message_change", message }).run({ maxSteps: 2 });
-    await world.deliver(withFiles(second)).run();
-    expect(world.sent.map(({ text }) => text)).toEqual(["What is a sekisho?", "Until when?"]);
-    expect([filesSent(world), late(world)]).toEqual([[[], []], []]);
-  });
-
   it("are told as too late once, after the task was sent", async () => {
     for (const during of ["send", undefined]) {
       const options = { pollsUntilDone: 5 };
@@ -139,14 +107,6 @@ describe("the files of a mention that come with a later event", () => {
       await world.deliver(post).run();
       expect([late(world).length, isNotedAsLate(world)]).toEqual([1, true]);
     }
-  });
-
-  it("are not told as too late to another bot", async () => {
-    const ofBot = numberedAsk(1, { botIds: ["B2"] });
-    const world = createWorld({ pollsUntilDone: 5 });
-    await world.deliver(ofBot).run({ until: () => stateOf(world) === "waiting" });
-    await world.deliver(withFiles(ofBot)).run();
-    expect(late(world)).toEqual([]);
   });
 
   it("are neither lost silently nor sent twice wherever a worker dies", async () => {

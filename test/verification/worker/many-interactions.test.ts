@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { ButtonClick, HomeOpened, ShortcutUsed } from "@sekisho/verification/task/messages.ts";
 import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld } from "./world.ts";
 import type { Fate, Operation } from "./world-fates.ts";
 
@@ -18,13 +19,7 @@ function used(n: number, user = "U1"): ShortcutUsed {
   return { type: "shortcut_used", requestId: idOf(n), ...where, user, triggerId: `1.${n}.a` };
 }
 function voted(n: number, user = "U1"): ButtonClick {
-  const where = { requestId: ask.requestId, team: "T1", channel: "C1", user };
-  return {
-    type: "button_click",
-    ...where,
-    atMs: askedAtMs + 60_000 + n,
-    button: { type: "feedback", vote: "up" },
-  };
+  return sampleClick({ type: "feedback", vote: "up" }, { user, atMs: askedAtMs + 60_000 + n });
 }
 
 /** The operation hangs until it is released. `seen` counts how often it began. */
@@ -81,8 +76,6 @@ describe("one person who does much at once while Slack hangs", () => {
     await Promise.all(handled);
     await world.run();
     expect(seen()).toBeGreaterThanOrEqual(times);
-    expect(world.records.get(ask.requestId)?.votes).toMatchObject([
-      { vote: "up", atMs: voted(times - 1).atMs },
-    ]);
+    expect(world.taskOf(ask)?.votes).toMatchObject([{ vote: "up", atMs: voted(times - 1).atMs }]);
   });
 });

@@ -3,17 +3,10 @@ import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { readMessage } from "@sekisho/verification/worker/acts.ts";
-import { askedAtMs, sampleAsk, sampleTask } from "../task/sample.ts";
+import { askedAtMs, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 
 const threadTs = `${askedAtMs / 1000}.000001`;
-const file = {
-  id: "F1",
-  name: "a.png",
-  mimetype: "image/png",
-  size: 3,
-  url: "https://files.slack.com/F1",
-};
 
 /** The message of that number in one thread. */
 function say(n: number, message: Partial<UserMessage> = {}) {
@@ -48,14 +41,14 @@ describe("a task whose worker died when it had its place and was counted", () =>
       await end(world);
       isDying = false;
       await world.run();
-      expect(world.records.get(first.requestId)?.state).toBe("done");
+      expect(world.taskOf(first)?.state).toBe("done");
       expect([...world.underWay]).toEqual([]);
       expect(world.threads.get(`thread:C1/${threadTs}`)?.tasks).toEqual([]);
       const next = say(2, { ts: (world.now() / 1000).toFixed(6) });
       const beganMs = world.now();
       await world
         .deliver({ ...next, receivedAtMs: beganMs })
-        .run({ until: () => world.records.get(next.requestId)?.state === "done" });
+        .run({ until: () => world.taskOf(next)?.state === "done" });
       expect(world.now() - beganMs).toBeLessThan(60_000);
     },
   );
@@ -76,25 +69,12 @@ describe("a task whose worker died when it had its place and was counted", () =>
   });
 });
 
-describe("a message of which Slack does not say who may ask", () => {
-  const permit = () => Promise.reject(new SlackError("unavailable"));
-
-  it("gets words of failure from a person, and none from another app, which might answer them", async () => {
-    const answersTo = async (more: Parameters<typeof say>[1]) => {
-      const world = createWorld({ gate: { permit } });
-      await world.deliver(say(1, more)).run();
-      expect([...world.records.values()].map(({ state }) => state)).toEqual(["done"]);
-      return [world.answers(), world.ephemeralMessages, world.posts.length];
-    };
-    expect(await answersTo({})).toEqual([[expect.stringContaining("internal")], [], 1]);
-    expect(await answersTo({ botIds: ["B2"] })).toEqual([[], [], 0]);
-  });
-});
-
 describe("a message with files in a thread that cannot be read", () => {
   it("is done with its files and without the thread's history", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "replies" ? "lost" : "ok") });
-    await world.deliver(say(1, { files: [file] })).run({ until: () => world.answers().length > 0 });
+    await world
+      .deliver(say(1, { files: [sampleFile] }))
+      .run({ until: () => world.answers().length > 0 });
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
     expect(world.sent[0]).not.toHaveProperty("history");
@@ -102,39 +82,11 @@ describe("a message with files in a thread that cannot be read", () => {
 
   it("is refused in words where a file cannot be had", async () => {
     const world = createWorld({ fate: ({ name }): Fate => (name === "bringIn" ? "lost" : "ok") });
-    await world.deliver(say(1, { files: [file] })).run();
+    await world.deliver(say(1, { files: [sampleFile] })).run();
     expect(world.answers()).toEqual([
-      '{"type":"file_refused","why":"not_to_be_had","name":"a.png"}',
+      '{"type":"file_refused","why":"not_to_be_had","name":"plan.pdf"}',
     ]);
     expect(world.starts).toEqual([]);
-  });
-});
-
-describe("an operator's retry of a message that had files", () => {
-  const retry = {
-    ...say(1, { text: "", hadFiles: true }),
-    retryOf: "00000000-0000-5000-8000-00000000000f",
-  };
-
-  it("has the files that the message has in Slack now", async () => {
-    const inSlack = [{ ts: first.message.ts, text: "Read this", fileIds: ["F1"], files: [file] }];
-    const world = createWorld({ inSlack });
-    await world.deliver(retry).run();
-    expect(world.answers()).toEqual(["A checkpoint."]);
-    expect(world.sent).toMatchObject([{ text: "Read this", attachments: [{ id: "F1" }] }]);
-  });
-
-  it("is refused in words where the files are gone, since without them it would be another message", async () => {
-    const world = createWorld({ inSlack: [{ ts: first.message.ts, text: "Read this" }] });
-    await world.deliver(retry).run();
-    expect(world.answers()).toEqual(['{"type":"unreadable","files":true}']);
-    expect(world.starts).toEqual([]);
-  });
-
-  it("is refused in words where the message is gone", async () => {
-    const world = createWorld({ inSlack: [] });
-    await world.deliver(retry).run();
-    expect(world.answers()).toEqual(['{"type":"unreadable"}']);
   });
 });
 
@@ -174,7 +126,7 @@ describe("a thread with more, or larger, messages than can be read", () => {
       });
       await world.deliver(first).run();
       expect({ dying, answers: world.answers() }).toEqual({ dying, answers: ["A checkpoint."] });
-      expect(world.records.get(first.requestId)).toMatchObject({
+      expect(world.taskOf(first)).toMatchObject({
         state: "done",
         cleanupDone: true,
       });

@@ -1,16 +1,15 @@
 /** The agent asks a person: by button or in words, answered once, and never lost. */
 import { describe, expect, it } from "@jest/globals";
-import { SekishoError } from "@sekisho/contracts/errors.ts";
-import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { AskMessage, ButtonClick } from "@sekisho/verification/task/messages.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";
-import { askedAtMs, numberedAsk, sampleAsk, sampleTask } from "../task/sample.ts";
-import { createWorld, type Fate, runWorld } from "./world.ts";
-import { deaths, failing, nthFate, plannedFates } from "./world-fates.ts";
+import { askedAtMs, numberedAsk, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
+import { createWorld, type Fate } from "./world.ts";
+import { deaths, nthFate, plannedFates, troubles } from "./world-fates.ts";
 
 const ask = sampleAsk();
 
@@ -23,17 +22,7 @@ const question = { prompt: "Shall I?", options };
 type World = ReturnType<typeof createWorld>;
 
 function buttonClick(changes: Partial<ButtonClick> = {}, option = 0, index = 0): ButtonClick {
-  return {
-    type: "button_click",
-    requestId: ask.requestId,
-    team: "T1",
-    channel: "C1",
-    threadTs: ask.message.ts,
-    user: "U1",
-    atMs: askedAtMs + 60_000,
-    button: { type: "answer", question: index, option },
-    ...changes,
-  };
+  return sampleClick({ type: "answer", question: index, option }, changes);
 }
 
 /** The agent has asked, and waits. */
@@ -46,7 +35,7 @@ async function askingWorld(options: Parameters<typeof createWorld>[0] = {}): Pro
 
 /** The question of that index is shown, and no worker holds its task. */
 function untilAsked(world: World, index = 0): Promise<void> {
-  const record = () => world.records.get(ask.requestId);
+  const record = () => world.taskOf(ask);
   const isAsked = () => record()?.question?.index === index && record()?.question?.ts !== undefined;
   return world.run({ until: () => isAsked() && record()?.lease === undefined });
 }
@@ -131,7 +120,7 @@ describe("a question", () => {
     const shown = () => world.posts.find(({ key }) => key?.part === placeholderPart)?.text;
     const asked = sampleTask({ state: "asking" });
     expect(shown()).toBe(placeholder(asked).text);
-    const record = () => world.records.get(ask.requestId);
+    const record = () => world.taskOf(ask);
     await world.run({
       until: () => record()?.state === "waiting" && record()?.lease === undefined,
     });
@@ -146,7 +135,7 @@ describe("a question", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.starts).toEqual([ask.requestId]);
     expect([...world.marks]).toContain(`${reply(1, { text: "" }).message.ts} check`);
-    expect(world.records.get(reply(1, { text: "" }).requestId)).toMatchObject({
+    expect(world.taskOf(reply(1, { text: "" }))).toMatchObject({
       state: "done",
       message: { text: "" },
     });
@@ -176,23 +165,6 @@ describe("a question", () => {
     expect(world.ephemeralMessages).toEqual([
       { user: "U3", channel: "C1", threadTs: ask.message.ts, text: words },
     ]);
-  });
-
-  it("passes to the gate whether somebody of another organization answers", async () => {
-    const seen: unknown[] = [];
-    const mayAnswer: Gate["mayAnswer"] = async ({ person }) => {
-      seen.push(person.external);
-      return false;
-    };
-    for (const shared of [{}, { external: "people" as const }]) {
-      const world = createWorld({ questions: [question], gate: { mayAnswer } });
-      world.deliver({ ...ask, message: { ...ask.message, ...shared } });
-      await untilAsked(world);
-      for (const userTeam of ["T1", "T2"])
-        await world.clickButton(buttonClick({ userTeam })).run({ maxSteps: 1 });
-      await world.deliver(reply(1, { text: "Yes", external: "channels" })).run({ maxSteps: 1 });
-    }
-    expect(seen).toEqual([undefined, "people", undefined, "channels", "people", "channels"]);
   });
 
   it("takes a repeated delivery of the click or the reply that answered it for the same", async () => {
@@ -231,14 +203,13 @@ describe("a question", () => {
     const world = await askingWorld();
     world.deliver(reply(1, { text: "", unaddressed: undefined }));
     world.deliver(reply(2, { text: "" }));
-    const isOver = (n: number) =>
-      world.records.get(reply(n, { text: "" }).requestId)?.state === "done";
+    const isOver = (n: number) => world.taskOf(reply(n, { text: "" }))?.state === "done";
     await world.run({ until: () => isOver(1) && isOver(2) });
     expect(world.given).toEqual([]);
     expect(world.ephemeralMessages.map(({ text }) => text)).toEqual([
       '{"type":"failed","reason":"invalid_params","lost":false}',
     ]);
-    expect(world.records.get(ask.requestId)?.state).toBe("asking");
+    expect(world.taskOf(ask)?.state).toBe("asking");
   });
 
   it("that has expired takes no answer: the click is told, the host is asked to cancel, and the person reads that nobody answered", async () => {
@@ -291,17 +262,6 @@ describe("a question", () => {
     ]);
   });
 
-  it("may stay open far longer than the task may run: the time of the person is not the task's", async () => {
-    const world = await askingWorld({
-      questionMs: 5 * 3600_000,
-      deadlineMs: 60_000,
-      pollsUntilDone: 3,
-    });
-    world.pass(4 * 3600_000);
-    await world.clickButton(buttonClick()).run();
-    expect(world.answers()).toEqual(["A checkpoint."]);
-  });
-
   it("holds the thread: what is asked meanwhile by others is no task that overtakes it", async () => {
     const world = await askingWorld({
       questionMs: 5 * 3600_000,
@@ -330,14 +290,6 @@ describe("a question", () => {
     }
   });
 
-  it("for credentials is over as soon as they are there, without anybody's answer", async () => {
-    const world = await runWorld({
-      questions: [{ prompt: "Please sign in.", kind: "auth", solvedAfterPolls: 3 }],
-    });
-    expect(world.given).toEqual([]);
-    expect(world.answers()).toEqual(["A checkpoint."]);
-  });
-
   it("is asked without blocks where Slack takes none", async () => {
     const world = await askingWorld({
       refuses: ({ text, blocks }) => text === "Shall I?" && blocks !== undefined,
@@ -349,14 +301,9 @@ describe("a question", () => {
     const world = createWorld({ questions: [question], gate: { mayAnswer: async () => true } });
     world.deliver(ask);
     await untilAsked(world);
-    const record = world.records.get(ask.requestId);
-    if (record === undefined) throw new Error("no record");
-    world.records.set(ask.requestId, {
-      ...record,
-      lease: { owner: "w", untilMs: world.now() + 5000 },
-    });
+    world.changeTask(ask, { lease: { owner: "w", untilMs: world.now() + 5000 } });
     await world.clickButton(buttonClick()).run({ maxSteps: 2 });
-    expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
+    expect(world.taskOf(ask)?.question?.answer).toBeUndefined();
     await world.run();
     expect(world.given).toMatchObject([{ params: { option_id: "yes" } }]);
     expect(world.answers()).toEqual(["A checkpoint."]);
@@ -365,13 +312,6 @@ describe("a question", () => {
 
 const staging = { prompt: "Deploy to staging?", options };
 const production = { prompt: "Deploy to production?", options };
-const file = {
-  id: "F1",
-  name: "a.png",
-  mimetype: "image/png",
-  size: 3,
-  url: "https://files.slack.com/F1",
-};
 
 /** So many seconds after Slack showed the first message. */
 const tsAfter = (seconds: number) => (askedAtMs / 1000 + seconds).toFixed(6);
@@ -387,7 +327,7 @@ describe("a reply that was written before the question was shown", () => {
     const world = await askingWorld({ questions: [production] });
     await world
       .deliver(reply(1, { ts: tsAfter(0.5), text: "yes, and please hurry" }))
-      .run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "queued" });
+      .run({ until: () => world.taskOf(reply(1, {}))?.state === "queued" });
     expect(world.given).toEqual([]);
     await world.clickButton(buttonClick({ atMs: world.now() })).run();
     expect(world.given).toMatchObject([{ question: 0, params: { option_id: "yes" } }]);
@@ -399,24 +339,23 @@ describe("a reply that was written before the question was shown", () => {
     const world: World = createWorld({
       questions: [production],
       fate({ name }) {
-        if (!isBusy || name !== "post" || world.records.get(ask.requestId)?.state !== "asking")
-          return "ok";
+        if (!isBusy || name !== "post" || world.taskOf(ask)?.state !== "asking") return "ok";
         isBusy = false;
         throw new SlackError("rate_limited", { retryAfterMs: 30_000 });
       },
     });
     await world
       .deliver(ask)
-      .run({ until: () => !isBusy && world.records.get(ask.requestId)?.lease === undefined });
-    const question = world.records.get(ask.requestId)?.question;
+      .run({ until: () => !isBusy && world.taskOf(ask)?.lease === undefined });
+    const question = world.taskOf(ask)?.question;
     expect(question?.ts).toBeUndefined();
     // In the world the question will have a later one.
     const ts = tsAfter(1);
     expect(Number(ts)).toBeGreaterThan((question?.askedAtMs ?? 0) / 1000);
     world.deliver(reply(1, { ts, text: "yes, and please hurry" }));
     await untilAsked(world);
-    expect(Number(world.records.get(ask.requestId)?.question?.ts)).toBeGreaterThan(Number(ts));
-    await world.run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "queued" });
+    expect(Number(world.taskOf(ask)?.question?.ts)).toBeGreaterThan(Number(ts));
+    await world.run({ until: () => world.taskOf(reply(1, {}))?.state === "queued" });
     expect(world.given).toEqual([]);
     expect(world.questions()).toEqual([production.prompt]);
   });
@@ -453,36 +392,19 @@ describe("a reply that was written before the question was shown", () => {
     const shown = world.posts.find(({ text }) => text.startsWith("Deploy to production"));
     await world
       .deliver(reply(2, { ts: (Number(shown?.ts) - 0.0005).toFixed(6), text: "ok go" }))
-      .run({ until: () => world.records.get(reply(2, {}).requestId)?.state === "queued" });
+      .run({ until: () => world.taskOf(reply(2, {}))?.state === "queued" });
     expect(world.given).toMatchObject([{ question: 0, params: { text: "yes" } }]);
-    expect(world.records.get(ask.requestId)?.question).toMatchObject({
+    expect(world.taskOf(ask)?.question).toMatchObject({
       index: 1,
       prompt: production.prompt,
     });
   });
 });
 
-describe("a click", () => {
-  it("on the question before is told that it is answered, not that the task is over, however often Slack tells of it", async () => {
-    const world = await askingWorld({ questions: [staging, production] });
-    const click = buttonClick({ atMs: world.now() });
-    world.clickButton(click);
-    await untilAsked(world, 1);
-    for (let times = 0; times < 2; times++) world.clickButton(click);
-    await world.run({ maxSteps: 2 });
-    expect(world.ephemeralMessages.map(({ text }) => JSON.parse(text).type)).toEqual([
-      "past",
-      "past",
-    ]);
-    expect(world.given).toHaveLength(1);
-    expect(world.records.get(ask.requestId)?.question?.answer).toBeUndefined();
-  });
-});
-
 describe("a reply with files", () => {
   it("answers with its words, and whoever wrote it is told that the files stay behind", async () => {
     const world = await askingWorld();
-    await world.deliver(reply(1, { text: "see the picture", files: [file] })).run();
+    await world.deliver(reply(1, { text: "see the picture", files: [sampleFile] })).run();
     expect(world.given).toMatchObject([{ params: { text: "see the picture" } }]);
     expect(world.ephemeralMessages).toMatchObject([
       { user: "U1", threadTs: ask.message.ts, text: '{"type":"files_left"}' },
@@ -492,15 +414,14 @@ describe("a reply with files", () => {
   it("and without words is no answer, which is not passed over in silence either", async () => {
     const world = await askingWorld();
     await world
-      .deliver(reply(1, { text: "", files: [file] }))
-      .run({ until: () => world.records.get(reply(1, {}).requestId)?.state === "done" });
+      .deliver(reply(1, { text: "", files: [sampleFile] }))
+      .run({ until: () => world.taskOf(reply(1, {}))?.state === "done" });
     expect(world.given).toEqual([]);
     expect(world.ephemeralMessages).toMatchObject([{ user: "U1", text: '{"type":"files_left"}' }]);
-    expect(world.records.get(ask.requestId)?.state).toBe("asking");
+    expect(world.taskOf(ask)?.state).toBe("asking");
   });
 });
 
-const hourMs = 3600_000;
 const deletions = ["Delete staging?", "Delete production?"].map((prompt) => ({ prompt, options }));
 
 async function answer(world: World, index = 0): Promise<void> {
@@ -539,79 +460,9 @@ describe("a yes to a peer that does not know the repetition of a call", () => {
       }
     },
   );
-
-  it("may arrive long after it was given up: until then nobody is asked anew, and nothing is sent again", async () => {
-    for (const questionIds of [true, false]) {
-      let answers = 0;
-      const world = createWorld({
-        idempotent: false,
-        questionIds,
-        questions: deletions,
-        fate: ({ name }): Fate => (name === "answer_task" && answers++ === 0 ? "late" : "ok"),
-      });
-      world.deliver(ask);
-      await answer(world);
-      await answer(world, 1);
-      expect(world.questions()).toEqual(["Delete staging? U1: 0", "Delete production?"]);
-      expect(world.given.map(({ question }) => question)).toEqual([0]);
-      expect(answers).toBe(1);
-    }
-  });
 });
 
 describe("an approval", () => {
-  it("is brought when the host is there again, or lets us in again", async () => {
-    for (const minutes of [3, 30]) {
-      let fromMs = Number.POSITIVE_INFINITY;
-      const world: World = createWorld({
-        deadlineMs: 8 * hourMs,
-        questions: [question],
-        fate({ party }): Fate {
-          return party === "host" && world.now() > fromMs && world.now() < fromMs + minutes * 60_000
-            ? "refused"
-            : "ok";
-        },
-      });
-      world.deliver(ask);
-      await answer(world);
-      fromMs = world.now();
-      await world.run();
-      expect({ minutes, answers: world.answers() }).toEqual({
-        minutes,
-        answers: ["A checkpoint."],
-      });
-      expect(world.given).toHaveLength(1);
-    }
-    let refusals = 3;
-    const shut = createWorld({
-      questions: [question],
-      fate: failing(
-        new SekishoError("unauthenticated"),
-        ({ name }) => name === "answer_task" && refusals-- > 0,
-      ),
-    });
-    shut.deliver(ask);
-    await answer(shut);
-    await shut.run();
-    expect(shut.given).toHaveLength(1);
-    expect(shut.answers()).toEqual(["A checkpoint."]);
-  });
-
-  it("that is given up is told, and the host is asked not to go on waiting for it", async () => {
-    const world = createWorld({
-      questions: [question],
-      cancelable: true,
-      fate: failing(new SekishoError("permission_denied"), ({ name }) => name === "answer_task"),
-    });
-    world.deliver(ask);
-    await answer(world);
-    await world.run();
-    expect(world.answers()).toEqual([
-      '{"type":"failed","reason":"permission_denied","lost":false}',
-    ]);
-    expect(world.cancels).toMatchObject([{ params: { task_id: "t-1" } }]);
-  });
-
   it("by a button whose option has no id that can be sent is told by what the button says", async () => {
     for (const id of ["", "x".repeat(129)]) {
       const world = createWorld({
@@ -633,7 +484,7 @@ const questions = [question, { prompt: "Are you sure?", options }];
 async function play(world: World, { times = 1, inText = false } = {}): Promise<void> {
   world.deliver(ask);
   const answered = new Set<number>();
-  const current = () => world.records.get(ask.requestId)?.question;
+  const current = () => world.taskOf(ask)?.question;
   for (let round = 0; round < 4; round++) {
     await world.run({
       until() {
@@ -727,14 +578,7 @@ describe("a task that asks twice", () => {
   });
 
   it("keeps its promise through faults of every kind at random points, and repeated clicks and replies", async () => {
-    const fates = fc.constantFrom<Fate>(
-      "refused",
-      "lost",
-      "done_unknown",
-      "late",
-      "dies_before",
-      "dies_after",
-    );
+    const fates = fc.constantFrom<Fate>(...troubles);
     await forAll(
       fc.array(fc.tuple(fc.nat({ max: 120 }), fates), { maxLength: 6 }),
       fc.integer({ min: 1, max: 3 }),

@@ -4,17 +4,11 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
 import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
-import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
+import { askedAtMs, numberedAsk, sampleAsk, sampleFile } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { deaths, nthFate, type Operation } from "./world-fates.ts";
 
-const file = {
-  id: "F1",
-  name: "a.png",
-  mimetype: "image/png",
-  size: 3,
-  url: "https://files.slack.com/F1",
-};
 const ask = sampleAsk({ text: "What is a sekisho?" });
 const retryId = buttonRetryIdOf({ id: ask.requestId });
 const { parts, withoutRetry } = createTaskText({ locale: "en", contact: "<@U9>" });
@@ -22,17 +16,8 @@ const { parts, withoutRetry } = createTaskText({ locale: "en", contact: "<@U9>" 
 type World = ReturnType<typeof createWorld>;
 type Options = Parameters<typeof createWorld>[0];
 
-const click = (changes: Partial<ButtonClick> = {}): ButtonClick => ({
-  type: "button_click",
-  requestId: ask.requestId,
-  team: "T1",
-  channel: "C1",
-  threadTs: ask.message.ts,
-  user: "U1",
-  atMs: askedAtMs + 600_000,
-  button: { type: "retry" },
-  ...changes,
-});
+const click = (changes: Partial<ButtonClick> = {}): ButtonClick =>
+  sampleClick({ type: "retry" }, { atMs: askedAtMs + 600_000, ...changes });
 
 /** The agent fails at the first task, and does what `story` says at the retry. */
 function failedWorld({ asked = ask, ...options }: Options & { asked?: typeof ask } = {}): World {
@@ -56,7 +41,7 @@ describe("the button to try again", () => {
   it("stays below the failure when the thread is cleaned up", async () => {
     const world = failedWorld();
     await world.run();
-    expect(world.records.get(ask.requestId)?.textsErased).toBe(true);
+    expect(world.taskOf(ask)?.textsErased).toBe(true);
     expect(buttonsOf(world)).toBe(1);
   });
 
@@ -105,12 +90,10 @@ describe("the button to try again", () => {
   it("that was clicked before the task was over works when it is", async () => {
     const world = failedWorld();
     await world.run();
-    const record = world.records.get(ask.requestId);
-    if (record === undefined) throw new Error("There is no record.");
-    world.records.set(ask.requestId, { ...record, state: "delivering" });
+    world.changeTask(ask, { state: "delivering" });
     await world.clickButton(click({ atMs: world.now() })).run({ maxSteps: 2 });
     expect(world.starts).toEqual([ask.requestId]);
-    world.records.set(ask.requestId, record);
+    world.changeTask(ask, { state: "done" });
     await world.run();
     expect(world.starts).toEqual([ask.requestId, retryId]);
   });
@@ -157,7 +140,7 @@ describe("the button to try again", () => {
     expect(world.starts).toEqual([ask.requestId]);
   });
 
-  it.each<[string, { text: string; files?: (typeof file)[] }, string[], string]>([
+  it.each<[string, { text: string; files?: (typeof sampleFile)[] }, string[], string]>([
     ["edited", { text: "What is a barrier?" }, ["What is a barrier?"], "A checkpoint."],
     ["edited into a word to cancel", { text: "cancel" }, [], "This was canceled."],
     ["deleted", { text: "" }, [], "This was canceled."],
@@ -172,9 +155,7 @@ describe("the button to try again", () => {
         threadTs: ask.message.ts,
         text: "Another one",
       });
-      await world
-        .deliver(other)
-        .run({ until: () => world.records.get(other.requestId)?.state === "waiting" });
+      await world.deliver(other).run({ until: () => world.taskOf(other)?.state === "waiting" });
       await world
         .clickButton(click())
         .run({ until: () => world.records.get(retryId)?.state === "queued" });
@@ -219,8 +200,10 @@ describe("the button to try again", () => {
 });
 
 describe("a message with files", () => {
-  const asked = { ...ask, message: { ...ask.message, files: [file] } };
-  const inSlack = [{ ts: ask.message.ts, text: ask.message.text, fileIds: ["F1"], files: [file] }];
+  const asked = { ...ask, message: { ...ask.message, files: [sampleFile] } };
+  const inSlack = [
+    { ts: ask.message.ts, text: ask.message.text, fileIds: ["F1"], files: [sampleFile] },
+  ];
 
   it("is tried again with its files", async () => {
     const world = failedWorld({ asked, inSlack });
@@ -244,7 +227,7 @@ describe("a message with files", () => {
   });
 
   it("is refused in words where one of the files cannot be read any more", async () => {
-    const { url: _url, ...lost } = file;
+    const { url: _url, ...lost } = sampleFile;
     const isOfRetry = (id: string) => id === retryId;
     const files = {
       importAttachments: async ({ task }: { task: { id: string } }) =>
@@ -258,7 +241,7 @@ describe("a message with files", () => {
     await world.run();
     await world.clickButton(click()).run();
     expect(answersOf(world, retryId)).toEqual([
-      expect.stringContaining("I couldn't get `a.png` from Slack"),
+      expect.stringContaining("I couldn't get `plan.pdf` from Slack"),
     ]);
     expect(world.starts).toEqual([ask.requestId]);
   });

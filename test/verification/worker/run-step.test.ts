@@ -31,7 +31,7 @@ async function run(options: Parameters<typeof createWorld>[0]) {
   const world = createWorld({ log, ...options });
   const startMs = world.now();
   await world.deliver(ask).run({
-    until: () => world.answers().length > 0 && world.records.get(ask.requestId)?.state === "done",
+    until: () => world.answers().length > 0 && world.taskOf(ask)?.state === "done",
   });
   const tookMs = world.now() - startMs;
   await world.run();
@@ -98,7 +98,7 @@ describe("an answer that cannot be shown", () => {
       },
     });
     expect(world.answers()).toEqual([]);
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", outcome: instead });
+    expect(world.taskOf(ask)).toMatchObject({ state: "done", outcome: instead });
     // The answer, the words that stand in its place, and the cleanup.
     expect(failures).toHaveLength(3);
     expect(undelivered).toMatchObject([{ reason: "internal", operation: "deliver" }]);
@@ -174,7 +174,7 @@ describe("a record that cannot be written", () => {
         state === "delivering" && outcome?.type === "failed" && outcome.insteadOfAnswer === true,
     });
     expect(world.answers()).toEqual([]);
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", outcome: instead });
+    expect(world.taskOf(ask)).toMatchObject({ state: "done", outcome: instead });
     expect(undelivered).toMatchObject([{ reason: "internal", operation: "save" }]);
     expect(world.threads.get("thread:C1/1760000000.000100")?.tasks ?? []).toEqual([]);
   });
@@ -184,9 +184,7 @@ describe("a record that cannot be read", () => {
   it("ends its task in words when the queue gives up, and is kept for an operator", async () => {
     let isUnreadable = false;
     const world = createWorld({ pollsUntilDone: 3, unreadable: () => isUnreadable });
-    await world
-      .deliver(ask)
-      .run({ until: () => world.records.get(ask.requestId)?.state === "waiting" });
+    await world.deliver(ask).run({ until: () => world.taskOf(ask)?.state === "waiting" });
     isUnreadable = true;
     await world.run({ maxSteps: 3 });
     expect(world.answers()).toEqual([]);
@@ -250,7 +248,7 @@ describe("a step that fails", () => {
         (reason: unknown) => reason,
       );
       expect(failed).toBeInstanceOf(expected);
-      const untilMs = world.records.get(ask.requestId)?.lease?.untilMs;
+      const untilMs = world.taskOf(ask)?.lease?.untilMs;
       expect(failed instanceof InterruptedStep ? failed.leaseUntilMs : undefined).toBe(untilMs);
     }
   });

@@ -4,7 +4,8 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ShortcutUsed, UserMessage } from "@sekisho/verification/task/messages.ts";
-import { askedAtMs, numberedAsk } from "../task/sample.ts";
+import { askedAtMs, numberedAsk, sampleFile } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld } from "./world.ts";
 import { failing } from "./world-fates.ts";
 import type { Foreign } from "./world-slack.ts";
@@ -149,7 +150,7 @@ describe("a message that a person asks about", () => {
       .deliver(submitted(2, "Another thing", { ts: `${askedAtMs / 1000 + 20}.5` }))
       .run({ until: () => world.records.size > 1 });
     expect(world.given).toEqual([]);
-    expect(world.records.get(numberedAsk(2).requestId)?.state).not.toBe("done");
+    expect(world.taskOf(numberedAsk(2))?.state).not.toBe("done");
   });
 
   it.each([
@@ -159,7 +160,7 @@ describe("a message that a person asks about", () => {
     const said = [...inSlack];
     const world = createWorld({ inSlack: said, pollsUntilDone: 2 });
     world.deliver(submitted(1));
-    const second = () => world.records.get(numberedAsk(2).requestId);
+    const second = () => world.taskOf(numberedAsk(2));
     await world
       .deliver(submitted(2, "", { ts: `${askedAtMs / 1000 + 1}.5` }))
       .run({ until: () => second()?.state === "queued" });
@@ -192,15 +193,7 @@ describe("a message that a person asks about", () => {
         ["The agent couldn't finish this. Try again, or rephrase your request.", buttons],
       ]);
       const atMs = world.now();
-      const click = {
-        type: "button_click",
-        requestId,
-        team: "T1",
-        channel: "C1",
-        user: "U1",
-        atMs,
-      } as const;
-      await world.clickButton({ ...click, button: { type: "retry" } }).run();
+      await world.clickButton(sampleClick({ type: "retry" }, { requestId, atMs })).run();
       expect(world.sent).toHaveLength(1 + buttons);
       const told = world.ephemeralMessages.map(({ text }) => text);
       expect(told).toEqual(buttons === 1 ? [] : ['{"type":"over"}']);
@@ -212,32 +205,16 @@ describe("a message that a person asks about", () => {
     ["its files", inSlack, "The files in the original message are no longer available"],
   ])("is not tried again without %s, and the thread says so", async (_what, left, said) => {
     const { parts } = createTaskText({ locale: "en" });
-    const file = {
-      id: "F1",
-      name: "a.txt",
-      mimetype: "text/plain",
-      size: 3,
-      url: "https://files.slack.com/F1",
-    };
-    const there: Foreign[] = inSlack.map((each) => ({ ...each, files: [file] }));
+    const there: Foreign[] = inSlack.map((each) => ({ ...each, files: [sampleFile] }));
     const story = () => {
       throw new SekishoError("execution_failed");
     };
     const world = createWorld({ inSlack: there, text: { parts }, story });
     await world.deliver(submitted(1)).run();
-    expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
     there.splice(0, 1, ...left);
     const atMs = world.now();
-    const click = {
-      type: "button_click",
-      requestId,
-      team: "T1",
-      channel: "C1",
-      user: "U1",
-      atMs,
-    } as const;
-    await world.clickButton({ ...click, button: { type: "retry" } }).run();
-    expect(world.sent).toHaveLength(1);
+    await world.clickButton(sampleClick({ type: "retry" }, { requestId, atMs })).run();
+    expect(world.sent).toMatchObject([{ attachments: [{ id: "F1" }] }]);
     expect(world.posts.at(-1)?.text).toContain(said);
   });
 

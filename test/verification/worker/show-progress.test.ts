@@ -2,6 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate } from "./world.ts";
 import { deaths, failing, nthFate } from "./world-fates.ts";
 
@@ -45,6 +46,16 @@ describe("a stream", () => {
     await world.deliver({ ...ask, message: { ...ask.message, ...from } }).run();
     expect(new Set(world.recipients)).toEqual(new Set([`U1 of ${team}`]));
   });
+});
+
+it("a stream is not touched while nothing new is told", async () => {
+  const { world, count } = watched({
+    streaming: true,
+    pollsUntilDone: 20,
+    progress: () => ({ partial_text: full.slice(0, 8) }),
+  });
+  await world.deliver(ask).run();
+  expect([count("startStream"), count("appendStream")]).toEqual([1, 0]);
 });
 
 describe("a stream that a person stops in Slack", () => {
@@ -127,22 +138,6 @@ describe("the agent's progress", () => {
     }
   });
 
-  it("is not worth a failure: the answer comes although Slack takes no edit of the placeholder", async () => {
-    let isDone = false;
-    const { world } = watched({
-      story() {
-        isDone = true;
-        return story();
-      },
-      fate: failing(
-        new SlackError("rate_limited", { retryAfterMs: 3000 }),
-        ({ name }) => name === "update" && !isDone,
-      ),
-    });
-    await world.deliver(ask).run();
-    expect(world.posts.map(({ text }) => text)).toEqual([full]);
-  });
-
   it("holds no answer back although Slack takes no edit for minutes, and asks Slack once in that time", async () => {
     let isDone = false;
     let edits = 0;
@@ -156,7 +151,7 @@ describe("the agent's progress", () => {
     });
     await world.deliver(ask).run();
     expect(edits).toBe(1);
-    const history = world.records.get(ask.requestId)?.history ?? [];
+    const history = world.taskOf(ask)?.history ?? [];
     const atMs = (state: string) =>
       history.find((step) => step.state === state)?.atMs ?? Number.NaN;
     expect(atMs("done") - atMs("delivering")).toBeLessThan(5000);
@@ -411,15 +406,8 @@ describe("an agent that writes, asks, and writes on", () => {
       .run({ until: () => recordOf(world, first)?.question?.ts !== undefined });
     turn = 1;
     world.pass(openMs);
-    const place = {
-      team: "T1",
-      channel: "C1",
-      threadTs: first.message.ts,
-      user: "U1",
-      atMs: world.now(),
-    };
     const button = { type: "answer", question: 0, option: 0 } as const;
-    world.clickButton({ type: "button_click", requestId: first.requestId, ...place, button });
+    world.clickButton(sampleClick(button, { atMs: world.now() }));
     return world;
   }
 

@@ -82,17 +82,6 @@ describe("a thread", () => {
     expect(world.answers()[1]).toMatch(/^_From here on, \*far\* answers\._/);
   });
 
-  it("stays where it is when its route moves, as far as that destination exists", async () => {
-    const { world, routing } = await thread(["first"]);
-    routing.routes = [{ destination: ["spare"] }];
-    await world.deliver(say(1, "And then?")).run();
-    expect(world.sentTo).toEqual(["local", "local"]);
-    await world
-      .deliver(numberedAsk(9, { ts: `${askedAtMs / 1000 + 900}.1`, text: "another thread" }))
-      .run();
-    expect(world.sentTo.at(-1)).toBe("spare");
-  });
-
   it("starts anew and says so when the destination of its moved route is removed", async () => {
     const { world, routing, reads } = await thread(["first"]);
     Object.assign(routing, { destinations: ["spare"], routes: [{ destination: ["spare"] }] });

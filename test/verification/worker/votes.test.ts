@@ -1,12 +1,12 @@
 /** People vote on an answer: one vote a person, stored first, then told to the Execution zone and noted in the usage history. */
-import { createHmac } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
 import { createHistoryId } from "@sekisho/verification/usage/entry.ts";
 import { newZoneSecret, withNewSecret, zoneSecretId } from "@sekisho/verification/zone-secret.ts";
-import { askedAtMs, numberedAsk, sampleAsk } from "../task/sample.ts";
+import { askedAtMs, sampleAsk } from "../task/sample.ts";
+import { sampleClick } from "./sample-click.ts";
 import { createWorld, type Fate, runWorld } from "./world.ts";
 import { deaths, failing, nthFate } from "./world-fates.ts";
 
@@ -17,17 +17,7 @@ type World = ReturnType<typeof createWorld>;
 type Vote = "up" | "down";
 
 function click(vote: Vote, changes: Partial<ButtonClick> = {}): ButtonClick {
-  return {
-    type: "button_click",
-    requestId: ask.requestId,
-    team: "T1",
-    channel: "C1",
-    threadTs: ask.message.ts,
-    user: "U1",
-    atMs: firstAtMs,
-    button: { type: "feedback", vote },
-    ...changes,
-  };
+  return sampleClick({ type: "feedback", vote }, { atMs: firstAtMs, ...changes });
 }
 
 const storedVotes = ({ records }: World) =>
@@ -79,7 +69,7 @@ describe("a vote", () => {
     expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(2);
   });
 
-  it("stays one of each person where the zone's secret was replaced in between, and the thread keeps its session", async () => {
+  it("stays one of each person where the zone's secret was replaced in between", async () => {
     const world = await runWorld();
     await world.clickButton(click("up")).run();
     await replaceSecret(world);
@@ -87,29 +77,6 @@ describe("a vote", () => {
     await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run();
     expect(storedVotes(world)).toEqual(["down"]);
     expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(1);
-
-    const { appId, channel, ts, user } = ask.message;
-    const receivedAtMs = world.now();
-    const seconds = Math.floor(receivedAtMs / 1000);
-    const followUp = {
-      ...numberedAsk(2, { appId, channel, user, threadTs: ts, ts: `${seconds}.000100` }),
-      receivedAtMs,
-    };
-    const newThread = {
-      ...numberedAsk(3, { appId, channel, user, ts: `${seconds}.000200` }),
-      receivedAtMs,
-    };
-    await world.deliver(followUp).run();
-    await world.deliver(newThread).run();
-    const sessionOf = ({ requestId }: { requestId: string }) =>
-      world.records.get(requestId)?.call?.sessionId;
-    expect(sessionOf(followUp)).toBe(sessionOf(ask));
-    expect(sessionOf(newThread)).toMatch(/^s-/);
-    const name = JSON.stringify(["session", appId, [channel, newThread.message.ts], null]);
-    const { value = "" } = (await world.secretStore.get({ id: zoneSecretId })) ?? {};
-    expect(sessionOf(newThread)).toBe(
-      `s-${createHmac("sha256", value).update(name).digest("hex")}`,
-    );
   });
 
   it("that is delivered twice, or after a later one of the same person, changes nothing", async () => {
@@ -172,12 +139,7 @@ describe("a vote", () => {
   it("waits while a worker acts on the task, and then counts once", async () => {
     const world = createWorld();
     await world.deliver(ask).run({ until: () => world.answers().length === 1 });
-    const record = world.records.get(ask.requestId);
-    if (record === undefined) throw new Error("There is no record.");
-    world.records.set(ask.requestId, {
-      ...record,
-      lease: { owner: "w", untilMs: world.now() + 20_000 },
-    });
+    world.changeTask(ask, { lease: { owner: "w", untilMs: world.now() + 20_000 } });
     await world.clickButton(click("up", { atMs: world.now() })).run({ maxSteps: 1 });
     expect(storedVotes(world)).toBeUndefined();
     await world.run();
@@ -239,7 +201,7 @@ describe("an Execution zone", () => {
 
   it("gets a vote that another version stored and queued", async () => {
     const world = await runWorld();
-    const record = world.records.get(ask.requestId);
+    const record = world.taskOf(ask);
     if (record === undefined) throw new Error("There is no record.");
     const votes = [{ voterId: "v", vote: "up" as const, atMs: firstAtMs }];
     world.records.set(ask.requestId, { ...record, votes });

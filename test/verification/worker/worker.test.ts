@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
-import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
 import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
@@ -28,24 +27,8 @@ describe("the worker", () => {
     const world = await runWorld();
     expect(world.posts.map(({ text, key }) => [key?.part, text])).toEqual([[1, "A checkpoint."]]);
     expect(world.starts).toHaveLength(1);
-    expect(world.records.get(ask.requestId)).toMatchObject({ state: "done", cleanupDone: true });
-    expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
-  });
-
-  it("goes on with the next step under the same lease while nothing has to wait: only the cleanup gets a message", async () => {
-    const leases = new Set<string | undefined>();
-    const world = createWorld({
-      fate({ party }) {
-        if (party === "slack" || party === "host")
-          leases.add(world.records.get(ask.requestId)?.lease?.owner);
-        return "ok";
-      },
-    });
-    await world.deliver(ask).run({ maxSteps: 1 });
-    expect(world.answers()).toEqual(["A checkpoint."]);
-    expect(world.sends()).toBe(1);
-    expect([...leases]).toEqual([expect.stringMatching(/./)]);
-    expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
+    expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
+    expect(world.taskOf(ask)?.lease).toBeUndefined();
   });
 
   it("costs as few calls as this where the first call brings the answer", async () => {
@@ -114,11 +97,11 @@ describe("the worker", () => {
       await world.run({ maxSteps: polls });
       const expected = Array.from({ length: polls }, () => ["get", "get_task", "send"]).flat();
       expect(operations).toEqual([...expected, ...more]);
-      expect(world.records.get(ask.requestId)?.lease).toBeUndefined();
+      expect(world.taskOf(ask)?.lease).toBeUndefined();
     }
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
-    expect(world.records.get(ask.requestId)?.wait?.polls).toBe(25);
+    expect(world.taskOf(ask)?.wait?.polls).toBe(25);
   });
 
   it("polls twice for a wake-up that came twice, but not for long", async () => {
@@ -126,8 +109,8 @@ describe("the worker", () => {
     const wakeUp = { type: "wake", requestId: ask.requestId, seq: 1 };
     for (let copies = 0; copies < 3; copies++) world.queueRaw(JSON.stringify(wakeUp));
     const before = world.calls();
-    await world.run({ until: () => (world.records.get(ask.requestId)?.wait?.polls ?? 0) >= 10 });
-    await world.run({ until: () => (world.records.get(ask.requestId)?.wait?.polls ?? 0) >= 20 });
+    await world.run({ until: () => (world.taskOf(ask)?.wait?.polls ?? 0) >= 10 });
+    await world.run({ until: () => (world.taskOf(ask)?.wait?.polls ?? 0) >= 20 });
     expect(world.calls() - before).toBeLessThanOrEqual(4 * 10 + 10);
     await world.run();
     expect(world.answers()).toEqual(["A checkpoint."]);
@@ -174,16 +157,6 @@ describe("the worker", () => {
     expect(world.answers()).toEqual(["A checkpoint."]);
     expect(world.posts).toHaveLength(1);
     expect(world.starts).toHaveLength(1);
-  });
-
-  it("tells a failure in the thread", async () => {
-    const world = createWorld({
-      story: () => {
-        throw new SekishoError("execution_failed", { details: { lost: true } });
-      },
-    });
-    await world.deliver(ask).run();
-    expect(world.answers()).toEqual(['{"type":"failed","reason":"execution_failed","lost":true}']);
   });
 
   it("posts only part 2 again when the post of part 2 failed", async () => {
@@ -233,14 +206,7 @@ describe("the worker", () => {
   });
 
   it("keeps its promise through faults of every kind at random points, on a host that deduplicates", async () => {
-    const fates = fc.constantFrom<Fate>(
-      "refused",
-      "lost",
-      "done_unknown",
-      "late",
-      "dies_before",
-      "dies_after",
-    );
+    const fates = fc.constantFrom<Fate>(...troubles);
     await forAll(
       fc.array(fc.tuple(fc.nat({ max: 60 }), fates), { maxLength: 6 }),
       fc.nat({ max: 3 }),
@@ -305,12 +271,12 @@ describe("the worker", () => {
 
   it("drops a wake-up of an earlier step: nothing is asked or posted for it", async () => {
     const world = await runWorld({ pollsUntilDone: 15 }, { maxSteps: 12 });
-    const [before, calls] = [world.records.get(ask.requestId), world.calls()];
+    const [before, calls] = [world.taskOf(ask), world.calls()];
     expect(before).toMatchObject({ state: "waiting", wakeSeq: 2 });
     await world
       .worker()
       .handle({ body: JSON.stringify({ type: "wake", requestId: ask.requestId, seq: 1 }) });
-    expect([world.records.get(ask.requestId), world.calls()]).toEqual([before, calls]);
+    expect([world.taskOf(ask), world.calls()]).toEqual([before, calls]);
   });
 
   it("drops a wake-up whose task is gone", async () => {
@@ -331,22 +297,9 @@ describe("the worker", () => {
     for (const steps of [0, 1, 2, 3, 5, 6, 7]) expect(await buriedAt(steps)).toBe("A checkpoint.");
   });
 
-  it("turns the dead letter of a task that cannot be announced into a failure in words", async () => {
-    let isAway = true;
-    const world = createWorld({
-      fate: ({ party }) => (isAway && party === "slack" ? "refused" : "ok"),
-    });
-    await world.deliver(ask).run({ maxSteps: 2 });
-    await world.buryAll();
-    isAway = false;
-    await world.run();
-    expect(world.answers()).toEqual([expect.stringContaining('"reason":"internal"')]);
-    expect(world.starts).toEqual([]);
-  });
-
   it("goes on with one wake-up where two workers poll for one and both would store that", async () => {
     const world = createWorld({ pollsUntilDone: 1000 });
-    const polls = () => world.records.get(ask.requestId)?.wait?.polls ?? 0;
+    const polls = () => world.taskOf(ask)?.wait?.polls ?? 0;
     // The first call and nine polls: the tenth is stored.
     await world.deliver(ask).run({ until: () => world.calls() === 10 });
     await world.runTwiceAtOnce();

@@ -303,6 +303,13 @@ export function createWorld({
     ...slack,
     ...host,
     records,
+    taskOf: ({ requestId }: { requestId: string }) => records.get(requestId),
+    /** Somebody writes to the record of that task. */
+    changeTask({ requestId }: { requestId: string }, changes: Partial<Task>): void {
+      const record = records.get(requestId);
+      if (record === undefined) throw new Error("There is no record.");
+      records.set(requestId, { ...record, ...changes });
+    },
     threads,
     /** The destination of each `execute_task`. */
     sentTo,

@@ -81,19 +81,6 @@ describe("the messages of a thread", () => {
       await api().replies({ ...common, threadTs: "1.000001", oldestTs: "1.000001", appId }),
     ).toEqual([]);
   });
-
-  it("name the files that they carry", async () => {
-    const { api, fakeSlack, common } = client();
-    const file = { name: "a.txt", mimetype: "text/plain", bytes: Buffer.from("a") };
-    const { ts } = fakeSlack.ask({
-      eventsUrl: fakeSlack.apiUrl,
-      text: "Read this",
-      files: [file],
-    }).message;
-    const [found] = await api().replies({ ...common, threadTs: ts, oldestTs: ts, appId });
-    expect(found?.fileIds.length).toBe(1);
-    expect(fakeSlack.file(found?.fileIds[0] ?? "")?.name).toBe("a.txt");
-  });
 });
 
 describe("the messages of a channel", () => {

@@ -24,21 +24,6 @@ function replies(slack = client().api()) {
 }
 
 describe("what goes wrong on the way", () => {
-  it("waits as long as Slack asks for, then posts once", async () => {
-    const { fakeSlack, post, waits, answers } = client();
-    fakeSlack.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 2 });
-    await post();
-    expect(waits).toEqual([2000]);
-    expect(answers()).toEqual([text]);
-  });
-
-  it("leaves it to the caller when Slack asks for more time than a call has", async () => {
-    const { fakeSlack, post, waits } = client();
-    fakeSlack.inject({ method: "chat.postMessage", type: "rate_limited", retryAfterSeconds: 60 });
-    expect(await failure(post())).toMatchObject({ kind: "rate_limited", retryAfterMs: 60_000 });
-    expect(waits).toEqual([]);
-  });
-
   it("gives up waiting when the caller does", async () => {
     const { fakeSlack, api, common, asked, calls } = client();
     const caller = new AbortController();
@@ -95,14 +80,6 @@ describe("what goes wrong on the way", () => {
     fakeSlack.inject({ method: "chat.update", type: "lost_answer" });
     await api().update({ ...common, ts, content, key });
     expect(answers()).toEqual(["Done."]);
-  });
-
-  it("gives up after three tries", async () => {
-    const { fakeSlack, waits } = client();
-    for (let times = 0; times < 5; times++)
-      fakeSlack.inject({ method: "conversations.replies", type: "status", status: 503 });
-    expect((await failure(replies())).kind).toBe("ambiguous");
-    expect(waits.length).toBe(2);
   });
 
   it("knows that nothing was sent where nobody listens, or no token was to be had", async () => {

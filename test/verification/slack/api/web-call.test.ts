@@ -206,7 +206,9 @@ describe("a call of the Web API", () => {
     const { url, received } = await serve(() => Response.json({ ok: true }));
     const circle: Args = {};
     circle.self = circle;
-    for (const args of [{ circle }, { big: 1n }])
+    let deep: unknown = "deep";
+    for (let depth = 0; depth < 20_000; depth++) deep = [deep];
+    for (const args of [{ circle }, { big: 1n }, { deep }])
       expect(await kindOf(call(url, { args }))).toBe("refused");
     expect(received).toEqual([]);
   });

@@ -61,11 +61,6 @@ describe("an answer", () => {
     expect(second).not.toContain("](");
   });
 
-  it("of 9,999 characters is one message, or three in mrkdwn", () => {
-    expect(partsOf({ text: prose(9999) })).toHaveLength(1);
-    expect(partsOf({ text: prose(9999) }, { mrkdwnFallback: true })).toHaveLength(3);
-  });
-
   it("stays within what Slack takes, in blocks, in their fallback and in mrkdwn", () => {
     for (const text of [
       prose(50_000),

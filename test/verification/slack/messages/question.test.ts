@@ -291,12 +291,8 @@ describe("a question with fields", () => {
   });
 
   it("says it with Japanese punctuation for Japanese readers", () => {
-    const answer = {
-      user: "U2",
-      atMs: askedAtMs,
-      callId: "c",
-      fields: { region: "ap", tags: ["b", "a"] },
-    };
+    const fields = { region: "ap", tags: ["b", "a"] };
+    const answer = { user: "U2", atMs: askedAtMs, callId: "c", fields };
     const { text } = show({ ...asks, answer }, {}, askedAtMs, "ja");
     expect(text).toMatch(/✔ 回答済み — <@U2> さん（<!date[^>]*>）\n> Region：Asia\n> Tags：A、B$/);
   });

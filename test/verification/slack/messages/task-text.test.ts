@@ -25,20 +25,6 @@ const progress = (changes: Partial<NonNullable<Task["progress"]>>) => ({
 });
 const typesOf = (changes: Partial<Task>) => (show(changes).blocks ?? []).map(({ type }) => type);
 
-it.each(locales)("a deletion that came too late names the button as it reads: %s", (locale) => {
-  const { text } = createTaskText({ locale }).lateChange({
-    task: sampleTask(),
-    lateChange: "deleted",
-  });
-  const [label] = (show({}, locale).blocks ?? []).flatMap((block) =>
-    block.type === "actions"
-      ? (block.elements as { text: { text: string } }[]).map((button) => button.text.text)
-      : [],
-  );
-  expect(label).toBeDefined();
-  expect(text).toContain(label);
-});
-
 describe("texts of agents and people in a message", () => {
   const signs = "from ~1 to ~2 *now* `x` <https://a.example/b|docs>";
   const shownSigns = "from ∼1 to ∼2 ∗now∗ ˋxˋ docs (https://a.example/b)";
@@ -59,14 +45,6 @@ describe("texts of agents and people in a message", () => {
     expect(texts.parts(sampleTask({ outcome: failed }))[0]?.text).toContain(`\n> ${shownSigns}\n`);
     expect(texts.opening(sampleTask({ message })).text).toContain(shownSigns);
   });
-});
-
-it.each(locales)("files that came too late have a text that asks for them again: %s", (locale) => {
-  const { text } = createTaskText({ locale }).lateChange({
-    task: sampleTask(),
-    lateChange: "files",
-  });
-  expect(text).toMatch(/[Uu]pload them again|もう一度アップロード/);
 });
 
 describe("a canceled task", () => {
@@ -399,10 +377,6 @@ describe("what opens the thread of a slash command", () => {
 const maxLength = 200;
 
 describe("the end of what is being written", () => {
-  it("is all of it where it fits", () => {
-    expect(newestText({ text: "One.\n\nTwo.", maxLength })).toBe("One.\n\nTwo.");
-  });
-
   const [old, line, last] = ["x".repeat(500), "b".repeat(100), "c".repeat(95)];
   it.each([
     ["is all of it at the limit", "a".repeat(200), "a".repeat(200)],

@@ -168,17 +168,6 @@ describe("the history of a thread", () => {
     ]);
   });
 
-  it("has the words that were meant: without the bot's mention, and with the characters that Slack writes otherwise", () => {
-    const messages = [
-      said(1, "<@UBOT> is 1 &lt; 2?"),
-      ours(2, "1 &lt; 2 &amp; 2 &gt; 1", answerPart),
-    ];
-    expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual([
-      "is 1 < 2?",
-      "1 < 2 & 2 > 1",
-    ]);
-  });
-
   it("keeps the newest within the contract's limits, whatever the thread holds, and never half a character", () => {
     const text = fc.oneof(
       { weight: 3, arbitrary: fc.string({ maxLength: 40 }) },

@@ -169,18 +169,6 @@ describe("the oauth-client-credentials authorizer", () => {
     },
   );
 
-  it("asks for a scope and an audience where they are configured", async () => {
-    const { issuer, authorizer } = await setUp({
-      scope: "tasks:write tasks:read",
-      audience: "https://agent.example",
-    });
-    await tokenOf(authorizer);
-    expect(issuer.asked[0]?.form).toMatchObject({
-      scope: "tasks:write tasks:read",
-      audience: "https://agent.example",
-    });
-  });
-
   it("takes a rotated secret for the next token", async () => {
     const { issuer, secrets, authorizer } = await setUp();
     const refused = await added(authorizer);
@@ -295,11 +283,6 @@ describe("the google authorizer", () => {
         ? Response.json({ access_token: "federated-token-of-nobody", token_type: "Bearer" })
         : apiError(403, "PERMISSION_DENIED");
     expect(await refusal()).toEqual(["unauthenticated", "PERMISSION_DENIED"]);
-  });
-
-  it("asks for the provider that is configured", async () => {
-    const { authorizer } = await setUp({ provider: `${workloadIdentityProvider}-of-others` });
-    await expect(added(authorizer)).rejects.toMatchObject({ cause: { code: "invalid_request" } });
   });
 
   it.each([
