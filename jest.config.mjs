@@ -14,7 +14,6 @@ const moduleOnly =
  */
 const lab = [
   "browser/{looks,operators}",
-  "campaign/**",
   "cdk/{app,modes,queues,slack-entry,zone-metrics}",
   "cli/{command-line,doctor/send,dot-env,data/data}",
   "cli/{tasks/tasks,usage/usage}",
@@ -23,12 +22,10 @@ const lab = [
   "docs/**",
   "e2e/{floods,foreign-messages,kill,stories}",
   "examples/**",
-  "faults/real/**",
   "faults/{every-fault,mutants,versions}",
   "hostile/**",
-  "load/**",
+  "lab/**",
   "local/{author/agent-errors,watch/watch}",
-  "rehearsal/**",
 ].map((path) => `**/test/${path.replace(/\*\*$/, "**/*")}.test.ts`);
 
 const project = {
@@ -41,7 +38,12 @@ const project = {
   transformIgnorePatterns: [`/node_modules/(?!(${moduleOnly})/)`],
   // A property has a fixed seed and bounds.
   moduleNameMapper: { "^fast-check$": "<rootDir>/test/tooling/fast-check.ts" },
-  modulePathIgnorePatterns: ["<rootDir>/cdk.out", "<rootDir>/.sekisho", "<rootDir>/test/lab"],
+  modulePathIgnorePatterns: [
+    "<rootDir>/cdk.out",
+    "<rootDir>/.sekisho",
+    "<rootDir>/test/lab/node_modules",
+    "<rootDir>/test/lab/peers",
+  ],
 };
 
 export default {

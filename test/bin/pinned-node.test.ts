@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { expect, it } from "@jest/globals";
 import { eventually } from "../execution/test-host.ts";
-import { endWithUs } from "../rehearsal/reaper.ts";
 import { afterTest, folderOfTest } from "../tooling/cleanup.ts";
+import { endWithUs } from "../tooling/reaper.ts";
 
 /** What an old Node says of itself. The child that the wrapper starts does not load it. */
 const asOldNode =

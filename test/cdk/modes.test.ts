@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "@jest/globals";
 import { writeFiles } from "@sekisho/cdk/bundle/bundle.ts";
 import { FileSystem } from "aws-cdk-lib";
-import { readAssembly } from "../rehearsal/template/assembly.ts";
-import { createResolver } from "../rehearsal/template/resolve.ts";
-import { functionsOf, runtimesOf } from "../rehearsal/template/wiring.ts";
+import { readAssembly } from "../lab/rehearsal/template/assembly.ts";
+import { createResolver } from "../lab/rehearsal/template/resolve.ts";
+import { functionsOf, runtimesOf } from "../lab/rehearsal/template/wiring.ts";
 import { folderOfFile } from "../tooling/cleanup.ts";
 import { configWith, synthInto } from "./synth.ts";
 

@@ -2,11 +2,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "@jest/globals";
-import { functionsInLoops } from "../rehearsal/deploy-checks.ts";
-import { createAuthority } from "../rehearsal/iam/authority.ts";
-import { collectPolicies } from "../rehearsal/iam/policies.ts";
-import { createResolver } from "../rehearsal/template/resolve.ts";
-import { eventSourcesOf, functionsOf } from "../rehearsal/template/wiring.ts";
+import { functionsInLoops } from "../lab/rehearsal/deploy-checks.ts";
+import { createAuthority } from "../lab/rehearsal/iam/authority.ts";
+import { collectPolicies } from "../lab/rehearsal/iam/policies.ts";
+import { createResolver } from "../lab/rehearsal/template/resolve.ts";
+import { eventSourcesOf, functionsOf } from "../lab/rehearsal/template/wiring.ts";
 import {
   a,
   b,

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { type Assembly, readAssembly } from "../rehearsal/template/assembly.ts";
+import { type Assembly, readAssembly } from "../lab/rehearsal/template/assembly.ts";
 import { hangMs } from "../tooling/hang.ts";
 
 const project = join(__dirname, "../..");

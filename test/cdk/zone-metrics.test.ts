@@ -11,12 +11,12 @@ import type { Metric } from "@sekisho/runtime/telemetry/metric-table-entry.ts";
 import { createPrometheusMetrics } from "@sekisho/runtime/telemetry/prometheus-metrics.ts";
 import { App, Stack } from "aws-cdk-lib";
 import { Role } from "aws-cdk-lib/aws-iam";
-import { alarmStates, watchedBy } from "../rehearsal/aws/alarms.ts";
-import { createMetrics } from "../rehearsal/aws/metrics.ts";
+import { alarmStates, watchedBy } from "../lab/rehearsal/aws/alarms.ts";
+import { createMetrics } from "../lab/rehearsal/aws/metrics.ts";
 import {
   createResolver,
   type Resource as ResolvedResource,
-} from "../rehearsal/template/resolve.ts";
+} from "../lab/rehearsal/template/resolve.ts";
 import { a, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
 const metricVariants = {

@@ -23,7 +23,7 @@ const measuredSchema = z.object({
 type MeasuredKinds = z.infer<typeof measuredSchema>["kinds"];
 export type MeasuredKind = keyof MeasuredKinds;
 
-/** What the rehearsal measures (test/rehearsal/stories/measured-calls.ts). */
+/** What the rehearsal measures (test/lab/rehearsal/stories/measured-calls.ts). */
 export const { kinds: measuredKinds } = measuredSchema.parse(
   JSON.parse(readFileSync(join(import.meta.dirname, "measured-calls.json"), "utf8")),
 );

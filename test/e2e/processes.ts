@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { endWithUs } from "../rehearsal/reaper.ts";
+import { endWithUs } from "../tooling/reaper.ts";
 
 const entry = join(import.meta.dirname, "../../bin/sekisho.mjs");
 

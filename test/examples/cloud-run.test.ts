@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { commandHere } from "../cli/aws/command-here.ts";
 import { type JwksIssuer, startJwksIssuer } from "../doubles/issuers/jwks.ts";
-import { endWithUs } from "../rehearsal/reaper.ts";
+import { endWithUs } from "../tooling/reaper.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 const example = JSON.parse(

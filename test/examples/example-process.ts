@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { endWithUs } from "../rehearsal/reaper.ts";
+import { endWithUs } from "../tooling/reaper.ts";
 
 export type Command = { command: string; args: string[]; cwd: string };
 

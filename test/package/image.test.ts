@@ -20,8 +20,8 @@ import { dirname, join, matchesGlob } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { healthText, startText } from "../execution/handlers/bundled-container.ts";
 import { eventually } from "../execution/test-host.ts";
-import { endWithUs } from "../rehearsal/reaper.ts";
 import { hangMs } from "../tooling/hang.ts";
+import { endWithUs } from "../tooling/reaper.ts";
 
 const root = join(import.meta.dirname, "../..");
 const instructions = readInstructions(readFileSync(join(root, "Dockerfile"), "utf8"));

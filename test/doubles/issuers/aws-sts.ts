@@ -1,7 +1,7 @@
 /** AWS STS. It checks signatures, issues real tokens, and lets a caller with the external id assume a role. */
-import { awsFailure, element, queryAnswer } from "../../rehearsal/aws/failure.ts";
-import { readQueryCall } from "../../rehearsal/aws/read-call.ts";
-import { startTokenIssuer, type TokenIssuer } from "../../rehearsal/aws/token-issuer.ts";
+import { awsFailure, element, queryAnswer } from "../../lab/rehearsal/aws/failure.ts";
+import { readQueryCall } from "../../lab/rehearsal/aws/read-call.ts";
+import { startTokenIssuer, type TokenIssuer } from "../../lab/rehearsal/aws/token-issuer.ts";
 import { type KnownCredentials, sigv4Problem } from "../sigv4-check.ts";
 import type { Received } from "../web-server.ts";
 import { type Issuer, startIssuer } from "./issuer.ts";

@@ -10,7 +10,7 @@ import { readAgentCoreEnvironment } from "@sekisho/execution/config/aws-environm
 import { emulatorAccess, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type OpenEmulators, openEmulators } from "../../doubles/aws/open-emulators.ts";
-import { readPing } from "../../rehearsal/agent-runtime.ts";
+import { readPing } from "../../lab/rehearsal/agent-runtime.ts";
 import { type Answer, eventually, hello } from "../test-host.ts";
 
 const children: ChildProcess[] = [];

@@ -6,8 +6,8 @@ import {
   splitAnswer,
 } from "@sekisho/verification/slack/markdown/split.ts";
 import fc from "fast-check";
-import { createStepCounter, findGrowth } from "../../../campaign/count-steps.ts";
 import { forAll } from "../../../doubles/for-all.ts";
+import { createStepCounter, findGrowth } from "../../../lab/campaign/count-steps.ts";
 
 const maxLength = 200;
 

@@ -1,0 +1,415 @@
+/** The rehearsal of one kind: its templates run, people use the bot, and in the end no permission was missing or unused. */
+import { isDeepStrictEqual } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
+import type { ExecutionKind } from "@sekisho/config/stage-schema.ts";
+import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
+import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
+import { type EmfDocument, emfProblems } from "../../runtime/telemetry/emf-rules.ts";
+import { deafAlarms, raisedAlarms } from "./aws/alarms.ts";
+import { madeUpCredential } from "./aws/callers.ts";
+import { startTokenIssuer, type TokenIssuer } from "./aws/token-issuer.ts";
+import {
+  type Elsewhere,
+  startPatient,
+  startWithIssuer,
+  startWithSignature,
+  startWithToken,
+} from "./elsewhere.ts";
+import { newAccountLimit } from "./lambda/concurrency.ts";
+import { asOperator, runDoctor } from "./operator.ts";
+import { quiet, startWorkersAnew } from "./stage.ts";
+import { a2aOfStage, serveA2aClient } from "./stories/a2a-clients.ts";
+import { alarmsRing, clickInVain, poisonTask, redrive } from "./stories/dead-letters.ts";
+import {
+  keepMeasured,
+  logDifference,
+  measureCalls,
+  readMeasured,
+  withoutChance,
+} from "./stories/measured-calls.ts";
+import {
+  askAndRead,
+  cancelAtHome,
+  converse,
+  deliverThrice,
+  exchangeFiles,
+  letIn,
+  logged,
+  sendBurst,
+  traceTask,
+} from "./stories/messages.ts";
+import { pollInOneChain, runLongTasks } from "./stories/polling.ts";
+import {
+  answerByPush,
+  answerWithoutPush,
+  askByPush,
+  forgePushes,
+  showFirstWordsByPush,
+  showProgressByPush,
+} from "./stories/pushes.ts";
+import { changeRoutes, moveTasks } from "./stories/routes.ts";
+import {
+  endSessionBetween,
+  exceedSessionQuota,
+  outlastIdleTime,
+  takeAgentCoreDown,
+} from "./stories/sessions.ts";
+import { synthesizeKind } from "./synthesized.ts";
+import { executionToken, startWorld, type World } from "./world.ts";
+
+/** Slack's own are 0, one and five minutes. */
+const slackRetryDelaysMs = [0, 1000, 5000];
+const formerSettings = {
+  routes: [{ word: "formerly", destination: "elsewhere" }, { destination: "home" }],
+};
+
+export function rehearse(kind: ExecutionKind): void {
+  const suite = whyNoDynamoDb === undefined ? describe : describe.skip;
+  const leftOut = whyNoDynamoDb === undefined ? "" : ` (left out: ${whyNoDynamoDb})`;
+  suite(`what is synthesized for ${kind}${leftOut}`, () => {
+    const closing: (() => unknown)[] = [];
+    let world: World;
+    let deployed: unknown;
+    let home: Elsewhere;
+    let elsewhere: Elsewhere;
+    let signed: Elsewhere | undefined;
+    let patient: Elsewhere | undefined;
+    let issuer: TokenIssuer;
+    let afterPoisonMs: number | undefined;
+    let collector: Awaited<ReturnType<typeof startOtlpCollector>>;
+
+    beforeAll(async () => {
+      issuer = await startTokenIssuer();
+      collector = await startOtlpCollector();
+      closing.push(issuer.close, collector.close);
+      [home, elsewhere] = await Promise.all([
+        startWithToken({ token: executionToken }),
+        startWithIssuer({ issuer: issuer.url }),
+      ]);
+      closing.push(home.close, elsewhere.close);
+      if (kind === "external") {
+        signed = await startWithSignature({
+          callerOf: (accessKeyId) => world.dependencies.callerOf(accessKeyId),
+        });
+        patient = await startPatient({ token: executionToken });
+        closing.push(signed.close, patient.close);
+      }
+      const { assembly, config, remove } = await synthesizeKind({
+        kind,
+        homeUrl: home.url,
+        elsewhereUrl: elsewhere.url,
+        collectorUrl: collector.url,
+        ...(kind === "lambda" && { execution: { a2a: a2aOfStage } }),
+        ...(signed && { signedUrl: signed.url }),
+        ...(patient && { patientUrl: patient.url }),
+      });
+      deployed = config;
+      closing.push(remove);
+      world = await startWorld({
+        assembly,
+        issuer,
+        retryDelaysMs: slackRetryDelaysMs,
+        formerSettings,
+      });
+      closing.push(world.close);
+      // No policy may depend on the id of a role, because a role that is created again has another id.
+      for (const role of world.resolver.resources("AWS::IAM::Role"))
+        world.authority.recreate(role.arn);
+    });
+
+    afterAll(async () => {
+      for (const step of closing.reverse()) await step();
+    });
+
+    /** Returns the host of each start of the agent for a task. */
+    function startsOf(requestId: string): string[] {
+      const isStart = (line: string) => line.includes(requestId) && line.includes('"task_started"');
+      const lines = {
+        home: [...home.lines, ...world.lines.map(({ line }) => line)],
+        elsewhere: elsewhere.lines,
+        signed: signed?.lines ?? [],
+      };
+      return Object.entries(lines).flatMap(([place, all]) => all.filter(isStart).map(() => place));
+    }
+
+    it("answers at once, and later where the agent takes its time, with as many calls of AWS and log lines as test/costs/measured-calls.json says", async () => {
+      const known = withoutChance({ kind, calls: readMeasured(kind) });
+      let calls = await measureCalls(world);
+      // A slow moment of the machine costs a call more or fewer. A change of the product does so each time.
+      for (
+        let again = 0;
+        again < 5 && !isDeepStrictEqual(withoutChance({ kind, calls }), known);
+        again += 1
+      )
+        calls = await measureCalls(world);
+      if (process.env.UPDATE === "1") keepMeasured({ kind, calls });
+      expect(withoutChance({ kind, calls })).toEqual(
+        withoutChance({ kind, calls: readMeasured(kind) }),
+      );
+      expect(logDifference({ calls, known: readMeasured(kind) })).toBeLessThan(0.2);
+    });
+
+    it("is found well by an operator who may not call a destination: the deployed worker calls them", async () => {
+      const { run, checks, failed } = await runDoctor(world, { config: deployed });
+      expect(failed.map(({ name }) => name)).toEqual(["nowhere"]);
+      const statuses = Object.fromEntries(checks.map(({ name, status }) => [name, status]));
+      expect(statuses).toMatchObject({
+        home: "ok",
+        elsewhere: "ok",
+        worker: "ok",
+        "bot token": "ok",
+        entry: "ok",
+      });
+      const args = ["doctor", "--destination", "home"];
+      const asked = await asOperator(world, { config: deployed, args });
+      expect(asked).toMatchObject({ code: 0, stdout: expect.stringContaining("1 ok") });
+      for (const secret of Object.values(world.secrets))
+        expect(run.stdout + run.stderr + asked.stdout + asked.stderr).not.toContain(secret);
+    });
+
+    it("is one trace from Slack's event to the answer, across the zones that are synthesized", async () => {
+      const verification = ["sekisho.task", "process tasks", "execute_task", "deliver answer"];
+      const execution = kind === "external" ? [] : ["execute_task", "invoke_agent echo"];
+      const wanted = [
+        ...verification.map((name) => `sekisho-verification: ${name}`),
+        ...execution.map((name) => `sekisho-execution: ${name}`),
+      ];
+      const spans = await traceTask(world, { collector, wanted });
+      expect(spans.filter(({ parent }) => parent === undefined).map(({ name }) => name)).toEqual([
+        "sekisho.task",
+      ]);
+      expect(collector.bytes()).not.toContain("one trace of it all");
+    });
+
+    it("tells of a failure and of a refusal, and answers who was refused once a rule lets them in", async () => {
+      await askAndRead(world, "fail", /couldn't finish/);
+      const { refusal } = await letIn(world);
+      expect(refusal).not.toContain("let me in");
+    });
+
+    it("takes a file along, which its URL alone opens, and brings one back", async () => {
+      const { wanted, read, answers } = await exchangeFiles(world);
+      expect(read).toEqual({ status: 200, text: wanted, type: "text/plain", mayBeShown: false });
+      expect(answers.flatMap(({ files = [] }) => files.map(({ name }) => name))).toEqual([
+        expect.stringMatching(/\.csv$/),
+      ]);
+    });
+
+    it("is talked to by a command, a button and a reply without a mention", async () => {
+      const { requestIds, thread } = await converse(world);
+      // The answer to its question starts the agent again.
+      expect(requestIds.map(startsOf)).toEqual([["home", "home"], ["home"]]);
+      expect(thread).toHaveLength(5);
+    });
+
+    it("shows a person on the App Home what is under way, and cancels it there", () =>
+      cancelAtHome(world));
+
+    it("answers each message of a burst once, beyond what a new account may run at once", async () => {
+      expect(raisedAlarms(world, { toMs: Date.now() })).toEqual([]);
+      const fromMs = Date.now();
+      const { answers, deadLetters, peak } = await sendBurst(world);
+      expect(answers).toEqual(answers.map(() => 1));
+      expect(deadLetters).toBe(0);
+      expect(peak).toBe(newAccountLimit);
+      await alarmsRing(world, fromMs, ["EntryErrors", "IngressThrottles"]);
+    });
+
+    it("runs a message that is delivered three times once, and answers it once", async () => {
+      const { requestId, answers } = await deliverThrice(world);
+      expect(answers).toBe(1);
+      expect(startsOf(requestId)).toEqual(["home"]);
+    });
+
+    it("fails a poisoned task in words, ends its agent, raises the alarm, keeps a button click that nobody could handle, and repeats nothing when it is redriven", async () => {
+      const fromMs = Date.now();
+      const [{ requestId, message, text }] = await Promise.all([
+        poisonTask(world),
+        clickInVain(world),
+      ]);
+      await alarmsRing(world, fromMs, ["DeadLettersKept"]);
+      afterPoisonMs = Date.now();
+      await world.until("end of the agent", () => {
+        const lines = [...home.lines, ...world.lines.map(({ line }) => line)];
+        return lines.find((line) => line.includes(requestId) && line.includes('"task_ended"'));
+      });
+      await redrive(world, requestId);
+      expect(world.answersTo(message).map((post) => post.text)).toEqual([text]);
+    });
+
+    it("keeps the routes that the version before pushed, although a deploy has changed the tags of the stack since", async () => {
+      const { requestId } = await askAndRead(world, "formerly: who is there?", /who is there/);
+      expect(startsOf(requestId)).toEqual(["elsewhere"]);
+      expect(logged(world, { message: "live_settings_taken_over" })).toHaveLength(1);
+      const pushed = {
+        ...Object(deployed),
+        routes: [{ word: "by-push", destination: "elsewhere" }, { destination: "home" }],
+      };
+      const run = await asOperator(world, { config: pushed, args: ["config", "push"] });
+      expect(run).toMatchObject({
+        code: 0,
+        stdout: expect.stringContaining('"formerly" -> "by-push"'),
+      });
+      await startWorkersAnew(world);
+      const next = await askAndRead(world, "by-push: who is there now?", /who is there now/);
+      expect(startsOf(next.requestId)).toEqual(["elsewhere"]);
+    });
+
+    if (kind !== "external") {
+      it("answers as soon as the end of a task is pushed, however late a poll would come", () =>
+        answerByPush(world));
+
+      it("shows the first progress as soon as it is pushed", () => showProgressByPush(world));
+
+      it("shows the first words of an answer as soon as they are pushed", async () => {
+        expect(await showFirstWordsByPush(world)).toBe(0);
+      });
+
+      it("asks a question as soon as it is pushed", () => askByPush(world));
+
+      it("answers at a regular poll where pushes get nowhere", async () => {
+        const { failedPushes, polls } = await answerWithoutPush(world);
+        expect(failedPushes).toBe(1);
+        // A slow machine ends the task after the first regular poll.
+        expect(polls).toBeGreaterThan(0);
+      });
+
+      it("does nothing for pushes that somebody forged, be it in the shape of other messages", async () => {
+        const { requestId, answers } = await forgePushes(world);
+        expect(answers).toBe(1);
+        expect(logged(world, { request_id: requestId, message: "task_started" })).toHaveLength(1);
+        expect(logged(world, { message: "completion_refused" }).length).toBeGreaterThan(0);
+      });
+    }
+
+    if (kind === "agentcore") {
+      it("takes tasks elsewhere as soon as a route is edited, while others are under way: all are run once and answered once", async () => {
+        const { before, meanwhile, after } = await moveTasks(world, "elsewhere");
+        await quiet(world);
+        for (const { message } of [...before, ...meanwhile, ...after])
+          expect(world.answersTo(message)).toHaveLength(1);
+        const placesOf = (asked: typeof before) =>
+          asked.map(({ requestId }) => startsOf(requestId));
+        expect(placesOf(before)).toEqual(before.map(() => ["home"]));
+        for (const places of placesOf(meanwhile)) expect(places).toHaveLength(1);
+        expect(placesOf(after)).toEqual(after.map(() => ["elsewhere"]));
+        for (const { requestId } of before) expect(elsewhere.lines.join()).not.toContain(requestId);
+      });
+    }
+
+    it("takes a task to the next destination of its route where the first cannot be reached", async () => {
+      await changeRoutes(world, "nowhere", "elsewhere");
+      const { requestId } = await askAndRead(world, "who is there?", /who is there/);
+      expect(startsOf(requestId)).toEqual(["elsewhere"]);
+    });
+
+    if (kind === "external") {
+      it("signs as a role that another account lends it", async () => {
+        await changeRoutes(world, "signed");
+        const { requestId } = await askAndRead(world, "who lent it?", /who lent it/);
+        expect(startsOf(requestId)).toEqual(["signed"]);
+      });
+    }
+
+    if (kind === "external") {
+      it("answers a task of two hours, and ends one in words after eight, polled as seldom as its host asks for", async () => {
+        const { answeredAfterHours, overAfterHours, overText, polls } = await runLongTasks(world);
+        expect(answeredAfterHours).toBeGreaterThanOrEqual(2);
+        expect(overAfterHours).toBeGreaterThanOrEqual(8);
+        expect(overText).not.toContain("forever");
+        expect(polls).toBeLessThanOrEqual(2 * (2 * 6 + 1));
+      });
+    }
+
+    if (kind === "agentcore") {
+      it("runs tasks of 20 minutes and of two hours in one session each, and polls them twice in the idle time", async () => {
+        const { sessions, tasks } = await outlastIdleTime(world);
+        expect(tasks.map(({ answers }) => answers)).toEqual(
+          tasks.map(({ minutes }) => [expect.stringContaining(`${minutes} minutes`)]),
+        );
+        expect([sessions, ...tasks.map(({ starts }) => starts)]).toEqual([2, 1, 1]);
+        // The idle time is two minutes, and nobody polled for three times as long.
+        for (const { minutes, polls } of tasks) expect(polls).toBeGreaterThanOrEqual(minutes - 6);
+      }, 1_800_000);
+
+      it("answers the next message of a thread in a new session where the one before has ended", async () => {
+        await changeRoutes(world, "home");
+        expect(await endSessionBetween(world)).toBe(1);
+      });
+
+      it("answers later where the quota of sessions is used up, or AgentCore fails, and the alarms tell of it", async () => {
+        const fromMs = Date.now();
+        expect(await exceedSessionQuota(world)).toBeGreaterThan(0);
+        expect(await takeAgentCoreDown(world)).toBeGreaterThan(0);
+        await alarmsRing(world, fromMs, ["RuntimeErrors"]);
+      });
+    }
+
+    if (kind === "lambda")
+      it("polls a task more often than Lambda lets a function run in one chain that allows no loops", () =>
+        pollInOneChain(world));
+
+    // This story must be the last: a message about its question stays in a queue for as long as the question might.
+    if (kind === "lambda") {
+      it("serves A2A clients whose role is named: a signed card, tasks, questions, lists, and pushes by the worker", async () => {
+        const { listed, told } = await serveA2aClient(world);
+        expect(listed).toBe(1);
+        expect(told.at(-1)).toBe("TASK_STATE_COMPLETED");
+      });
+    }
+
+    it("makes no call that the templates do not allow, and meets nothing else that a deploy would", () => {
+      expect(world.problems).toEqual([]);
+    });
+
+    it("has no alarm that could never ring, and none that rings for ordinary stories", () => {
+      expect(deafAlarms(world)).toEqual([]);
+      const raised = raisedAlarms(
+        world,
+        afterPoisonMs === undefined ? {} : { fromMs: afterPoisonMs },
+      );
+      expect(raised).toEqual(
+        kind === "agentcore"
+          ? ["DeadLettersKept", "RuntimeErrors", "RuntimeThrottles"]
+          : ["DeadLettersKept"],
+      );
+    });
+
+    it("has no permission that no story needed", () => {
+      expect(world.authority.unused()).toEqual([]);
+    });
+
+    it("writes its metrics as CloudWatch reads them: of the entry, of tasks, calls and answers, and of agents where they run on Lambda", () => {
+      const written = world.lines.filter(({ line }) => line.includes('"_aws"'));
+      const documents = written.map(({ line }) => JSON.parse(line) as EmfDocument);
+      expect(documents.flatMap(emfProblems)).toEqual([]);
+      const names = new Set(
+        documents.flatMap(({ _aws }) => _aws.CloudWatchMetrics[0]?.Metrics[0]?.Name ?? []),
+      );
+      for (const name of [
+        "messages_total",
+        "tasks_total",
+        "calls_total",
+        "answers_delivered_total",
+        "dead_letters_total",
+      ])
+        expect([...names]).toContain(`sekisho_${name}`);
+      expect(names.has("sekisho_agent_seconds")).toBe(kind === "lambda");
+      expect(
+        documents.every(({ _aws }) => _aws.CloudWatchMetrics[0]?.Namespace === "Sekisho/rehearsal"),
+      ).toBe(true);
+    });
+
+    it("writes no secret into any log", () => {
+      const text = [...world.lines.map(({ line }) => line), ...home.lines, ...elsewhere.lines].join(
+        "\n",
+      );
+      expect(issuer.issued.length).toBeGreaterThan(0);
+      expect(text).not.toMatch(/X-Amz-Signature|What nobody else/);
+      for (const secret of [...Object.values(world.secrets), ...issuer.issued])
+        expect(text).not.toContain(secret);
+      expect(text).not.toMatch(madeUpCredential);
+      expect(text).not.toContain("What is a sekisho");
+    });
+  });
+}
