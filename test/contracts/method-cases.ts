@@ -32,6 +32,7 @@ const context = {
 };
 const textOfBytes = (bytes: number) => ({ role: "user", text: "x".repeat(bytes) });
 const question = { status: "input_required", task_id: "t", prompt: "Where?" };
+const vote = { task_id: "t", vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" };
 const session = (length: number) => "s".repeat(length);
 
 function params(
@@ -238,35 +239,21 @@ export const methodCases: readonly MethodCase[] = [
     "a request id instead": { request_id: "r" },
   }),
   ...params("feedback", true, {
-    "a vote on a task": {
-      task_id: "t",
-      vote: "up",
-      voter_id: "v",
-      voted_at: "2026-11-26T08:00:00Z",
-    },
+    "a vote on a task": vote,
     "a vote on a request": {
+      ...vote,
+      task_id: undefined,
       request_id: "r",
       vote: "down",
-      voter_id: "v",
       voted_at: "2026-11-26T09:00:00+01:00",
     },
   }),
   ...params("feedback", false, {
-    "neither id": { vote: "up", voter_id: "v", voted_at: "2026-11-26T08:00:00Z" },
-    "another vote": {
-      task_id: "t",
-      vote: "sideways",
-      voter_id: "v",
-      voted_at: "2026-11-26T08:00:00Z",
-    },
-    "no voter": { task_id: "t", vote: "up", voted_at: "2026-11-26T08:00:00Z" },
-    "an empty voter": { task_id: "t", vote: "up", voter_id: "", voted_at: "2026-11-26T08:00:00Z" },
-    "a time without a zone": {
-      task_id: "t",
-      vote: "up",
-      voter_id: "v",
-      voted_at: "2026-11-26T08:00:00",
-    },
+    "neither id": { ...vote, task_id: undefined },
+    "another vote": { ...vote, vote: "sideways" },
+    "no voter": { ...vote, voter_id: undefined },
+    "an empty voter": { ...vote, voter_id: "" },
+    "a time without a zone": { ...vote, voted_at: "2026-11-26T08:00:00" },
   }),
   ...params("rpc.discover", true, { "empty params": {} }),
   ...params("rpc.discover", false, { "params by position": [] }),

@@ -87,7 +87,7 @@ export function pushConfig(
 }
 
 /** Returns the task or the message as JSON. */
-export function sent(
+function sent(
   result: Message | Task,
 ): { task: A2aTask; message?: undefined } | { message: WireMessage; task?: undefined } {
   if ("messageId" in result) return { message: Message.toJSON(result) as WireMessage };
@@ -100,7 +100,7 @@ export async function sendForTask(client: Client, request: SendMessageRequest): 
   return task;
 }
 
-export function asTask(task: Task): A2aTask {
+function asTask(task: Task): A2aTask {
   return Task.toJSON(task) as A2aTask;
 }
 
@@ -108,13 +108,4 @@ export async function eventsOf(stream: AsyncIterable<StreamResponse>): Promise<S
   const events: StreamEvent[] = [];
   for await (const event of stream) events.push(StreamResponse.toJSON(event) as StreamEvent);
   return events;
-}
-
-/** Polls until the task is over or waits for its user. */
-export async function settled(client: Client, { id }: { id: string }): Promise<A2aTask> {
-  for (;;) {
-    const task = asTask(await client.getTask({ tenant: "", id, historyLength: undefined }));
-    if (!["TASK_STATE_SUBMITTED", "TASK_STATE_WORKING"].includes(task.status.state)) return task;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
 }

@@ -82,13 +82,4 @@ describe("the list of tasks", () => {
     });
     expect(second.nextPageToken).toBe("");
   });
-
-  it("is not in 0.3", async () => {
-    const client = await sdkClient({ host, version: "0.3" });
-    const all = { contextId: "", status: 0, pageSize: 10, pageToken: "", historyLength: undefined };
-    const listed = Promise.resolve().then(() =>
-      client.listTasks({ tenant, ...all, statusTimestampAfter: undefined }),
-    );
-    await expect(listed).rejects.toThrow();
-  });
 });

@@ -2,13 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import {
-  createLog,
-  isDebugged,
-  type LogFields,
-  type LogLevel,
-  silentLog,
-} from "@sekisho/runtime/log.ts";
+import { createLog, isDebugged, type LogFields, type LogLevel } from "@sekisho/runtime/log.ts";
 import fc from "fast-check";
 import { forAll } from "../doubles/for-all.ts";
 
@@ -103,12 +97,6 @@ describe("a log", () => {
     log.warn("event");
     expect(lines()).toMatchObject([{ request_id: "r-1", task_id: "t-1", attempt: 2 }, {}]);
     expect("request_id" in lines()[1]).toBe(false);
-  });
-
-  it("that is silent takes everything and says nothing", () => {
-    expect(() =>
-      silentLog.with({ request_id: "r" }).error("event", { reason: "internal" }),
-    ).not.toThrow();
   });
 });
 

@@ -131,6 +131,16 @@ const listingCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "a listing refuses a cursor that is none of its own",
+    run: async ({ store }) => {
+      for (const index of ["state", "principal"] as const)
+        for (const cursor of ["", "x", "1 OR 1=1", "00001762750300000.0000000001.x"])
+          await expect(store.list({ index, key: "new", limit: 1, cursor })).rejects.toThrow(
+            RangeError,
+          );
+    },
+  },
+  {
     name: "a cursor stays good when all that it had seen has expired and others came",
     run: async ({ store, clock }) => {
       const expiresAtMs = clock.nowMs() + 2000;
@@ -340,12 +350,6 @@ const togetherCases: readonly StoreCase[] = [
 
 export const taskStoreCases: readonly StoreCase[] = [
   {
-    name: "nothing is found under an id that was never stored",
-    run: async ({ store }) => {
-      expect(await store.get({ id: "nobody" })).toBeUndefined();
-    },
-  },
-  {
     name: "an item comes back as it was stored, as revision 1",
     run: async ({ store, clock }) => {
       const item = {
@@ -357,14 +361,6 @@ export const taskStoreCases: readonly StoreCase[] = [
       const { thread, ...stored } = { ...item, revision: 1 };
       expect(await store.create({ item })).toMatchObject(stored);
       expect(await store.get({ id: item.id })).toEqual(stored);
-    },
-  },
-  {
-    name: "an id is created once, and the first item stays",
-    run: async ({ store, clock }) => {
-      await store.create({ item: { ...sample(clock), text: "first" } });
-      expect(await store.create({ item: { ...sample(clock), text: "second" } })).toBeUndefined();
-      expect(await store.get({ id: "a" })).toMatchObject({ revision: 1, text: "first" });
     },
   },
   {
@@ -380,19 +376,11 @@ export const taskStoreCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a replace with the stored revision stores the item as the next one",
+    name: "a replace stores the item as the next revision, and changes nothing with a stale or a future one",
     run: async ({ store, clock }) => {
       const created = await createdIn(store, sample(clock));
       const replaced = await store.replace({ item: { ...created, text: "new", state: "done" } });
       expect(replaced).toMatchObject({ revision: 2, text: "new", state: "done" });
-      expect(await store.get({ id: "a" })).toEqual(replaced);
-    },
-  },
-  {
-    name: "a replace with a stale or a future revision changes nothing",
-    run: async ({ store, clock }) => {
-      const created = await createdIn(store, sample(clock));
-      const replaced = await store.replace({ item: { ...created, text: "new" } });
       expect(await store.replace({ item: { ...created, text: "stale" } })).toBeUndefined();
       expect(
         await store.replace({ item: { ...created, revision: 3, text: "future" } }),

@@ -1,6 +1,6 @@
 /** Conformance cases of transports: faults of the peer and of the network. */
 import { expect } from "@jest/globals";
-import { failure, halfOf, json, raw, result, silence, success } from "../doubles/answers.ts";
+import { failure, halfOf, raw, result, silence, success } from "../doubles/answers.ts";
 import { connectionReset } from "../doubles/web-server.ts";
 import type { CaseRun, TransportCase } from "./transport-case.ts";
 
@@ -15,34 +15,9 @@ const wellFormed = JSON.stringify({
 const breaches: readonly Pick<TransportCase, "name" | "script" | "maxResponseBytes">[] = [
   { name: "a result with another id", script: () => success({ id: "other" }) },
   { name: "an error with another id", script: () => failure({ id: "other" }, "unavailable") },
-  {
-    name: "a result without an id",
-    script: () => json({ jsonrpc: "2.0", result: { status: "success", response_text: "" } }),
-  },
-  {
-    name: "both result and error",
-    script: ({ id }) =>
-      json({
-        jsonrpc: "2.0",
-        id,
-        result: { status: "success", response_text: "" },
-        error: { code: -32071, message: "" },
-      }),
-  },
-  { name: "neither result nor error", script: ({ id }) => json({ jsonrpc: "2.0", id }) },
-  {
-    name: "another version",
-    script: ({ id }) =>
-      json({ jsonrpc: "1.0", id, result: { status: "success", response_text: "" } }),
-  },
-  {
-    name: "a code that is no integer",
-    script: ({ id }) => json({ jsonrpc: "2.0", id, error: { code: "E1", message: "" } }),
-  },
   { name: "a result of another shape", script: (call) => result(call, { status: "success" }) },
   { name: "text that is not JSON", script: () => raw("oops") },
   { name: "no body", script: () => raw("") },
-  { name: "an array", script: () => json([]) },
   {
     name: "bytes that are not UTF-8",
     script: () =>

@@ -32,7 +32,7 @@ type Settings = PostSettings & {
 };
 
 /** The current path, and the path up to protocol version 0.2. */
-export const cardPaths: readonly string[] = [agentCardPath, "/.well-known/agent.json"];
+const cardPaths: readonly string[] = [agentCardPath, "/.well-known/agent.json"];
 
 /** Never rejects. `POST /invocations` always answers 200, because AgentCore replaces the body of any other status. */
 export function createRoutes(options: Settings): (exchange: Exchange) => Promise<ExchangeResponse> {

@@ -18,46 +18,18 @@ import {
   userMessage,
 } from "./a2a-host.ts";
 
-/** Says `said`, then nothing more; `ended` tells whether it was returned. */
-function source(said: readonly string[], { isEndless = false } = {}) {
-  const seen = { isReturned: false };
-  async function* messages(): AsyncGenerator<string> {
-    try {
-      yield* said;
-      if (isEndless) await new Promise(() => {});
-    } finally {
-      seen.isReturned = true;
-    }
-  }
-  return { messages: messages(), seen };
-}
-
 describe("a stream of events", () => {
-  it("frames each message, and ends with them", async () => {
-    const frames: string[] = [];
-    const { messages } = source(['{"a":1}', '{"b":"\\n"}']);
-    for await (const frame of serverSentEvents({ messages, keepAliveMs: 10_000 }))
-      frames.push(frame);
-    expect(frames).toEqual(['data: {"a":1}\n\n', 'data: {"b":"\\n"}\n\n']);
-  });
-
   it("says that it is there where nothing else is to be said, and can be left then", async () => {
-    const { messages } = source(["1"], { isEndless: true });
-    const frames = serverSentEvents({ messages, keepAliveMs: 1 });
+    async function* messages(): AsyncGenerator<string> {
+      yield "1";
+      await new Promise(() => {});
+    }
+    const frames = serverSentEvents({ messages: messages(), keepAliveMs: 1 });
     const seen = [await frames.next(), await frames.next(), await frames.next()].map(
       ({ value }) => value,
     );
     expect(seen).toEqual(["data: 1\n\n", ": still here\n\n", ": still here\n\n"]);
     expect(await frames.return(undefined)).toMatchObject({ done: true });
-  });
-
-  it("left early leaves its messages too", async () => {
-    const { messages, seen } = source(["1", "2"]);
-    const frames = serverSentEvents({ messages, keepAliveMs: 10_000 });
-    await frames.next();
-    await frames.return(undefined);
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(seen.isReturned).toBe(true);
   });
 
   it("fails as its messages do", async () => {
@@ -302,16 +274,6 @@ function subscribe(host: A2aHost, id: string): { socket: Socket; received: () =>
 }
 
 describe("a client of a stream", () => {
-  it("that says nothing for long is told that the stream is there", async () => {
-    const gate = createGate();
-    const host = await serveA2a({ agent: gate.agent, a2a: { keepAliveMs: 10 } });
-    const { socket, received } = subscribe(host, (await begin(host)).id);
-    await eventually(() => received().split(": still here\n\n").length > 3);
-    expect(received()).toContain('data: {"jsonrpc":"2.0","id":1,"result":{"task"');
-    socket.destroy();
-    gate.letGo();
-  });
-
   it("that hangs up ends its own stream and nothing else", async () => {
     const { agent, next } = stepping();
     const store = memoryStore();
@@ -486,17 +448,6 @@ describe("a body that is no request", () => {
 });
 
 describe("a method", () => {
-  it.each([
-    ["1.0", "message/send"],
-    ["1.0", "execute_task"],
-    ["0.3", "SendMessage"],
-    [undefined, "GetTasks"],
-    ["1.0", "__proto__"],
-  ])("that %s does not have is not found (%s)", async (version, method) => {
-    const { id, error } = await answerTo(request({ method, id: 7 }), { version });
-    expect([id, error?.code]).toEqual([7, -32601]);
-  });
-
   it.each(["2.0", "0.2", "1", secret])(
     "in version %s is refused with A2A's own reason first",
     async (version) => {
@@ -523,58 +474,15 @@ describe("params", () => {
   it.each<[string, string, string]>([
     ["by position", request({ method: "SendMessage", params: ["a"] }), ""],
     ["that are missing", request({ method: "SendMessage", params: undefined }), "message"],
-    ["without a message", sending({}), "message"],
-    ["with no parts", sending({ message: { ...message, parts: [] } }), "message.parts"],
-    [
-      "with a part of nothing",
-      sending({ message: { ...message, parts: [{}] } }),
-      "message.parts.0",
-    ],
     [
       "with a part of two",
       sending({ message: { ...message, parts: [{ text: secret, data: 1 }] } }),
       "message.parts.0",
     ],
     [
-      "with a part of 0.3",
-      sending({ message: { ...message, parts: [{ kind: "text" }] } }),
-      "message.parts.0",
-    ],
-    [
-      "with bytes that are none",
-      sending({ message: { ...message, parts: [{ raw: `${secret}!` }] } }),
-      "message.parts.0.raw",
-    ],
-    [
       "with the role of the agent",
       sending({ message: { ...message, role: "ROLE_AGENT" } }),
       "message.role",
-    ],
-    [
-      "with a role that nobody has",
-      sending({ message: { ...message, role: secret } }),
-      "message.role",
-    ],
-    ["with the role's number", sending({ message: { ...message, role: 1 } }), "message.role"],
-    [
-      "without a message id",
-      sending({ message: { ...message, messageId: "" } }),
-      "message.messageId",
-    ],
-    [
-      "with a length below zero",
-      request({ params: { tenant: "acme", id: "a", historyLength: -1 } }),
-      "historyLength",
-    ],
-    [
-      "with a state that nobody knows",
-      request({ method: "ListTasks", params: { tenant: "acme", status: secret } }),
-      "status",
-    ],
-    [
-      "with a page that is too large",
-      request({ method: "ListTasks", params: { tenant: "acme", pageSize: 101 } }),
-      "pageSize",
     ],
     ["of another tenant", request({ params: { tenant: "other", id: "a" } }), "tenant"],
     ["of no tenant", request({ params: { id: "a" } }), "tenant"],

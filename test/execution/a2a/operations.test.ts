@@ -112,31 +112,6 @@ describe("a task that the caller does not have", () => {
 });
 
 describe("the listing", () => {
-  it("has the newest change first, page by page, each task once, and ends with an empty token", async () => {
-    let nowMs = 1_800_000_000_000;
-    const store = memoryStore(() => nowMs);
-    const host = await serveA2a({ store, now: () => nowMs++ });
-    const ids: string[] = [];
-    for (let count = 0; count < 5; count += 1) ids.unshift((await finish(host)).id);
-    const seen: A2aTask[] = [];
-    let pageToken = "";
-    const sizes: number[] = [];
-    do {
-      const page: Page = await host.result<Page>("ListTasks", { pageSize: 2, pageToken });
-      seen.push(...page.tasks);
-      sizes.push(page.tasks.length);
-      expect([page.pageSize, page.totalSize]).toEqual([2, 5]);
-      pageToken = page.nextPageToken;
-    } while (pageToken !== "");
-    expect(sizes).toEqual([2, 2, 1]);
-    expect(seen.map(({ id }) => id)).toEqual(ids);
-    expect(seen[0]).toEqual({
-      id: ids[0],
-      contextId: expect.any(String),
-      status: { state: "TASK_STATE_COMPLETED", timestamp: expect.any(String) },
-    });
-  });
-
   it("can be narrowed by context, state and time, and says how many match", async () => {
     const gate = createGate();
     const host = await serveA2a({ agent: gate.agent });
@@ -167,8 +142,10 @@ describe("the listing", () => {
       artifacts: [{ artifactId: "answer", parts: [{ text: "done" }] }],
       history: [{}],
     });
-    const { tasks: bare } = await host.result<Page>("ListTasks", {});
-    expect([bare[0]?.artifacts, bare[0]?.history]).toEqual([undefined, undefined]);
+    expect(await host.result<Page>("ListTasks", {})).toEqual({
+      ...{ pageSize: 50, totalSize: 1, nextPageToken: "" },
+      tasks: [{ id: tasks[0]?.id, contextId: tasks[0]?.contextId, status: tasks[0]?.status }],
+    });
   });
 
   it("has no task of another caller, nor of the zone contract", async () => {
@@ -273,9 +250,6 @@ describe("what is not there", () => {
       { taskId: "t", pushNotificationConfig: { url: "https://a.example" } },
       -32003,
     ],
-    ["tasks/pushNotificationConfig/get", { id: "t" }, -32003],
-    ["tasks/pushNotificationConfig/list", { id: "t" }, -32003],
-    ["tasks/pushNotificationConfig/delete", { id: "t", pushNotificationConfigId: "c" }, -32003],
     ["agent/getAuthenticatedExtendedCard", undefined, -32007],
   ])("%s of 0.3 likewise", async (method, params, code) => {
     const host = await serveA2a();

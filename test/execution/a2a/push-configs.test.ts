@@ -1,5 +1,3 @@
-/** Push configurations: which are taken, their operations, and over the wire in both versions of A2A. */
-import { randomUUID } from "node:crypto";
 import { validateHeaderValue } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import { questionKey } from "@sekisho/contracts/a2a/extension.ts";
@@ -18,8 +16,6 @@ import { type A2aHost, serveA2a, userMessage } from "./a2a-host.ts";
 import { createPushZone, memoryQueue, principal, secrets, startReceiver } from "./push-zone.ts";
 
 const url = "https://client.example/hook";
-const authentication = { scheme: "Bearer", credentials: secrets.credentials };
-const unknown = "2a3bb8fb-7a6f-4f4c-8d5d-0f2f4b1f3e11";
 const asking: Agent = yielding({ type: "question", prompt: "Really?" });
 
 async function zoneWithTask(options: Partial<Parameters<typeof createPushZone>[0]> = {}) {
@@ -139,18 +135,6 @@ describe("a configuration that comes with a message", () => {
     expect(await configs.attach({ task: attached, config: undefined })).toBe(attached);
     expect((await list()).map(({ id }) => id)).toEqual([taskId]);
   });
-
-  it("is there from the task's first change on", async () => {
-    const { queue, sent } = memoryQueue();
-    const zone = createPushZone({ queue });
-    const config = zone.configs.read({
-      taskId: unknown,
-      config: { id: "c1", url },
-      version: "1.0",
-    });
-    await zone.begin(config && { pushConfigs: [config] });
-    expect(sent).toHaveLength(2);
-  });
 });
 
 const fit = { url: "https://client.example/hook?key=1" };
@@ -266,13 +250,6 @@ async function start({ agent = answering("done"), syncBudgetMs = 60_000 } = {}) 
   return { ...receiver, host };
 }
 
-const v03Message = () => ({
-  kind: "message",
-  messageId: randomUUID(),
-  role: "user",
-  parts: [{ kind: "text", text: "hi" }],
-});
-
 const askingTwice: Agent = async function* ({ answers }) {
   if (answers.length < 2)
     yield { type: "question", prompt: "Which?", options: [{ id: "a", label: "The first" }] };
@@ -338,49 +315,6 @@ describe("a configuration inside a message", () => {
     await eventually(() => received.length === 1);
     expect(received[0]?.json).toMatchObject({
       task: { id: task.id, status: { state: "TASK_STATE_COMPLETED" } },
-    });
-  });
-
-  it("of 1.0 brings the end of the task in 1.0", async () => {
-    const { host, url, received } = await start();
-    const configuration = {
-      taskPushNotificationConfig: { url, token: secrets.token, authentication },
-    };
-    const { task } = await host.result<{ task: { id: string } }>("SendMessage", {
-      message: userMessage("hi"),
-      configuration,
-    });
-    await eventually(() => JSON.stringify(received).includes("TASK_STATE_COMPLETED"));
-    const { headers, json } = received.at(-1) ?? {};
-    expect(json).toEqual({ task: await host.result("GetTask", { id: task.id }) });
-    expect(headers?.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
-    expect(headers?.get("x-a2a-notification-token")).toBe(secrets.token);
-    const { configs } = await host.result<Listed>("ListTaskPushNotificationConfigs", {
-      taskId: task.id,
-    });
-    expect(configs).toMatchObject([{ url, token: secrets.token, authentication }]);
-  });
-
-  it("of 0.3 brings the end of the task in 0.3, and is found by the task's id", async () => {
-    const { host, url, received } = await start();
-    const pushNotificationConfig = {
-      url,
-      authentication: { schemes: ["Bearer"], credentials: secrets.credentials },
-    };
-    const params = { message: v03Message(), configuration: { pushNotificationConfig } };
-    const { id } = await host.result<{ id: string }>("message/send", params, { version: "0.3" });
-    await eventually(() => JSON.stringify(received).includes('"completed"'));
-    const { headers, json } = received.at(-1) ?? {};
-    expect(json).toEqual(await host.result("tasks/get", { id }, { version: "0.3" }));
-    expect(headers?.get("authorization")).toBe(`Bearer ${secrets.credentials}`);
-    const config = await host.result(
-      "tasks/pushNotificationConfig/get",
-      { id },
-      { version: "0.3" },
-    );
-    expect(config).toEqual({
-      taskId: id,
-      pushNotificationConfig: { id, ...pushNotificationConfig },
     });
   });
 

@@ -73,24 +73,6 @@ describe("a notice is queued for each configuration of a task", () => {
     expect(sent).toHaveLength(before + 1);
   });
 
-  it("by the Execution worker that runs it", async () => {
-    const { queue, sent } = memoryQueue();
-    const gate = createGate();
-    const { store, tasks, begin, running } = createPushZone({ queue, agent: askingOnce });
-    const task = await begin({ pushConfigs: [toHook] });
-    const paused = await tasks.update({
-      ...{ principal, taskId: task.id },
-      change: ({ question: _answered, ...record }) => ({ ...record, state: "working" }),
-    });
-    expect(running.has(paused.id)).toBe(false);
-    const before = sent.length;
-    const worker = createExecutionWorker({ agent: gate.agent, store, notifications: queue });
-    gate.letGo();
-    await worker.run({ taskId: task.id, signal: new AbortController().signal });
-    expect((await store.get({ id: task.id }))?.state).toBe("completed");
-    expect(sent).toHaveLength(before + 1);
-  });
-
   it("and none for a task without one", async () => {
     const { queue, sent } = memoryQueue();
     await createPushZone({ queue }).begin();

@@ -134,12 +134,12 @@ describe("the echo agent", () => {
     const first = await updatesOf("ask twice");
     const second = await updatesOf("ask twice", { answers: [said("Shall I go on?")] });
     const last = await updatesOf("ask me twice", {
-      answers: [said("Shall I go on?"), said("Are you sure?")],
+      answers: [said("Shall I go on?"), { prompt: "Are you sure?", text: "quite" }],
     });
     expect([...first.updates, ...second.updates, ...last.updates]).toMatchObject([
       { type: "question", prompt: "Shall I go on?" },
       { type: "question", prompt: "Are you sure?" },
-      { type: "answer", text: expect.stringMatching(/Shall I go on\? yes\nAre you sure\? yes/) },
+      { type: "answer", text: expect.stringMatching(/Shall I go on\? yes\nAre you sure\? quite/) },
     ]);
   });
 

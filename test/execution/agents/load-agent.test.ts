@@ -182,13 +182,3 @@ it("throws an error that the host knows, although the module has another class S
     details: { retry_after_ms: 7 },
   });
 });
-
-it.each([
-  null,
-  "SekishoError",
-  { name: "SekishoError", reason: "timeout" },
-  new Error("SekishoError"),
-])("is not mistaken for one where it throws %p", (thrown) => {
-  expect(thrown instanceof SekishoError).toBe(false);
-  expect(SekishoError.from(thrown)).toMatchObject({ reason: "internal", cause: thrown });
-});

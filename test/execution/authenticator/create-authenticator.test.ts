@@ -49,7 +49,8 @@ describe("the configured tokens", () => {
     expect(await ask(secrets.OLD)).toBe("bearer");
     const shorter = start();
     shorter.secrets.OLD = "a".repeat(19);
-    await expect(shorter.ask(secrets.NEW)).rejects.toThrow();
+    // The log names the kind of the error.
+    await expect(shorter.ask(secrets.NEW)).rejects.toMatchObject({ name: "TokenTooShort" });
   });
 
   it("let nobody in while they cannot be read, and are then asked for seldom", async () => {

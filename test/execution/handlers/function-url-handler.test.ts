@@ -338,17 +338,6 @@ describe("the card of a function", () => {
     });
   });
 
-  it("is not sent again to who has it, and HEAD tells its tag as GET does", async () => {
-    const { get } = start({ url });
-    const { headers } = await get();
-    expect(await get({ "if-none-match": headers.etag ?? "" })).toMatchObject({
-      statusCode: 304,
-      body: "",
-    });
-    expect(await get({}, { method: "HEAD" })).toMatchObject({ statusCode: 200, headers });
-    expect(await get({}, { method: "POST" })).toMatchObject({ statusCode: 405 });
-  });
-
   it("is signed by the key in Secrets Manager already for the first who asks, and the key is read once", async () => {
     aws.secrets.all.set(key, { value: pem });
     const { card, said } = start({ url, signature });
@@ -378,25 +367,6 @@ describe("the card of a function", () => {
     expect(said.join("")).not.toContain("no key");
     aws.secrets.all.set(key, { value: pem });
     expect(await isSigned(await card())).toBe(true);
-  });
-});
-
-describe("the extended card of a function", () => {
-  it("has the further skills, for whoever got through to it", async () => {
-    const { ask, card } = start({ url, extendedSkills: [ledgers] });
-    const { result } = await ask<AgentCard>("GetExtendedAgentCard");
-    expect(result?.skills.map(({ id }) => id)).toEqual(["task", "ledgers"]);
-    expect(await card()).toMatchObject({
-      capabilities: { extendedAgentCard: true },
-      skills: [{ id: "task" }],
-    });
-    expect(await card()).toHaveProperty("skills.length", 1);
-  });
-
-  it("is refused where there is none", async () => {
-    const { ask } = start({ url });
-    expect((await ask("GetExtendedAgentCard")).error?.code).toBe(-32004);
-    expect((await ask("agent/getAuthenticatedExtendedCard", {}, "0.3")).error?.code).toBe(-32007);
   });
 });
 

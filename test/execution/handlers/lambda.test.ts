@@ -170,14 +170,6 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
     expect(bodies.map((body) => Object.keys(JSON.parse(body)))).toEqual([["taskId"]]);
   });
 
-  it("answer accepted, and later the result, to whoever asks for the request id", async () => {
-    const { call, workOnce } = await open({ syncBudgetMs: 0 });
-    const id = randomUUID();
-    expect((await call("execute_task", hello, id)).result?.status).toBe("accepted");
-    await workOnce();
-    expect((await call("get_task", { request_id: id })).result?.response_text).toContain("hello");
-  });
-
   it("keep the tasks of other callers in a queue of their own", async () => {
     const zone = await openLambdaZone({
       opened,
@@ -339,28 +331,6 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     });
   });
 
-  it("refuses a stream at once, before anything is begun", async () => {
-    const { client } = await start();
-    const message = userMessage("slow 60s");
-    for (const [method, params] of [
-      ["SendStreamingMessage", { message }],
-      ["SubscribeToTask", { id: "of-any-task" }],
-    ] as const)
-      expect((await client.ask(method, params)).error?.code).toBe(-32004);
-    expect((await client.result<Listed>("ListTasks")).tasks).toEqual([]);
-  });
-
-  it("tells of a task to nobody but the client that sent it", async () => {
-    const { client, other } = await start();
-    const task = await send(client, "hello");
-    for (const method of ["GetTask", "CancelTask"])
-      expect((await other.ask(method, { id: task.id })).error?.code).toBe(-32001);
-    expect(
-      (await other.ask("SendMessage", { message: userMessage("me, too", { taskId: task.id }) }))
-        .error?.code,
-    ).toBe(-32001);
-  });
-
   it("lists a caller's own tasks page by page, by the table's index", async () => {
     const { client, other } = await start();
     const first = await sendAndFinish(client, "first");
@@ -376,28 +346,6 @@ suite(`an A2A agent on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: $
     expect((await other.result<Listed>("ListTasks")).tasks.map(({ id }) => id)).toEqual([
       foreign.id,
     ]);
-  });
-
-  it("cancels a task whose agent is at work in the worker, and stops the agent", async () => {
-    const { client } = await start();
-    const task = await send(client, "slow 60s");
-    await comesTo(client, task, "TASK_STATE_WORKING");
-    for (const _ of [1, 2])
-      expect((await client.result("CancelTask", { id: task.id })).status.state).toBe(
-        "TASK_STATE_CANCELED",
-      );
-    // The worker ends with the test, which the agent's minute would hold up.
-  });
-
-  it("goes on with a task when its question is answered: the worker runs again", async () => {
-    const { client } = await start();
-    const asked = await send(client, "ask me");
-    await comesTo(client, asked, "TASK_STATE_INPUT_REQUIRED");
-    const answered = await send(client, "as you like", { taskId: asked.id });
-    expect(answered.id).toBe(asked.id);
-    await comesTo(client, asked, "TASK_STATE_COMPLETED");
-    const done = await client.result("GetTask", { id: asked.id });
-    expect(JSON.stringify(done.artifacts)).toContain("Shall I go on? as you like");
   });
 
   it("tells a receiver by way of the worker, and again where the receiver was away", async () => {
@@ -468,11 +416,5 @@ suite(`the functions on Lambda${whyNoDynamoDb === undefined ? "" : ` (left out: 
       "cloud.region": "eu-central-1",
       "faas.name": "sekisho-dev-Worker",
     });
-  });
-
-  it("answer although the collector never does", async () => {
-    const { ask } = await open(() => new Promise(() => {}));
-    expect(JSON.parse((await ask()).body).result?.status).toBe("accepted");
-    expect(collector.received).toHaveLength(1);
   });
 });

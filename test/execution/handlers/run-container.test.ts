@@ -1,5 +1,5 @@
 /** What the image starts, asks and reads, also as an A2A agent: the bundled files alone in a folder, as a process. */
-import { generateKeyPairSync, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
@@ -10,8 +10,7 @@ import { type JwksIssuer, startJwksIssuer } from "../../doubles/issuers/jwks.ts"
 import { startOtlpCollector } from "../../doubles/otlp-collector.ts";
 import { closeAfterTest } from "../../doubles/serving.ts";
 import { dataOf, userMessage } from "../a2a/a2a-host.ts";
-import { startReceiver, statesOf } from "../a2a/push-zone.ts";
-import { eventually, hello } from "../test-host.ts";
+import { hello } from "../test-host.ts";
 import {
   bundleContainer,
   type Containers,
@@ -157,12 +156,6 @@ describe("a configuration file", () => {
     expect(said()).toContain('"message":"every_caller_is_let_in"');
   });
 
-  it("may leave callers to the platform on every interface, where the platform expects it", async () => {
-    const { folder, env } = containers.withConfig({ authenticator: { type: "platform" } });
-    const { url } = await containers.start({ folder, env: { ...env, SEKISHO_HOSTNAME: "" } });
-    expect(url).toMatch(/^http:\/\/0\.0\.0\.0:\d+$/);
-  });
-
   const everywhere = { SEKISHO_HOSTNAME: "" };
   it.each<[string, unknown, Record<string, string>, RegExp]>([
     [
@@ -200,6 +193,12 @@ describe("a configuration file", () => {
       {},
       { PORT: "http", SEKISHO_LOG_LEVEL: "loud" },
       /PORT: [\s\S]*SEKISHO_LOG_LEVEL: /,
+    ],
+    [
+      "whose card's key is not there",
+      { a2a: { signature: { key: { env: "CARD_KEY" }, keyId: "k" } } },
+      {},
+      /CARD_KEY is not set/,
     ],
     [
       "and a store that is none",
@@ -282,23 +281,6 @@ describe("a container", () => {
     expect((await far.call("execute_task", hello)).result?.status).toBe("success");
   });
 
-  it("tells a receiver that was away after its own next start", async () => {
-    const receiver = await startReceiver({ answers: [503, 503] });
-    const execution = { a2a: { push: { allowLoopback: true } } };
-    const first = await start(execution);
-    const configuration = { taskPushNotificationConfig: { url: receiver.url } };
-    await result(first.url, "SendMessage", { message: userMessage("hi"), configuration });
-    await eventually(() => statesOf(receiver.received).includes("TASK_STATE_COMPLETED"));
-    first.child.kill("SIGTERM");
-    expect(await first.exit).toEqual([0, null]);
-    const told = receiver.received.length;
-    const env = { SEKISHO_CONFIG_FILE: "other.json" };
-    await containers.start({ folder: first.folder, env });
-    await eventually(() => receiver.received.length > told);
-    expect(statesOf(receiver.received).at(-1)).toBe("TASK_STATE_COMPLETED");
-    await receiver.close();
-  });
-
   it("ends its streams on SIGTERM as streams end, and itself with 0, however long a question may wait", async () => {
     const { url, child, exit } = await start({});
     const { task } = await result<{ task: A2aTask }>(url, "SendMessage", {
@@ -312,35 +294,5 @@ describe("a container", () => {
     child.kill("SIGTERM");
     expect(await stream.next()).toEqual({ done: true, value: undefined });
     expect(await exit).toEqual([0, null]);
-  });
-});
-
-describe("a container that cannot start ends with 1 and a line that says why", () => {
-  const signature = { key: { env: "CARD_KEY" }, keyId: "k" };
-  const other = generateKeyPairSync("ed25519")
-    .privateKey.export({ type: "pkcs8", format: "pem" })
-    .toString();
-
-  it.each<[string, object, Record<string, string>, RegExp]>([
-    ["its key is not there", { a2a: { signature } }, {}, /CARD_KEY is not set/],
-    [
-      "its key is none",
-      { a2a: { signature } },
-      { CARD_KEY: "hunter2" },
-      /execution\.a2a\.signature/,
-    ],
-    ["its key is of another algorithm", { a2a: { signature } }, { CARD_KEY: other }, /ES256/],
-    [
-      "anyone could call it",
-      { a2a: { url: "https://agents.example/" } },
-      everywhere,
-      /Anyone could run tasks/,
-    ],
-  ])("because %s", async (_why, execution, more, why) => {
-    const { folder, env } = containers.withConfig(execution);
-    const { exit, said } = containers.run(startText, { folder, env: { ...env, ...more } });
-    expect(await exit).toEqual([1, null]);
-    expect(said()).toMatch(why);
-    expect(said()).not.toMatch(/hunter2|^ +at /m);
   });
 });

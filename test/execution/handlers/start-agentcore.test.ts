@@ -162,22 +162,6 @@ suite(`the AgentCore entry${whyNoDynamoDb === undefined ? "" : ` (left out: ${wh
     await eventually(async () => (await ping()).status === "Healthy");
   });
 
-  it("answers every error on /invocations with 200, since the platform replaces the body of any other status", async () => {
-    const { url, invoke } = await start();
-    expect(await invoke("no_such_method", {})).toMatchObject({
-      status: 200,
-      error: { code: -32601 },
-    });
-    const response = await fetch(`${url}/invocations`, {
-      method: "POST",
-      body: new Uint8Array(300_000),
-    });
-    expect([response.status, await response.text()]).toEqual([
-      200,
-      expect.stringContaining("payload_too_large"),
-    ]);
-  });
-
   it("is no A2A agent and speaks no other dialect, whatever the configuration says for other places", async () => {
     const { url, invoke } = await start();
     for (const method of ["SendMessage", "message/send", "GetTask"])

@@ -1,13 +1,10 @@
-/** The HTTP face of the host: paths, statuses, who is let in, limits before anything is parsed, and a million hostile bytes. */
+/** The HTTP face of the host: paths, statuses, who is let in, limits before anything is parsed, and hostile bytes. */
 import { afterAll, describe, expect, it } from "@jest/globals";
 import { responseSchema } from "@sekisho/contracts/envelope.ts";
 import { errorDataSchema } from "@sekisho/contracts/error-data.ts";
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
-import {
-  createAuthenticator,
-  createBearerAuthenticator,
-} from "@sekisho/execution/authenticator/create-authenticator.ts";
+import { createBearerAuthenticator } from "@sekisho/execution/authenticator/create-authenticator.ts";
 import { isAmbiguousOrTooDeep } from "@sekisho/runtime/repeated-keys.ts";
 import { isNestedTooDeep, isTooDeep } from "@sekisho/runtime/untrusted-input.ts";
 import fc from "fast-check";
@@ -129,32 +126,6 @@ describe("paths", () => {
   });
 });
 
-describe("the configured bearer authenticator", () => {
-  it("lets nobody in, and says why in the log, while one of its tokens is shorter than 20 characters", async () => {
-    const config = { type: "bearer" as const, tokens: [{ env: "OLD" }, { env: "NEW" }] };
-    const tokens: Record<string, string> = {
-      OLD: "a-token-of-this-test-alone",
-      NEW: "nineteen-characters",
-    };
-    const readSecret = async (reference: object) =>
-      "env" in reference ? (tokens[String(reference.env)] ?? "") : "";
-    let nowMs = 0;
-    const authenticator = createAuthenticator({ config, readSecret, now: () => nowMs });
-    const { host, lines } = createTestHost({ authenticator });
-    const ask = async (token = "") => {
-      const response = await host.handle(
-        post(request, { headers: { authorization: `Bearer ${token}` } }),
-      );
-      return ((await response.json()) as Answer).error?.data.reason;
-    };
-    expect([await ask(tokens.OLD), await ask(tokens.NEW)]).toEqual(["unavailable", "unavailable"]);
-    expect(lines.join("")).toContain('"cause_kind":"TokenTooShort"');
-    tokens.NEW = "exactly-20-characters".slice(1);
-    nowMs = 2000;
-    expect([await ask(tokens.OLD), await ask(tokens.NEW)]).toEqual([undefined, undefined]);
-  });
-});
-
 describe("the bearer authenticator", () => {
   const authenticator = createBearerAuthenticator({
     readTokens: async () => ["old-token", "new-token"],
@@ -197,17 +168,6 @@ describe("the bearer authenticator", () => {
     ]);
   });
 
-  it("reads nothing of the body before", async () => {
-    const { host } = createTestHost({ authenticator });
-    let pulled = 0;
-    const body = new ReadableStream<Uint8Array>(
-      { pull: () => void pulled++ },
-      { highWaterMark: 0 },
-    );
-    expect((await host.handle(post(body))).status).toBe(401);
-    expect(pulled).toBe(0);
-  });
-
   it.each([[[]], [[""]]])("lets nobody in where the tokens are %j", async (tokens) => {
     const { host } = createTestHost({
       authenticator: createBearerAuthenticator({ readTokens: async () => tokens }),
@@ -215,17 +175,6 @@ describe("the bearer authenticator", () => {
     for (const authorization of ["Bearer", "Bearer ", "Bearer x"]) {
       expect((await host.handle(post(request, { headers: { authorization } }))).status).toBe(401);
     }
-  });
-
-  it("sees a rotated token with the next request", async () => {
-    let token = "one";
-    const { host } = createTestHost({
-      authenticator: createBearerAuthenticator({ readTokens: async () => [token] }),
-    });
-    const withOne = { headers: { authorization: "Bearer one" } };
-    expect((await host.handle(post(request, withOne))).status).toBe(200);
-    token = "two";
-    expect((await host.handle(post(request, withOne))).status).toBe(401);
   });
 
   it("lets nobody in where the tokens cannot be read, and tells only that it may be tried again", async () => {
@@ -336,7 +285,6 @@ describe("what is no request", () => {
     ["half a request", request.slice(0, -1), -32700],
     ["two requests in one", request + request, -32700],
     ["a batch", `[${request}]`, -32600],
-    ["an empty batch", "[]", -32600],
     ["a byte order mark", `\ufeff${request}`, -32700],
     ["a repeated key", `${request.slice(0, -1)},"id":"2"}`, -32600],
     [
@@ -345,29 +293,8 @@ describe("what is no request", () => {
       -32600,
     ],
     ["null", "null", -32600],
-    ["a number", "7", -32600],
     ["a notification", invalid({ jsonrpc: "2.0", method: "execute_task", params: hello }), -32600],
-    [
-      "an id that is null",
-      invalid({ jsonrpc: "2.0", id: null, method: "execute_task", params: hello }),
-      -32600,
-    ],
-    [
-      "an id with a fraction",
-      invalid({ jsonrpc: "2.0", id: 1.5, method: "execute_task", params: hello }),
-      -32600,
-    ],
-    [
-      "an id of 129 characters",
-      invalid({ jsonrpc: "2.0", id: "x".repeat(129), method: "get_task" }),
-      -32600,
-    ],
     ["another version", invalid({ jsonrpc: "1.0", id: "1", method: "execute_task" }), -32600],
-    [
-      "a method of the protocol's own",
-      invalid({ jsonrpc: "2.0", id: "1", method: "rpc.other" }),
-      -32600,
-    ],
   ])("%s", async (_name, body, code) => {
     const response = await createTestHost().host.handle(post(body));
     const { id, error } = await answerOf(response);
@@ -486,18 +413,6 @@ describe("half a surrogate pair", () => {
   });
 });
 
-describe("an artifact of an agent", () => {
-  it.each([
-    ["none", { name: "a.txt" }],
-    ["two", { name: "a.txt", text: "a", base64: "YQ==" }],
-  ])("with %s contents fails its task", async (_what, artifact) => {
-    const { call } = createTestHost({
-      agent: yielding({ type: "artifact", artifact }, { type: "answer", text: "a" }),
-    });
-    expect((await call("execute_task", hello)).error?.data.reason).toBe("execution_failed");
-  });
-});
-
 describe("what an agent made that is nested too deeply", () => {
   it.each<[string, Parameters<typeof yielding>]>([
     ["in an artifact", [{ type: "artifact", artifact: { data: nested(101) } }]],
@@ -516,7 +431,6 @@ const { host, lines } = createTestHost({
   agent: createEchoAgent({ sleep: async () => {} }),
   syncBudgetMs: 0,
 });
-let sentBytes = 0;
 
 /** Text that must not come back in an error, nor be logged, wherever in a request it stood. */
 const marked = fc.string({ unit: "binary", maxLength: 20 }).map((text) => `${secret}${text}`);
@@ -551,7 +465,6 @@ const almostRequest = fc.record(
 );
 
 async function expectContract(body: Uint8Array<ArrayBuffer>): Promise<void> {
-  sentBytes += body.byteLength;
   const response = await host.handle(post(body));
   expect(response.status).toBe(body.byteLength > 256 * 1024 ? 413 : 200);
   const answer = responseSchema.parse(await response.json());
@@ -571,15 +484,6 @@ describe("hostile bodies", () => {
     await fc.assert(
       fc.asyncProperty(bytes, (body) => expectContract(new Uint8Array(body))),
       { numRuns: 200 },
-    );
-  });
-
-  it("of any JSON", async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.json({ maxDepth: 5, noUnicodeString: false }), (body) =>
-        expectContract(utf8(body)),
-      ),
-      { numRuns: 400 },
     );
   });
 
@@ -633,8 +537,7 @@ describe("hostile bodies", () => {
     await expectContract(utf8(body));
   });
 
-  it("were a million bytes at least, none of it was logged, and the host still works", async () => {
-    expect(sentBytes).toBeGreaterThan(1_000_000);
+  it("leave nothing in the log and a host that works", async () => {
     expect(lines.join("")).not.toContain(secret);
     const { status } = await host.handle(new Request("http://127.0.0.1/healthz"));
     expect(status).toBe(200);

@@ -19,7 +19,7 @@ import { httpGet } from "../../runtime/telemetry/http-get.ts";
 import { afterTest } from "../../tooling/cleanup.ts";
 import { userMessage } from "../a2a/a2a-host.ts";
 import { callerRoleArn, functionUrlEvent } from "../handlers/function-url.ts";
-import { createTestHost, hello, post } from "../test-host.ts";
+import { createGate, createTestHost, hello, post } from "../test-host.ts";
 
 function cards(streaming = true): Promise<Cards> {
   return createCards({
@@ -193,7 +193,10 @@ describe("a further path", () => {
 
 describe("an answer in one piece, which is all that a Function URL can give", () => {
   async function ask(method: string, params: unknown) {
+    const gate = createGate();
+    gate.letGo();
     const { host } = await open({
+      agent: gate.agent,
       authenticator: createPlatformAuthenticator(),
       a2a: { cards: await cards(false) },
     });
@@ -206,20 +209,24 @@ describe("an answer in one piece, which is all that a Function URL can give", ()
       host,
       callers: [callerRoleArn],
     })(event);
-    return { statusCode, ...JSON.parse(text) };
+    return { statusCode, ...JSON.parse(text), started: gate.started };
   }
 
   it.each([
     ["SendStreamingMessage", sent()],
     ["SubscribeToTask", { id: "t" }],
-  ])("has no room for %s, which is told by A2A's code", async (method, params) => {
-    const { statusCode, error } = await ask(method, params);
-    expect([statusCode, error.code, error.data[0].reason]).toEqual([
-      200,
-      -32004,
-      "UNSUPPORTED_OPERATION",
-    ]);
-  });
+  ])(
+    "has no room for %s, which is told by A2A's code, and nothing is begun",
+    async (method, params) => {
+      const { statusCode, error, started } = await ask(method, params);
+      expect([statusCode, error.code, error.data[0].reason]).toEqual([
+        200,
+        -32004,
+        "UNSUPPORTED_OPERATION",
+      ]);
+      expect(started).toEqual([]);
+    },
+  );
 
   it("has room for everything else", async () => {
     expect((await ask("SendMessage", sent())).result.task.status.state).toBe(

@@ -1,11 +1,7 @@
-/** The Execution server over real sockets: bridge, limits, answers in pieces, hang-ups, and processes that are ended. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect } from "node:net";
-import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import type { AuthenticatorConfig } from "@sekisho/config/authenticator-schema.ts";
 import {
@@ -25,7 +21,7 @@ import {
 } from "@sekisho/execution/http/server.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
-import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
+import { afterTest } from "../../tooling/cleanup.ts";
 import { serveAuthenticator } from "../authenticator/ask.ts";
 import { type Answer, createGate, createTestHost, eventually, hello } from "../test-host.ts";
 
@@ -114,16 +110,6 @@ describe("the server", () => {
     expect((await fetch(`${server.url}/nothing`)).status).toBe(404);
   });
 
-  it("answers requests that were sent in one go, in their order", async () => {
-    const { server } = await serve();
-    const request = (id: number) => {
-      const body = JSON.stringify({ jsonrpc: "2.0", id, method: "execute_task", params: hello });
-      return head(Buffer.byteLength(body)) + body;
-    };
-    const received = await raw(server.port, request(1) + request(2) + request(3), /"id":3/);
-    expect([...received.matchAll(/"id":(\d)/g)].map(([, id]) => id)).toEqual(["1", "2", "3"]);
-  });
-
   it("goes on with a task whose client hung up", async () => {
     const gate = createGate();
     const { server } = await serve({ agent: gate.agent });
@@ -165,15 +151,6 @@ describe("the server", () => {
 
   it.each([
     ["garbage", "\u0000\u0001 hello\r\n\r\n"],
-    ["a request and then garbage", `${head(2)}{}GARBAGE\r\n\r\n`],
-    [
-      "two lengths",
-      "POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-    ],
-    [
-      "a length and chunks",
-      "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n{}",
-    ],
     ["huge headers", `GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ${"x".repeat(20_000)}\r\n\r\n`],
   ])("survives %s", async (_name, bytes) => {
     const { server } = await serve();
@@ -387,44 +364,6 @@ describe("connections", () => {
     expect(await (await fetch(`${url}/ping`)).json()).toEqual({ status: "Healthy" });
     gate.letGo();
     expect((await answered).result?.response_text).toBe("done");
-  });
-});
-
-describe("a server process", () => {
-  async function start(
-    path: string,
-  ): Promise<{ child: ChildProcess; url: string; exit: Promise<unknown[]> }> {
-    const script = resolve(import.meta.dirname, "../children/host.ts");
-    const child = spawn(
-      process.execPath,
-      [script, join(path, "execution.db"), join(path, "starts")],
-      {
-        stdio: ["ignore", "pipe", "inherit"],
-      },
-    );
-    afterTest(() => child.kill("SIGKILL"));
-    const exit = once(child, "exit");
-    const [line] = await once(child.stdout, "data");
-    return { child, url: String(line).trim(), exit };
-  }
-
-  const startsOf = (path: string) =>
-    existsSync(join(path, "starts")) ? readFileSync(join(path, "starts"), "utf8") : "";
-
-  it("that is killed with -9 leaves a task that is told as lost, and that was started once", async () => {
-    const path = folderOfTest();
-    const first = await start(path);
-    const id = randomUUID();
-    const params = { ...hello, text: "slow 60s" };
-    await call(first.url, "execute_task", params, id);
-    await eventually(() => startsOf(path) !== "");
-    first.child.kill("SIGKILL");
-    await first.exit;
-    const second = await start(path);
-    const { error } = await call(second.url, "get_task", { request_id: id, wait_ms: 20_000 });
-    expect(error?.data).toMatchObject({ reason: "execution_failed", lost: true });
-    expect((await call(second.url, "execute_task", params, id)).error?.data.lost).toBe(true);
-    expect(startsOf(path)).toBe(`${id}\n`);
   });
 });
 

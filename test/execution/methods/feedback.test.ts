@@ -48,15 +48,6 @@ describe("a vote", () => {
     expect(got.map(({ vote: passed }) => passed)).toEqual(["up", "down", "down"]);
   });
 
-  it("of each person counts, of the latest hundred people", async () => {
-    const { vote, stored } = await completed();
-    for (let person = 0; person < 102; person++) await vote({ ...up, voter_id: `p${person}` });
-    const voters = (await stored())?.map(({ voterId }) => voterId);
-    expect(voters).toHaveLength(100);
-    expect(voters).not.toContain("p1");
-    expect(voters).toContain("p101");
-  });
-
   it("that the agent could not take is answered as unavailable, and passed on again when it is repeated", async () => {
     let isBroken = true;
     const { vote, got, lines } = await completed({ fails: () => isBroken });

@@ -149,15 +149,6 @@ describe("an agent that reads an attachment", () => {
     },
   );
 
-  it("follows no redirect out of there", async () => {
-    const other = await startFiles();
-    const { url } = await startFiles(
-      () => new Response(null, { status: 302, headers: { location: `${other.url}/admin` } }),
-    );
-    const { text } = await answerFor({ url: `${url}/files/F1`, publicFetch: localFetch(url) });
-    expect([text, other.requests]).toEqual(["invalid_response", []]);
-  });
-
   it("stops reading when its task is canceled", async () => {
     const { url, requests } = await startFiles(silence);
     const ended = Promise.withResolvers<unknown>();

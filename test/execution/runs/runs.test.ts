@@ -397,19 +397,6 @@ describe("a task that may outlive the host", () => {
     expect(started).toHaveLength(1);
     letGo();
   });
-
-  it("is taken by the next host under the same id", async () => {
-    const store = memoryStore();
-    const id = randomUUID();
-    const old = createTestHost({ store, processLeftMs: () => minuteMs });
-    const fresh = createTestHost({ store, processLeftMs: () => 60 * minuteMs });
-    expect((await old.call("execute_task", withTime(5 * minuteMs), { id })).error).toMatchObject(
-      refusal,
-    );
-    expect((await fresh.call("execute_task", withTime(5 * minuteMs), { id })).result?.status).toBe(
-      "success",
-    );
-  });
 });
 
 describe("an answer to a question", () => {

@@ -297,13 +297,6 @@ describe("a cached value by key", () => {
     await expect(rejected).rejects.toThrow("still away");
   });
 
-  it("keeps no failure", async () => {
-    const failed = get("a");
-    reads[0]?.fail(new Error("away"));
-    await expect(failed).rejects.toThrow("away");
-    await known("a", "there");
-  });
-
   it("lets go who waits no longer, and ends the read when it was the last", async () => {
     const [first, second] = [new AbortController(), new AbortController()];
     const asked = [get("a", first.signal), get("a", second.signal)];

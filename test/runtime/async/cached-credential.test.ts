@@ -27,38 +27,21 @@ function keptFrom(
 const minutes = (count: number) => ({ lifetimeMs: count * 60_000 });
 
 describe("a kept credential", () => {
-  it("is fetched once for all who ask at the same time, and then kept", async () => {
-    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }));
-    expect(await Promise.all(Array.from({ length: 50 }, () => kept.current()))).toEqual(
-      Array(50).fill("c1"),
-    );
-    expect(kept.current()).toBe("c1");
-    expect(world.fetches).toBe(1);
-  });
-
-  it("is renewed by who asks in the last fifth of its life, while others get the kept one at once", async () => {
-    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }));
+  it.each([
+    ["in the last fifth of its life", 0, 239_000],
+    ["up to a tenth of its life later by chance", 0.99, 268_000],
+  ])("is renewed %s, while others get the kept one at once", async (_when, random, keptMs) => {
+    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }), {
+      random: () => random,
+    });
     await kept.current();
-    world.nowMs += 239_000;
+    world.nowMs += keptMs;
     expect(kept.current()).toBe("c1");
     world.nowMs += 2000;
     const renewal = kept.current();
     expect(kept.current()).toBe("c1");
     expect(await renewal).toBe("c2");
-    expect(kept.current()).toBe("c2");
     expect(world.fetches).toBe(2);
-  });
-
-  it("is renewed up to a tenth of its life later by chance, so that not all processes renew at once", async () => {
-    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }), {
-      random: () => 0.99,
-    });
-    await kept.current();
-    world.nowMs += 268_000;
-    expect(kept.current()).toBe("c1");
-    expect(world.fetches).toBe(1);
-    world.nowMs += 2000;
-    expect(await kept.current()).toBe("c2");
   });
 
   it("goes on where the renewal fails, which is tried again only after a while", async () => {
@@ -85,31 +68,6 @@ describe("a kept credential", () => {
     await kept.current();
     world.nowMs += 286_000;
     await expect(kept.current()).rejects.toThrow("the issuer is down");
-  });
-
-  it("lives from before the fetch: what lay in a frozen process has grown old there", async () => {
-    const answer = Promise.withResolvers<FreshCredential<string>>();
-    const { world, kept } = keptFrom((count) =>
-      count === 1 ? answer.promise : { credential: `c${count}`, ...minutes(5) },
-    );
-    const first = kept.current();
-    world.nowMs += 600_000;
-    answer.resolve({ credential: "c1", ...minutes(5) });
-    await first;
-    expect(await kept.current()).toBe("c2");
-  });
-
-  it("of many refusals of the same one, only the first makes it fetched anew", async () => {
-    const { world, kept } = keptFrom((count) => ({ credential: `c${count}`, ...minutes(5) }));
-    const refused = await kept.current();
-    const renewals = Array.from({ length: 20 }, async () => {
-      kept.forget((credential) => credential === refused);
-      return kept.current();
-    });
-    expect(await Promise.all(renewals)).toEqual(Array(20).fill("c2"));
-    kept.forget((credential) => credential === refused);
-    expect(kept.current()).toBe("c2");
-    expect(world.fetches).toBe(2);
   });
 
   it("is not waited for longer than its time, and fetched anew by the next who asks", async () => {

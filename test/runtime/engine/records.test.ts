@@ -22,17 +22,6 @@ const createStore = () =>
   createMemoryTaskStore<Counter>({ now: () => 0, parse: (json) => json as Counter });
 
 describe("a change of a record", () => {
-  it("is made once by each of many writers", async () => {
-    const store = createStore();
-    const results = await Promise.all(
-      Array.from({ length: 20 }, () =>
-        changeRecord({ store, id, none, decide: async (item) => increment(item) }),
-      ),
-    );
-    expect(new Set(results).size).toBe(20);
-    expect(await store.get({ id })).toMatchObject({ count: 20 });
-  });
-
   it("writes nothing if the record stays as it is", async () => {
     const store = createStore();
     expect(

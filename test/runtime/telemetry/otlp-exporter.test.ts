@@ -50,6 +50,8 @@ function fail(): never {
   throw new Error("no such secret");
 }
 
+type Busy = { status: number; retryAfter?: string; times?: number; flushMs?: number };
+
 async function collect(answer?: (received: Received) => Promise<Response>) {
   const collector = closeAfterTest(
     await startOtlpCollector(answer === undefined ? {} : { answer }),
@@ -123,48 +125,25 @@ describe("a collector", () => {
     expect(JSON.stringify(lines)).not.toContain("hunter");
   });
 
-  it("that is busy is asked once more, and one that wants a longer pause is not", async () => {
+  it.each([
+    ["asks for no pause, and then answers", 2, { status: 503, times: 1 }],
+    ["asks for no pause, and stays busy", 2, { status: 503, retryAfter: "0" }],
+    ["asks for a second", 2, { status: 503, retryAfter: "1", times: 1 }],
+    ["asks for a minute", 1, { status: 429, retryAfter: "60" }],
+    ["asks for more time than the flush has", 1, { status: 503, retryAfter: "1", flushMs: 400 }],
+  ])("that is busy and %s is asked %i times in all", async (_what, posts, busy) => {
+    const { status, retryAfter, times = 9, flushMs = 3000 } = busy as Busy;
+    const headers: Record<string, string> = retryAfter ? { "retry-after": retryAfter } : {};
     let count = 0;
-    const busy = await collect(async () =>
-      Response.json({}, { status: count++ === 0 ? 503 : 200 }),
+    const { collector, exporter } = await collect(async () =>
+      Response.json({}, count++ < times ? { status, headers } : {}),
     );
-    const first = trace({ exporter: busy.exporter });
-    await first.span();
-    await first.flush();
-    expect(busy.collector.received).toHaveLength(2);
-    expect(first.lines).toEqual([]);
-    const down = await collect(async () =>
-      Response.json({}, { status: 503, headers: { "retry-after": "0" } }),
-    );
-    const still = trace({ exporter: down.exporter });
-    await still.span();
-    await still.flush();
-    expect(down.collector.received).toHaveLength(2);
-    const away = await collect(async () =>
-      Response.json({}, { status: 429, headers: { "retry-after": "60" } }),
-    );
-    const second = trace({ exporter: away.exporter });
-    await second.span();
-    await second.flush();
-    expect(away.collector.received).toHaveLength(1);
-    expect(second.lines).toMatchObject([{ message: "spans_not_sent", status: 429 }]);
-    let calls = 0;
-    const soon = await collect(async () =>
-      calls++ === 0
-        ? Response.json({}, { status: 503, headers: { "retry-after": "1" } })
-        : Response.json({}),
-    );
-    const third = trace({ exporter: soon.exporter });
-    await third.span();
-    await third.flush();
-    expect(soon.collector.received).toHaveLength(2);
-    const late = await collect(async () =>
-      Response.json({}, { status: 503, headers: { "retry-after": "1" } }),
-    );
-    const fourth = trace({ exporter: late.exporter, flushMs: 400 });
-    await fourth.span();
-    await fourth.flush();
-    expect(late.collector.received).toHaveLength(1);
+    const { span, flush, lines } = trace({ exporter, flushMs });
+    await span();
+    await flush();
+    expect(collector.received).toHaveLength(posts);
+    if (flushMs > 400)
+      expect(lines).toMatchObject(times === 1 ? [] : [{ message: "spans_not_sent", status }]);
   });
 
   it("that says it took less than it got is a line of the log", async () => {

@@ -226,19 +226,6 @@ describe("a delay", () => {
       expect(remainingDelayMs({ attributes, nowMs: 0 })).toBe(0);
   });
 
-  it("is rounded up to whole seconds, and up to 900 of them needs no attribute", () => {
-    expect(createDelayFields({ delayMs: 1, nowMs: 0 })).toEqual({ DelaySeconds: 1 });
-    expect(createDelayFields({ delayMs: 1001, nowMs: 0 })).toEqual({ DelaySeconds: 2 });
-    expect(createDelayFields({ delayMs: 900_000, nowMs: 0 })).toEqual({ DelaySeconds: 900 });
-  });
-
-  it("beyond 900 seconds says when the message is due", () => {
-    expect(createDelayFields({ delayMs: 900_001, nowMs: 5000 })).toEqual({
-      DelaySeconds: 900,
-      MessageAttributes: { DueAtMs: { DataType: "Number", StringValue: "905001" } },
-    });
-  });
-
   it("is read from a message of the SDK as from one of a Lambda event", () => {
     const nowMs = 1_762_750_300_000;
     const text = String(nowMs + 1500);

@@ -6,7 +6,6 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { afterEach, beforeEach, describe, expect, it, jest } from "@jest/globals";
-import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
 import {
   applicationId,
   createQueueSignal,
@@ -62,12 +61,6 @@ describe("opening the file", () => {
     await database.write(() => database.prepare("DELETE FROM messages WHERE seq > 1").run());
     database.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get();
     expect(readFileSync(sqlite.file, "latin1")).not.toContain("a-text-of-a-person");
-  });
-
-  it("sets the write-ahead log and a sync at every commit", () => {
-    const database = sqlite.open();
-    expect(database.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
-    expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
   });
 
   it("keeps its locks however often this process opens it, so that no other program takes it for abandoned", () => {
@@ -159,15 +152,6 @@ describe("group commit", () => {
     expect(bodiesIn(database)).toEqual(
       Array.from({ length: 20 }, (_, number) => `message ${number}`),
     );
-  });
-
-  it("resolves only when another connection can see what was written", async () => {
-    const database = sqlite.open();
-    const other = sqlite.open();
-    for (let count = 1; count <= 10; count += 1) {
-      await send(database, `message ${count}`);
-      expect(bodiesIn(other)).toHaveLength(count);
-    }
   });
 
   it("keeps other writers out from its first statement on, also where that one reads", async () => {
@@ -300,31 +284,7 @@ function bodiesIn(database: Database): unknown[] {
   return rows.map(({ body }) => body);
 }
 
-const item: TaskItem = {
-  id: "a",
-  revision: 1,
-  state: "new",
-  thread: "t",
-  principal: "p",
-  expiresAtMs: 4_000_000_000_000,
-};
-
 describe("a new file", () => {
-  it("keeps tasks, which come into the listing of their principal as soon as they have a time in it", async () => {
-    const store = createSqliteTaskStore({
-      database: sqlite.open(),
-      parse: (json) => json as TaskItem,
-    });
-    const listed = async (index: "state" | "principal", key: string) =>
-      (await store.list({ index, key, limit: 9 })).items;
-    await store.create({ item });
-    expect(await store.get({ id: "a" })).toEqual(item);
-    expect(await listed("state", "new")).toEqual([item]);
-    expect(await listed("principal", "p")).toEqual([]);
-    const replaced = await store.replace({ item: { ...item, listedAtMs: 7 } });
-    expect(await listed("principal", "p")).toEqual([replaced]);
-  });
-
   it("becomes one of the newest version once, whoever opens it", () => {
     const pragmaOf = (name: string) => sqlite.open().prepare(`PRAGMA ${name}`).get();
     const versions = [pragmaOf("user_version"), pragmaOf("user_version")];
