@@ -21,6 +21,13 @@ export function newThreadTs(): string {
   return `${randomInt(1_600_000_000, 1_800_000_000)}.${randomInt(100_000, 1_000_000)}`;
 }
 
+/** A file that nobody can read. */
+export function newFile(name: string) {
+  const id = newSlackId("F");
+  const url = `https://files.sekisho.invalid/${id}`;
+  return { id, name, mimetype: "text/plain", size: 12, url };
+}
+
 /** The channel of every task. */
 export const channel = newSlackId("C");
 

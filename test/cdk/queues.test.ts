@@ -4,11 +4,9 @@ import {
   createFileBucket,
   createTaskTable,
   createZoneKey,
-  permitFiles,
 } from "@sekisho/cdk/constructs/storage.ts";
 import { App, Stack } from "aws-cdk-lib";
 import { Template } from "aws-cdk-lib/assertions";
-import { Role } from "aws-cdk-lib/aws-iam";
 import { a, b, configWith, type Resource, type Synthesized, synthAll, variants } from "./synth.ts";
 
 const chosen = {
@@ -51,7 +49,6 @@ function plain(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, plain(entry)]));
 }
 
-const queueArn = `arn:aws:sqs:eu-central-1:${a}:sekisho-dev-completions`;
 const throughSqs = { "kms:ViaService": "sqs.eu-central-1.amazonaws.com" };
 
 describe.each([
@@ -100,34 +97,6 @@ describe.each([
     ]);
   });
 
-  it("permits the Execution role to send there, and to use a key of that account through SQS only; nobody else of its stack", () => {
-    const policies = resourcesOf(name, "Execution", "AWS::IAM::Policy");
-    const toOther = policies.filter((policy) =>
-      JSON.stringify(plain(policy.properties)).includes(queueArn),
-    );
-    expect(toOther.map(({ properties }) => properties.Roles)).toEqual([
-      [{ Ref: expect.stringMatching(/^ExecutionRole/) }],
-    ]);
-    const statements = statementsOf(toOther.map(({ properties }) => properties.PolicyDocument)).map(
-      plain,
-    );
-    expect(statements).toContainEqual({
-      Action: "sqs:SendMessage",
-      Effect: "Allow",
-      Resource: queueArn,
-    });
-    const anyKey = `arn:aws:kms:eu-central-1:${a}:key/*`;
-    expect(
-      policies.filter((policy) => JSON.stringify(plain(policy.properties)).includes(anyKey)),
-    ).toEqual(toOther);
-    expect(statements).toContainEqual({
-      Action: ["kms:Decrypt", "kms:GenerateDataKey"],
-      Condition: { StringEquals: throughSqs },
-      Effect: "Allow",
-      Resource: anyKey,
-    });
-  });
-
   it("tells what runs agents the queue's address, and nobody else", () => {
     const places = ["AWS::Lambda::Function", "AWS::BedrockAgentCore::Runtime"].flatMap((type) =>
       ["Execution", "Verification"].flatMap((zone) => resourcesOf(name, zone, type)),
@@ -156,13 +125,6 @@ describe.each([
     ]);
     const { MessageRetentionPeriod: kept, VisibilityTimeout: hidden } = queue?.properties ?? {};
     expect(Number(kept)).toBe(3 * Number(hidden));
-  });
-
-  it("lets the queue go with its stack, so that its name is free again", () => {
-    const [queue] = resourcesOf(name, "Verification", "AWS::SQS::Queue").filter(
-      (one) => one.properties.QueueName,
-    );
-    expect(queue?.deletionPolicy).toBe("Delete");
   });
 });
 
@@ -314,33 +276,21 @@ describe("the scale of a stage", () => {
   });
 });
 
-const templates = new Map<boolean, Template>();
-
-beforeAll(() => {
-  for (const production of [false, true]) {
-    const app = new App({ analyticsReporting: false });
-    const stack = new Stack(app, "Zone", {
-      env: { account: "111111111111", region: "eu-central-1" },
-    });
-    const key = createZoneKey(stack, "Key", { production });
-    permitFiles(
-      Role.fromRoleName(stack, "Role", "theRole"),
-      createFileBucket(stack, "Files", { key, production }),
-    );
-    templates.set(production, Template.fromStack(stack));
-  }
-});
-
-function onlyResource(type: string, { production = false } = {}) {
-  const [only, ...others] = Object.values(templates.get(production)?.findResources(type) ?? {});
-  expect(others).toEqual([]);
-  return only ?? {};
-}
-
 describe("the bucket of files", () => {
+  const createBucket = ({ production }: { production: boolean }) => {
+    const stack = new Stack(new App(), "Zone");
+    const key = createZoneKey(stack, "Key", { production });
+    createFileBucket(stack, "Files", { key, production });
+    return Object.values(Template.fromStack(stack).findResources("AWS::S3::Bucket"))[0];
+  };
+
+  it("is kept in production when its stack is deleted, and goes with it elsewhere", () => {
+    expect(createBucket({ production: true })?.DeletionPolicy).toBe("Retain");
+    expect(createBucket({ production: false })?.DeletionPolicy).toBe("Delete");
+  });
+
   it("is private, encrypted by the zone's own key, without versions, and forgets after a day", () => {
-    const { Properties: properties } = onlyResource("AWS::S3::Bucket");
-    expect(properties).toEqual({
+    expect(createBucket({ production: false })?.Properties).toEqual({
       BucketEncryption: {
         ServerSideEncryptionConfiguration: [
           {
@@ -369,36 +319,6 @@ describe("the bucket of files", () => {
         RestrictPublicBuckets: true,
       },
     });
-  });
-
-  it("refuses everybody who comes without TLS, and its policy lets nobody in", () => {
-    const { Properties: properties } = onlyResource("AWS::S3::BucketPolicy");
-    expect(properties?.PolicyDocument.Statement).toEqual([
-      expect.objectContaining({
-        Effect: "Deny",
-        Action: "s3:*",
-        Principal: { AWS: "*" },
-        Condition: { Bool: { "aws:SecureTransport": "false" } },
-      }),
-    ]);
-  });
-
-  it("lets the role put files and read them, and neither list nor delete any", () => {
-    const { Properties: properties } = onlyResource("AWS::IAM::Policy");
-    expect(properties?.PolicyDocument.Statement).toEqual([
-      {
-        Effect: "Allow",
-        Action: ["s3:PutObject", "s3:GetObject"],
-        Resource: {
-          "Fn::Join": ["", [{ "Fn::GetAtt": [expect.stringMatching(/^Files/), "Arn"] }, "/*"]],
-        },
-      },
-    ]);
-  });
-
-  it("is kept in production when its stack is deleted, and goes with it elsewhere", () => {
-    expect(onlyResource("AWS::S3::Bucket", { production: true }).DeletionPolicy).toBe("Retain");
-    expect(onlyResource("AWS::S3::Bucket").DeletionPolicy).toBe("Delete");
   });
 });
 

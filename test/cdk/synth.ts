@@ -155,15 +155,6 @@ function deployOrder(zones: string[], dependenciesOf: (zone: string) => string[]
   return done;
 }
 
-/** Returns the text of a Fn::Join without its references. */
-export function joined(value: unknown): string {
-  if (typeof value === "string") return value;
-  const { "Fn::Join": [separator, parts] = ["", []] } = value as {
-    "Fn::Join"?: [string, unknown[]];
-  };
-  return parts.map((part) => (typeof part === "string" ? part : "")).join(separator);
-}
-
 /** Returns the logical id of a Ref or a Fn::GetAtt. */
 export function referenced(value: unknown): string {
   const { Ref, "Fn::GetAtt": attribute } = value as { Ref?: string; "Fn::GetAtt"?: string[] };
@@ -252,10 +243,10 @@ const toHome = {
   routes: [{ channel: "C1", destination: "far" }, { destination: "home" }],
 };
 const guardrail = { id: "gr123", version: "1" };
-export const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
+const ofRegion = { type: "bedrock", modelId: "amazon.nova-lite-v1:0" };
 const applicationProfile = `arn:aws:bedrock:${region}:${b}:application-inference-profile/abc123def456`;
-export const ofApplicationProfile = { type: "bedrock", modelId: applicationProfile };
-export const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
+const ofApplicationProfile = { type: "bedrock", modelId: applicationProfile };
+const ofProfile = { type: "bedrock", modelId: "eu.amazon.nova-lite-v1:0", guardrail };
 const install = { clientId: "12.34", clientSecret: { env: "SLACK_CLIENT_SECRET" } };
 
 export const variants = {

@@ -1,9 +1,10 @@
 /** `sekisho send`: the deadline of a task, and what it says of one that brought no result. */
-import { setTimeout } from "node:timers/promises";
+import { randomUUID } from "node:crypto";
 import { afterEach, describe, expect, it } from "@jest/globals";
+import { configFields } from "@sekisho/config/schema.ts";
 import { freePort } from "@sekisho/local/free-port.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
-import { complete } from "@sekisho/sekisho/send/command.ts";
+import { runTask } from "@sekisho/sekisho/destinations/run-task.ts";
 import { createInProcessTransport } from "@sekisho/verification/transport/in-process/transport.ts";
 import { createClient } from "@sekisho/verification/transport/runner.ts";
 import { failure, json, raw, result, silence, success } from "../doubles/answers.ts";
@@ -336,30 +337,6 @@ describe("sekisho send to an endpoint that does not speak the contract", () => {
   });
 });
 
-type Asked = { method: string; params: Record<string, unknown> };
-
-/** A host that says `accepted` for ever, whatever time the task was given. */
-function endlessHost(more: object = {}, onAsked: (request: Asked) => void = () => {}) {
-  const asked: Asked[] = [];
-  const handle = async (request: Request) => {
-    const { id, method, params } = (await request.json()) as Asked & { id: string };
-    asked.push({ method, params });
-    onAsked({ method, params });
-    await setTimeout(5);
-    const status = method === "cancel_task" ? "canceled" : "accepted";
-    return Response.json({ jsonrpc: "2.0", id, result: { status, task_id: "t1", ...more } });
-  };
-  const client = createClient({
-    transport: createInProcessTransport({ handle, maxResponseBytes: 10_000 }),
-    destination: { name: "endless", dialect: "zone", idempotent: true, callTimeoutMs: 1501 },
-    log: silentLog,
-  });
-  return { asked, client };
-}
-
-const sending = { callTimeoutMs: 1501, text: "hello", note: () => {} };
-const nobody = new AbortController().signal;
-
 describe("sekisho send where its destination fails on the way", () => {
   const accepted = { status: "accepted", task_id: "t1" };
 
@@ -461,52 +438,79 @@ describe("sekisho send where its destination fails on the way", () => {
   });
 });
 
+/** Runs a task at a host that says `accepted` for ever, with each progress in its turn. Its clock passes only while it waits. */
+function runEndlessTask(
+  signal: AbortSignal,
+  note: (text: string) => void = () => {},
+  progresses: object[] = [],
+) {
+  const calls: { method: string; params: Record<string, unknown> }[] = [];
+  const handle = async (request: Request) => {
+    const { id, method, params } = (await request.json()) as Call;
+    calls.push({ method, params });
+    const status = method === "cancel_task" ? "canceled" : "accepted";
+    const progress = method === "get_task" ? progresses.shift() : undefined;
+    return Response.json({ jsonrpc: "2.0", id, result: { status, task_id: "t1", progress } });
+  };
+  const client = createClient({
+    transport: createInProcessTransport({ handle, maxResponseBytes: 10_000 }),
+    destination: { name: "endless", dialect: "zone", idempotent: true, callTimeoutMs: hangMs },
+    log: silentLog,
+  });
+  let nowMs = 0;
+  const ended = runTask({
+    config: configFields.parse({
+      destinations: { endless: { transport: "in-process", deadlineMs: 60_000 } },
+    }),
+    destinationName: "endless",
+    destination: { client, callTimeoutMs: hangMs, maxSends: 1, longPollMs: 0 },
+    ...{ text: "hello", requestId: randomUUID(), signal, note, onAccepted() {} },
+    now: () => nowMs,
+    async sleep({ ms }) {
+      nowMs += ms;
+    },
+  });
+  return { calls, ended, nowMs: () => nowMs };
+}
+
 describe("a task of the command line", () => {
-  it("is given up and canceled when the host has not ended it by the deadline and the time of grace", async () => {
-    const { asked, client } = endlessHost();
-    const given = complete({ ...sending, client, signal: nobody, deadlineMs: 30, graceMs: 30 });
-    await expect(given).rejects.toMatchObject({ reason: "timeout" });
-    expect(asked.at(-1)).toMatchObject({ method: "cancel_task" });
+  it("is canceled as timeout when the host has not ended it some seconds after its deadline", async () => {
+    const { calls, ended, nowMs } = runEndlessTask(new AbortController().signal);
+    await expect(ended).rejects.toMatchObject({ reason: "timeout" });
+    expect(calls[0]).toMatchObject({ method: "execute_task", params: { timeout_ms: 60_000 } });
+    expect(calls.at(-1)).toMatchObject({ method: "cancel_task", params: { task_id: "t1" } });
+    expect(nowMs()).toBeGreaterThanOrEqual(75_000);
+    expect(nowMs()).toBeLessThan(76_000);
   });
 
-  it("tells the host how long it may take, and waits in whole milliseconds", async () => {
-    const person = new AbortController();
-    const { asked, client } = endlessHost(
-      {},
-      ({ method }) => method === "get_task" && person.abort(),
+  it("shows each new progress once", async () => {
+    const notes: string[] = [];
+    const { ended } = runEndlessTask(
+      new AbortController().signal,
+      (text) => void notes.push(text),
+      [
+        { text: "Reading", percent: 10 },
+        { text: "Reading", percent: 10 },
+        { text: "Reading" },
+        { partial_text: "a" },
+        { partial_text: "ab" },
+        {},
+      ],
     );
-    const given = complete({
-      ...sending,
-      client,
-      signal: person.signal,
-      deadlineMs: 100,
-      graceMs: hangMs,
-    });
-    await expect(given).rejects.toThrow();
-    expect(asked.slice(0, 2)).toMatchObject([
-      { method: "execute_task", params: { timeout_ms: 100 } },
-      { method: "get_task", params: { wait_ms: 750 } },
+    await expect(ended).rejects.toMatchObject({ reason: "timeout" });
+    expect(notes).toEqual([
+      "The task was accepted. Waiting for the result.",
+      "Reading 10 %",
+      "Reading",
+      "Writing the answer",
     ]);
   });
 
-  it("is not polled without a pause, whatever delay the host asks for", async () => {
-    for (const poll_after_ms of [undefined, 0, 1e15]) {
-      const { asked, client } = endlessHost({ poll_after_ms });
-      await expect(
-        complete({ ...sending, client, signal: nobody, deadlineMs: 300, graceMs: 0 }),
-      ).rejects.toThrow();
-      // None where the machine was so busy that the deadline came first.
-      expect(asked.filter(({ method }) => method === "get_task").length).toBeLessThanOrEqual(1);
-    }
-  });
-
   it("is canceled, and not called too late, when a person interrupts it", async () => {
-    const { asked, client } = endlessHost();
     const person = new AbortController();
-    const note = () => person.abort();
-    const given = complete({ ...sending, client, note, signal: person.signal, deadlineMs: hangMs });
-    await expect(given).rejects.not.toMatchObject({ reason: "timeout" });
-    expect(asked.at(-1)).toMatchObject({ method: "cancel_task" });
+    const { calls, ended } = runEndlessTask(person.signal, () => person.abort());
+    await expect(ended).rejects.not.toMatchObject({ reason: "timeout" });
+    expect(calls.map(({ method }) => method)).toEqual(["execute_task", "cancel_task"]);
   });
 });
 

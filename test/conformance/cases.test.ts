@@ -8,11 +8,8 @@ import { type Agent, runAgent } from "@sekisho/execution/agents/agent.ts";
 import { createEchoAgent } from "@sekisho/execution/agents/echo.ts";
 import { startExecutionServer } from "@sekisho/execution/http/server.ts";
 import { conform, createHonestHost, namesOf, serveHost } from "./honest-endpoint.ts";
-import { liars as otherLiars } from "./liars.ts";
-import { liarsInConversations } from "./liars-in-conversations.ts";
+import { liars, otherLiars } from "./liars.ts";
 import { type Lie, lieWith } from "./lie.ts";
-
-const liars = [...otherLiars, ...liarsInConversations];
 
 const root = join(__dirname, "../..");
 const known = new Map(conformanceCases.map((one) => [one.name, one]));
@@ -43,12 +40,10 @@ const everyKind = [
   ...["idempotency/files-read-once", "idempotency/other-content", "idempotency/canceled"],
 ];
 
-/** The cases that a lie needs: those that catch it and all before them. */
-function casesFor({ caughtBy }: Pick<Lie, "caughtBy">) {
-  const names = new Set([
-    ...caughtBy,
-    ...(caughtBy.some((name) => known.get(name)?.sumsUp) ? everyKind : []),
-  ]);
+/** These cases and all that they need or follow. */
+function casesFor(...wanted: string[]) {
+  const isSum = wanted.some((name) => known.get(name)?.sumsUp);
+  const names = new Set([...wanted, ...(isSum ? everyKind : [])]);
   for (const name of names) {
     const { needs = [], after = [] } = known.get(name) ?? {};
     for (const other of [...needs, ...after]) names.add(other);
@@ -56,11 +51,11 @@ function casesFor({ caughtBy }: Pick<Lie, "caughtBy">) {
   return conformanceCases.filter(({ name }) => names.has(name));
 }
 
-async function runLie(lie: Lie): Promise<readonly CaseReport[]> {
+async function runLie([caughtBy, , how, options]: Lie): Promise<readonly CaseReport[]> {
   const host = createHonestHost();
-  const { how, options } = lie;
+  const cases = casesFor(caughtBy);
   try {
-    return (await conform(lieWith({ host, how }), { cases: casesFor(lie), ...options })).cases;
+    return (await conform(lieWith({ host, how }), { cases, ...options })).cases;
   } finally {
     await host.stop({ graceMs: 0 });
   }
@@ -102,7 +97,7 @@ describe("our own host on AgentCore", () => {
     const others = serveHost(host);
     const handle: typeof others = (received) =>
       received.request.url.endsWith("/ping") ? fetch(`${url}/ping`) : others(received);
-    const cases = casesFor({ caughtBy: ["agentcore/ping-time", "agentcore/ping-busy"] });
+    const cases = casesFor("agentcore/ping-time", "agentcore/ping-busy");
     const report = await conform(handle, {
       profile: "agentcore",
       cases,
@@ -116,10 +111,11 @@ describe("our own host on AgentCore", () => {
   });
 });
 
-describe("an endpoint that", () => {
+describe("each case", () => {
+  const all = [...liars, ...otherLiars];
   const reports = new Map<Lie, readonly CaseReport[]>();
   beforeAll(async () => {
-    const waiting = [...liars];
+    const waiting = [...all];
     const work = async () => {
       for (let lie = waiting.shift(); lie !== undefined; lie = waiting.shift())
         reports.set(lie, await runLie(lie));
@@ -127,21 +123,17 @@ describe("an endpoint that", () => {
     await Promise.all(Array.from({ length: 12 }, work));
   });
 
-  it.each(liars.map((lie) => [lie.what, lie.caughtBy.join(", "), lie] as const))(
-    "%s is caught by %s",
-    (_what, _cases, lie) => {
-      const failed = namesOf({ cases: reports.get(lie) ?? [] }, "failed");
-      expect(failed).toEqual(expect.arrayContaining([...lie.caughtBy]));
+  it.each(all.map((lie) => [...lie.slice(0, 2), lie] as [string, string, Lie]))(
+    "%s notices an endpoint that %s",
+    (name, _what, lie) => {
+      expect(namesOf({ cases: reports.get(lie) ?? [] }, "failed")).toContain(name);
     },
   );
 
-  it("fails each case is among these", () => {
-    const caught = new Set(liars.flatMap(({ caughtBy }) => caughtBy));
-    expect([...known.keys()].filter((name) => !caught.has(name))).toEqual([]);
+  it("has a lie of its own", () => {
+    expect(liars.map(([name]) => name).sort()).toEqual([...known.keys()].sort());
   });
-});
 
-describe("each case", () => {
   it("needs and follows cases that exist", () => {
     const named = conformanceCases.flatMap(({ needs = [], after = [] }) => [...needs, ...after]);
     expect(named.filter((name) => !known.has(name))).toEqual([]);

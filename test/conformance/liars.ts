@@ -1,769 +1,1501 @@
-// biome-ignore-all format: one lie per row
-/**
- * Endpoints that lie, each in one way. The test of the tester: each lie must be caught by the cases that are meant for it.
- */
+/** Endpoints that lie, each in one way. The test of the tester: every case must notice the lie that names it. */
+import { setTimeout as delay } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { json, raw } from "../doubles/answers.ts";
 import { jwt, otherToken, token } from "./honest-endpoint.ts";
 import {
-  answers, asFirst, bearer, cancels, changing, changingError, collectLies, type Exchange, error, executes, gets, type How, type Json,
-  type Lie, method, parse, plain, result, says, success, where,
+  accepted,
+  answers,
+  asFirst,
+  bearer,
+  cancels,
+  changing,
+  changingError,
+  type Exchange,
+  error,
+  executes,
+  first,
+  gets,
+  type How,
+  type Json,
+  type Lie,
+  method,
+  overlooking,
+  parse,
+  plain,
+  refusing,
+  repeated,
+  result,
+  rewriting,
+  says,
+  session,
+  success,
+  votes,
+  where,
 } from "./lie.ts";
 
-const { lies, lie } = collectLies();
-
-// Callers.
-for (const name of ["execute_task", "get_task", "cancel_task", "answer_task", "feedback", "rpc.discover"]) {
-  lie(`runs ${name} without credentials`, "authentication/nobody", where((x) => method(name)(x) && bearer(x) === "", asFirst));
-}
-lie("takes any token", "authentication/wrong", where((x) => bearer(x) !== "" && bearer(x) !== otherToken, asFirst));
-lie("compares as many characters as came", "authentication/truncated", where((x) => bearer(x) !== "" && token.startsWith(bearer(x)), asFirst));
-lie("compares as many characters as it knows", "authentication/extended", where((x) => bearer(x).startsWith(token), asFirst));
-lie("compares tokens without their case", "authentication/case-flipped", where((x) => bearer(x).toLowerCase() === token.toLowerCase(), asFirst));
-lie("looks for the token at the end", "authentication/prefixed", where((x) => bearer(x).endsWith(token), asFirst));
-lie("compares the length of tokens", "authentication/changed", where((x) => bearer(x).length === token.length, asFirst));
-lie("looks at the ends of a token only", "authentication/changed", where((x) => bearer(x).length === token.length && bearer(x).slice(0, 8) === token.slice(0, 8) && bearer(x).slice(-8) === token.slice(-8), asFirst));
-lie("takes an empty token", "authentication/empty", where(({ request }) => request.headers.get("authorization") === "Bearer", asFirst));
-lie("compares with a token that it does not have", "authentication/null", where((x) => bearer(x) === "null", asFirst));
-lie("checks one scheme only", "authentication/other-scheme", where(({ request }) => request.headers.get("authorization")?.startsWith("Basic "), asFirst));
-lie(
-  "takes tokens that nobody signed",
-  "authentication/unsigned",
-  async (x) => {
-    const [header = "", claims = ""] = bearer(x).split(".").map((part) => Buffer.from(part, "base64url").toString());
-    return parse(header)?.alg === "none" && parse(claims)?.sub === "first" ? asFirst(x) : bearer(x) === jwt ? asFirst(x) : x.honest();
-  },
-  { token: jwt },
-);
-lie(
-  "shows tasks that exist to everyone",
-  "authentication/own-tasks",
-  where(
-    (x) => bearer(x) === "" && gets(x),
-    async (x) => {
-      const answer = await asFirst(x);
-      return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
-    },
-  ),
-);
-lie("parses before it asks who is there", "authentication/before-the-body", where((x) => x.text === "{", (x) => error(x, -32700)));
-lie(
-  "refuses a stranger and runs the task all the same",
-  "isolation/unknown-caller-runs-nothing",
-  where(
-    (x) => executes(x) && bearer(x) === "",
-    async (x) => {
-      await asFirst(x);
-      return x.honest();
-    },
-  ),
-);
-lie("shows tasks to other callers", "isolation/another-caller-reads", where((x) => gets(x) && bearer(x) === otherToken, asFirst));
-lie("lets other callers cancel", "isolation/another-caller-reads", where((x) => cancels(x) && bearer(x) === otherToken, asFirst));
-lie("shows tasks that are over to other callers", "isolation/another-caller-reads-the-end", where((x) => gets(x) && bearer(x) === otherToken, async (x) => {
+const slow = says(/^slow/);
+const asks = says(/^ask/);
+const fails = says(/^fail/);
+const readsFiles = says(/^read files/);
+const isSecond = (x: Exchange) => bearer(x) === otherToken;
+const isNobody = ({ request }: Exchange) => request.headers.get("authorization") === null;
+/** Takes tokens of which `isTaken` says so. */
+const taking = (isTaken: (given: string) => boolean) =>
+  where((x) => bearer(x) !== "" && isTaken(bearer(x)), asFirst);
+/** Takes callers without a token that send this header with this value. */
+const trusting = (header: string, value: string) =>
+  where(({ request }) => request.headers.get(header) === value, asFirst);
+/** Takes the JWT, and those of which `isTaken` says so. */
+const takingJwt = (isTaken: (header: Json, claims: Json, signature: string) => boolean) =>
+  where((x) => {
+    const [header, claims, signature = ""] = bearer(x).split(".");
+    const [decodedHeader, decodedClaims] = [header, claims].map((part = "") =>
+      parse(Buffer.from(part, "base64url").toString()),
+    );
+    return bearer(x) === jwt || isTaken(decodedHeader, decodedClaims, signature);
+  }, asFirst);
+/** Serves strangers where the task exists. */
+const servingIfFound = async (x: Exchange) => {
   const answer = await asFirst(x);
-  return (await answer.clone().text()).includes('"success"') ? answer : x.honest();
-}));
-lie("lets the first caller read everything", "isolation/task-of-another-caller", where((x) => gets(x) && bearer(x) === token, async (x) => {
-  const answer = await x.honest();
-  return (await answer.clone().text()).includes("-32061") ? x.honest({ authorization: `Bearer ${otherToken}` }) : answer;
-}));
-lie("lets the first caller cancel everything", "isolation/task-of-another-caller", where((x) => cancels(x) && bearer(x) === token, async (x) => {
-  const answer = await x.honest();
-  return (await answer.clone().text()).includes("-32061") ? x.honest({ authorization: `Bearer ${otherToken}` }) : answer;
-}));
-lie("remembers a conversation under the session id alone", "isolation/session-of-another-caller", where(plain, async (x) => {
-  const session = x.sent.params.session_id;
-  const before = x.memory.get(session) ?? "";
-  x.memory.set(session, x.sent.params.text);
-  return x.changed(({ result: given }) => {
-    if (given?.response_text) given.response_text += ` Before that: ${before}`;
-  });
-}));
-lie("knows requests by their id alone", "isolation/another-caller-repeats", where((x) => executes(x) && bearer(x) === otherToken, asFirst));
-lie(
-  "keeps the text in a variable of all requests",
-  "isolation/side-by-side",
-  where(plain, async (x) => {
-    x.memory.set("text", x.sent.params.text);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    return success(x, x.memory.get("text"));
-  }),
-);
-lie(
-  "mentions the task before in its answers",
-  "isolation/marks",
-  where(plain, (x) =>
-    x.changed(({ result: given }) => {
-      const before = x.memory.get("text") ?? "";
-      x.memory.set("text", x.sent.params.text);
-      if (given?.response_text) given.response_text += ` Before that: ${before}`;
+  return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
+};
+const withParam = (isWrong: (params: Json) => unknown) => (x: Exchange) =>
+  executes(x) && x.sent.params && isWrong(x.sent.params);
+
+const callers: readonly Lie[] = [
+  [
+    "authentication/nobody",
+    "takes votes of everyone",
+    where((x) => votes(x) && isNobody(x), asFirst),
+  ],
+  ["authentication/wrong", "takes any token", taking((given) => given !== otherToken)],
+  ["authentication/truncated", "compares what came", taking((given) => token.startsWith(given))],
+  ["authentication/extended", "compares what it knows", taking((given) => given.startsWith(token))],
+  ["authentication/prefixed", "looks at the end", taking((given) => given.endsWith(token))],
+  [
+    "authentication/changed",
+    "compares eight characters at both ends",
+    taking((given) => given.slice(0, 8) + given.slice(-8) === token.slice(0, 8) + token.slice(-8)),
+  ],
+  [
+    "authentication/changed-at-the-end",
+    "compares all but the last two characters",
+    taking((given) => given.length === token.length && given.startsWith(token.slice(0, -2))),
+  ],
+  [
+    "authentication/case-flipped",
+    "compares without case",
+    taking((given) => given.toLowerCase() === token.toLowerCase()),
+  ],
+  ["authentication/empty", "takes an empty token", trusting("authorization", "Bearer")],
+  ["authentication/null", "takes null", taking((given) => given === "null")],
+  ["authentication/undefined", "takes undefined", taking((given) => given === "undefined")],
+  ["authentication/wildcard", "takes *", taking((given) => given === "*")],
+  ["authentication/injected", "runs SQL", taking((given) => given === "' OR '1'='1")],
+  [
+    "authentication/other-scheme",
+    "checks one scheme only",
+    taking((given) => given.startsWith("Basic ")),
+  ],
+  ["authentication/forwarded", "trusts an address", trusting("x-real-ip", "127.0.0.1")],
+  ["authentication/named", "trusts a user's name", trusting("x-original-user", "admin")],
+  ["authentication/rewritten", "trusts a method", trusting("x-http-method-override", "OPTIONS")],
+  [
+    "authentication/unsigned",
+    "takes tokens that nobody signed",
+    takingJwt((header) => header?.alg === "none"),
+    { token: jwt },
+  ],
+  [
+    "authentication/oddly-unsigned",
+    "refuses none in small letters only",
+    takingJwt(({ alg } = {}) => alg !== "none" && alg?.toLowerCase() === "none"),
+    { token: jwt },
+  ],
+  [
+    "authentication/without-signature",
+    "takes an empty signature",
+    takingJwt((header, _claims, signature) => header?.alg === "HS256" && signature === ""),
+    { token: jwt },
+  ],
+  [
+    "authentication/other-claims",
+    "reads claims without their signature",
+    takingJwt((header, claims) => header?.alg === "HS256" && claims?.sub !== undefined),
+    { token: jwt },
+  ],
+  [
+    "authentication/own-tasks",
+    "lets everyone answer questions that are open",
+    where((x) => answers(x) && isNobody(x), servingIfFound),
+  ],
+  [
+    "authentication/elsewhere",
+    "does not check PATCH",
+    where(
+      ({ request }) => request.method === "PATCH",
+      (x) => x.insteadOf(x.sent, { authorization: `Bearer ${token}` }),
+    ),
+  ],
+  [
+    "authentication/get",
+    "lists its tasks to everybody",
+    (x) => {
+      if (executes(x)) x.memory.set(x.sent.id, 1);
+      return x.request.method === "GET" ? json([...x.memory.keys()]) : x.honest();
+    },
+  ],
+  [
+    "authentication/before-the-body",
+    "parses before it asks who is there",
+    refusing((x) => x.text === "{", -32700),
+  ],
+  [
+    "isolation/unknown-caller-runs-nothing",
+    "refuses a stranger and runs the task all the same",
+    where(
+      (x) => executes(x) && isNobody(x),
+      async (x) => {
+        const { attachments: _files, ...params } = x.sent.params;
+        await x.insteadOf({ ...x.sent, params }, { authorization: `Bearer ${token}` });
+        return x.honest();
+      },
+    ),
+  ],
+  [
+    "isolation/another-caller-reads",
+    "lets another caller hold a poll",
+    where((x) => gets(x) && x.sent.params.wait_ms > 0 && isSecond(x), asFirst),
+  ],
+  [
+    "isolation/another-caller-reads-the-end",
+    "shows tasks that are over to other callers",
+    where((x) => gets(x) && isSecond(x), servingIfFound),
+  ],
+  [
+    "isolation/task-of-another-caller",
+    "lets the first caller cancel everything",
+    where(
+      (x) => cancels(x) && first(x),
+      async (x) => {
+        const answer = await x.honest();
+        const isUnknown = (await answer.clone().text()).includes("-32061");
+        return isUnknown ? x.honest({ authorization: `Bearer ${otherToken}` }) : answer;
+      },
+    ),
+  ],
+  [
+    "isolation/session-of-another-caller",
+    "remembers a conversation under its thread alone",
+    where(
+      (x) => plain(x) && x.sent.params.thread_ts,
+      (x) => {
+        const { thread_ts: thread, text } = x.sent.params;
+        const previous = x.memory.get(thread);
+        x.memory.set(thread, text);
+        return rewriting((answer) => `${answer} Before that: ${previous}`)(x);
+      },
+    ),
+  ],
+  [
+    "isolation/another-caller-answers",
+    "lets another caller fill in a form",
+    where((x) => answers(x) && x.sent.params.fields && isSecond(x), asFirst),
+  ],
+  [
+    "isolation/another-caller-repeats",
+    "knows requests by their id alone",
+    where((x) => executes(x) && isSecond(x), asFirst),
+  ],
+  [
+    "isolation/another-caller-votes",
+    "takes votes of other callers",
+    where(
+      (x) => votes(x) && isSecond(x),
+      (x) => result(x, { status: "recorded", task_id: "1" }),
+    ),
+  ],
+  [
+    "isolation/files-of-another-caller",
+    "keeps files under their ids for all callers",
+    where(readsFiles, (x) => {
+      const attachments = x.sent.params.attachments?.map((file: Json) => {
+        if (!x.memory.has(file.id)) x.memory.set(file.id, file);
+        return x.memory.get(file.id);
+      });
+      return x.withParams({ attachments });
     }),
-  ),
-);
-lie("mentions somebody's text in an error", "isolation/marks", (x) => {
-  if (executes(x) && bearer(x) === token) x.memory.set("text", x.sent.params?.text);
-  return changingError(-32061, (given) => (given.message = `not found, unlike ${x.memory.get("text")}`))(x);
-});
+  ],
+];
 
-// Bytes, headers and statuses.
-lie("begins with a byte order mark", "raw/byte-order-mark", (x) => x.rewritten((text) => `\ufeff${text}`));
-lie("writes a key twice", "raw/duplicate-key", where(executes, (x) => x.rewritten((text) => text.replace('{"jsonrpc"', '{"jsonrpc":"2.0","jsonrpc"'))));
-lie(
-  "writes a key twice, once with an escape",
-  "raw/duplicate-key",
-  where(executes, (x) =>
-    x.rewritten((text) => text.replace('"status":"success"', '"st\\u0061tus":"accepted","status":"success"')),
-  ),
-);
-lie("cuts within a character", "raw/half-character", where(says(/🏯/), (x) => x.rewritten((text) => text.replace("🏯", "\\ud83c"))));
-lie("calls its JSON a page", "raw/content-type", async (x) => new Response((await x.honest()).body, { headers: { "content-type": "text/html" } }));
-lie("calls its JSON Latin-1", "raw/content-type", async (x) => new Response((await x.honest()).body, { headers: { "content-type": "application/json; charset=iso-8859-1" } }));
-lie(
-  "compresses what nobody asked it to",
-  "raw/encoding execute/answers",
-  where(executes, async (x) => {
-    const zipped = gzipSync(await (await x.honest()).text());
-    return new Response(zipped, { headers: { "content-type": "application/json", "content-encoding": "gzip" } });
-  }),
-);
-lie("redirects", "raw/encoding", where(executes, () => new Response(null, { status: 307, headers: { location: "/elsewhere" } })));
-lie("sends results with HTTP 500", "raw/result-status", where(executes, async (x) => raw(await (await x.honest()).text(), { status: 500 })));
-lie("sends results with HTTP 404", "raw/result-status", where(gets, async (x) => raw(await (await x.honest()).text(), { status: 404 })));
-lie("sends errors with HTTP 400", "raw/error-status", async (x) => {
-  const response = await x.honest();
-  const text = await response.text();
-  return raw(text, { status: text.includes('"error"') && response.status === 200 ? 400 : response.status });
-});
-lie("says that a failure may be repeated", "raw/error-data", changingError(-32064, (given) => (given.data.retryable = true)));
-lie("gives another reason than its number", "raw/error-data errors/unknown-method", changingError(-32601, (given) => (given.data.reason = "internal")));
-lie("asks for a year of patience", "raw/error-data", changingError(-32061, (given) => (given.data.retry_after_ms = 31_536_000_000)));
-lie("answers two documents", "execute/answers", where(executes, (x) => x.rewritten((text) => text + text)));
-lie("answers a list of responses", "execute/answers", where(executes, (x) => x.rewritten((text) => `[${text}]`)));
-lie("answers with result and error", "execute/answers", where(executes, (x) => x.changed((answer) => (answer.error = { code: -32603, message: "no" }))));
-lie("answers with white space", "execute/answers", where(executes, () => raw(" \n")));
-lie("writes Latin-1", "execute/unicode", where(says(/🏯/), (x) => x.rewritten((text) => Buffer.from(text, "latin1"))));
+/** Where the endpoint errs. It says then that it failed itself, or what stands in the row. */
+const requests: readonly (readonly [name: string, applies: (x: Exchange) => unknown, how?: How])[] =
+  [
+    ["envelope/parse-error", ({ text }) => text === '{"jsonrpc": "2.0", "id"'],
+    [
+      "envelope/trailing-bytes",
+      ({ text }) => text.endsWith("}{}"),
+      (x) => error({ ...x, sent: parse(x.text.slice(0, -2)) }, -32601),
+    ],
+    ["envelope/empty-body", ({ text, request }) => text === "" && request.method === "POST"],
+    ["envelope/utf-8", ({ text }) => text.includes('"x":"\ufffd')],
+    [
+      "envelope/byte-order-mark",
+      ({ text }) => text.startsWith("\ufeff"),
+      (x) => error({ ...x, sent: parse(x.text.slice(1)) }, -32601),
+    ],
+    [
+      "envelope/repeated-key",
+      ({ text }) => text.startsWith('{"method":"rpc.discover"'),
+      (x) => error(x, -32601),
+    ],
+    ["envelope/deep-nesting", ({ text }) => text.startsWith("[[")],
+    [
+      "envelope/batch",
+      ({ text }) => text.startsWith("[{"),
+      (x) => json([{ jsonrpc: "2.0", id: x.sent[0].id, error: { code: -32601, message: "no" } }]),
+    ],
+    ["envelope/empty-batch", ({ text }) => text === "[]", () => raw("[]")],
+    ["envelope/no-object", ({ text }) => text === "42", () => new Response(null, { status: 500 })],
+    ["envelope/null", ({ text }) => text === "null", () => new Response(null, { status: 500 })],
+    ["envelope/unknown-fields", ({ sent }) => sent.x_unknown, (x) => error(x, -32600)],
+    [
+      "envelope/missing-id",
+      ({ sent }) => sent.method && sent.id === undefined,
+      () => new Response(null, { status: 204 }),
+    ],
+    ["envelope/null-id", ({ sent }) => sent.method && sent.id === null, (x) => error(x, -32601)],
+    ["envelope/wrong-version", ({ sent }) => sent.jsonrpc === "1.0", (x) => error(x, -32601)],
+    [
+      "envelope/missing-method",
+      ({ sent }) => sent.jsonrpc && sent.id && sent.method === undefined,
+      (x) => error(x, -32601),
+    ],
+    [
+      "envelope/any-id",
+      ({ sent }) => String(sent.id).length === 128,
+      (x) => x.changed((answer) => (answer.id = answer.id.slice(0, 36))),
+    ],
+    [
+      "envelope/integer-id",
+      ({ sent }) => typeof sent.id === "number",
+      (x) => x.changed((answer) => (answer.id = String(answer.id))),
+    ],
+    [
+      "envelope/digits-id",
+      ({ sent }) => sent.id === "0012",
+      (x) => x.changed((answer) => (answer.id = Number(answer.id))),
+    ],
+    [
+      "errors/unknown-method",
+      ({ sent }) => sent.method === "sekisho.no_such_method",
+      (x) => error(x, "METHOD_NOT_FOUND"),
+    ],
+    ["errors/inherited-method", method("constructor")],
+    ["errors/method-case", method("Execute_Task"), success],
+    ["errors/missing-params", (x) => executes(x) && x.sent.params === undefined],
+    ["errors/missing-text", withParam(({ text }) => text === undefined), success],
+    ["errors/params-array", withParam(Array.isArray), success],
+    ["errors/wrong-type", withParam(({ text }) => text === 42), success],
+    ["errors/null-text", withParam(({ text }) => text === null), success],
+    ["errors/empty-text", withParam(({ text }) => text === ""), success],
+    ["errors/long-text", withParam(({ text }) => text?.length > 40_000), success],
+    ["errors/hostile-params", withParam(({ attachments }) => attachments === "a")],
+    ["limits/too-large", (x) => x.bytes > 262_144 && !x.sent.method, (x) => error(x, -32700)],
+    [
+      "limits/too-large-request",
+      (x) => x.bytes > 262_144 && x.sent.method,
+      (x) => error(x, -32601),
+    ],
+    ["headers/charset", ({ request }) => /charset/.test(request.headers.get("content-type") ?? "")],
+    [
+      "headers/json-rpc-type",
+      ({ request }) => /rpc/.test(request.headers.get("content-type") ?? ""),
+    ],
+    ["headers/trace", ({ request }) => request.headers.has("tracestate")],
+    [
+      "headers/malformed-trace",
+      ({ request }) => request.headers.get("traceparent") === "not-a-trace",
+    ],
+    ["headers/session", (x) => session(x).length === 100],
+    ["https/get", ({ request }) => request.method === "GET", success],
+    [
+      "discover/document",
+      method("rpc.discover"),
+      (x) => result(x, { openrpc: "1.3.2", methods: [] }),
+    ],
+    ["execute/nul", withParam(({ text }) => text?.includes?.("\u0000"))],
+    ["execute/context", withParam(({ context }) => context)],
+    ["execute/unknown-params", withParam(({ x_unknown }) => x_unknown)],
+    ["execute/largest-request", ({ bytes }) => bytes > 65_536, () => raw("", { status: 413 })],
+  ];
 
-// Envelopes and params.
-const bodies: readonly (readonly [name: string, applies: (x: Exchange) => unknown, how?: How])[] = [
-  ["envelope/parse-error", (x) => x.text === '{"jsonrpc": "2.0", "id"'],
+const texts: readonly Lie[] = [
   [
-    "envelope/trailing-bytes",
-    (x) => x.text.endsWith("}{}"),
-    (x) => error({ ...x, sent: parse(x.text.slice(0, -2)) }, -32601),
-  ],
-  ["envelope/empty-body", (x) => x.text === "" && x.request.method === "POST"],
-  ["envelope/utf-8", (x) => x.text.includes('"x":"\ufffd')],
-  ["envelope/deep-nesting", (x) => x.text.startsWith("[[")],
-  [
-    "envelope/batch",
-    (x) => x.text.startsWith("[{"),
-    (x) => json([{ jsonrpc: "2.0", id: x.sent[0].id, error: { code: -32601, message: "no" } }]),
-  ],
-  ["envelope/empty-batch", (x) => x.text === "[]", () => raw("[]")],
-  ["envelope/no-object", (x) => x.text === "42", () => new Response(null, { status: 500 })],
-  ["envelope/null", (x) => x.text === "null", () => new Response(null, { status: 500 })],
-  [
-    "envelope/missing-id",
-    ({ sent }) => sent.method && sent.id === undefined,
-    () => new Response(null, { status: 204 }),
-  ],
-  ["envelope/null-id", ({ sent }) => sent.method && sent.id === null, (x) => error(x, -32601)],
-  ["envelope/wrong-version", ({ sent }) => sent.jsonrpc === "1.0", (x) => error(x, -32601)],
-  [
-    "envelope/missing-method",
-    ({ sent }) => sent.id && sent.method === undefined && sent.jsonrpc,
-    (x) => error(x, -32601),
+    "execute/answers",
+    "has another name for the text of its answer",
+    where(plain, (x) => result(x, { status: "success", text: "hello" })),
   ],
   [
-    "envelope/any-id",
-    ({ sent }) => String(sent.id).length === 128,
-    (x) => x.changed((answer) => (answer.id = answer.id.slice(0, 36))),
+    "execute/least-params",
+    "wants a session id",
+    refusing((x) => plain(x) && !x.sent.params.session_id && !x.sent.params.x_padding),
   ],
   [
-    "envelope/integer-id",
-    ({ sent }) => typeof sent.id === "number",
-    (x) => x.changed((answer) => (answer.id = String(answer.id))),
+    "execute/no-channel",
+    "wants a channel",
+    refusing(withParam(({ text, channel }) => text && channel === undefined)),
   ],
   [
-    "envelope/digits-id",
-    ({ sent }) => sent.id === "0012",
-    (x) => x.changed((answer) => (answer.id = Number(answer.id))),
+    "execute/unset-params",
+    "does not know null",
+    refusing(withParam(({ thread_ts }) => thread_ts === null)),
   ],
-  ["errors/unknown-method", ({ sent }) => sent.method === "sekisho.no_such_method", success],
-  ["errors/inherited-method", ({ sent }) => sent.method === "constructor"],
-  ["errors/method-case", ({ sent }) => sent.method === "Execute_Task", success],
-  ["errors/missing-params", (x) => executes(x) && x.sent.params === undefined],
-  ["errors/missing-text", (x) => executes(x) && x.sent.params?.text === undefined, success],
-  ["errors/params-array", (x) => executes(x) && Array.isArray(x.sent.params), success],
-  ["errors/wrong-type", (x) => executes(x) && x.sent.params?.text === 42, success],
-  ["errors/null-text", (x) => executes(x) && x.sent.params?.text === null, success],
-  ["errors/empty-text", (x) => executes(x) && x.sent.params?.text === "", success],
-  ["errors/long-text", (x) => executes(x) && x.sent.params?.text?.length > 40_000, success],
-  ["errors/hostile-params", (x) => executes(x) && x.sent.params?.attachments === "a"],
-  ["execute/nul", (x) => executes(x) && x.sent.params?.text?.includes("\u0000")],
-  ["limits/too-large", (x) => x.bytes > 262_144 && !x.sent.method, (x) => error(x, -32700)],
-  ["limits/too-large-request", (x) => x.bytes > 262_144 && x.sent.method, (x) => error(x, -32601)],
-  ["headers/charset", ({ request }) => request.headers.get("content-type")?.includes("charset")],
-  ["headers/json-rpc-type", ({ request }) => request.headers.get("content-type")?.includes("rpc")],
-  ["headers/trace", ({ request }) => request.headers.has("tracestate")],
-  ["headers/malformed-trace", ({ request }) => request.headers.get("traceparent") === "not-a-trace"],
   [
-    "headers/session",
-    ({ request }) => request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id")?.length === 100,
+    "execute/unset-members",
+    "takes no empty text in the history",
+    refusing(withParam(({ history }) => history?.[0]?.ts === "")),
   ],
-  ["https/get", ({ request }) => request.method === "GET", success],
-  ["discover/document", method("rpc.discover"), (x) => result(x, { openrpc: "1.3.2", methods: [] })],
   [
     "execute/every-param",
-    (x) => executes(x) && x.sent.params?.history && x.sent.params.bot_token,
-    (x) => error(x, -32602),
+    "takes messages of the history of 1,000 characters",
+    refusing(withParam(({ history }) => history?.[0]?.text?.length > 1000)),
   ],
-  ["execute/context", (x) => executes(x) && x.sent.params?.context, (x) => error(x, -32602)],
   [
     "execute/attachments",
-    (x) => plain(x) && x.sent.params.attachments?.length === 1,
-    (x) => error(x, -32602),
+    "loses the text of a message with files",
+    where(
+      (x) => plain(x) && x.sent.params.attachments?.length === 1,
+      (x) => x.withParams({ text: "" }),
+    ),
   ],
-  ["execute/unknown-params", ({ sent }) => sent.params?.x_unknown, (x) => error(x, -32602)],
-  ["execute/largest-request", (x) => x.bytes > 65_536, () => raw("", { status: 413 })],
+  [
+    "execute/longest-lists",
+    "takes ten attachments",
+    refusing(withParam(({ attachments }) => attachments?.length > 10)),
+  ],
+  ["execute/unicode", "joins letters and accents", rewriting((text) => text.normalize("NFC"))],
+  [
+    "execute/special-characters",
+    "joins lines",
+    where(
+      says(/שלום/),
+      rewriting((text) => text.replaceAll("\r\n", "\n")),
+    ),
+  ],
+  [
+    "execute/long-text",
+    "cuts answers at 65,535 bytes",
+    rewriting((text) => cutBytes(text, 65_535)),
+  ],
+  [
+    "execute/timeout-ms",
+    "does not look at timeout_ms",
+    where(
+      withParam(({ timeout_ms }) => timeout_ms === 50),
+      async (x) => {
+        await delay(1100);
+        return success(x);
+      },
+    ),
+  ],
+  [
+    "execute/every-file",
+    "tells files apart by their names",
+    where(
+      (x) => readsFiles(x) && first(x) && x.sent.params.attachments,
+      (x) => {
+        const { attachments } = x.sent.params;
+        const byName = new Map<string, Json>(attachments.map((file: Json) => [file.name, file]));
+        return x.withParams({ attachments: [...byName.values()] });
+      },
+    ),
+  ],
+  [
+    "execute/files",
+    "repeats an answer without its files",
+    where(
+      repeated(readsFiles),
+      changing("success", (given) => delete given.artifacts),
+    ),
+  ],
+  [
+    "errors/issues",
+    "says values of bad params aloud",
+    changingError(-32602, ({ data }, { sent }) => {
+      for (const issue of data.issues ?? []) issue.message = `is ${JSON.stringify(sent.params)}`;
+    }),
+  ],
+  ["failure/error", "breaks down with its agent", where(fails, () => raw("oops", { status: 500 }))],
+  [
+    "failure/reason",
+    "says that it knows the task already when its agent fails",
+    refusing(fails, -32068),
+  ],
+  [
+    "failure/execution-failed",
+    "says that it failed itself when its agent fails",
+    refusing(fails, -32603),
+  ],
 ];
-for (const [name, applies, how = (x: Exchange) => error(x, -32603)] of bodies) {
-  lie(`handles wrongly what ${name} sends`, name, where((x) => bearer(x) === token && applies(x), how));
-}
-lie(
-  "says values of bad params aloud",
-  "errors/issues",
-  changingError(-32602, (given, { sent }) => {
-    for (const issue of given.data.issues ?? []) issue.message = `is ${JSON.stringify(sent.params)}`;
-  }),
-);
-lie("has texts for error codes", "errors/unknown-method", (x) => method("sekisho.no_such_method")(x) ? error(x, "METHOD_NOT_FOUND") : x.honest());
-lie("answers with an id of its own", "execute/answers errors/unknown-method", (x) => bearer(x) === token ? x.changed((answer) => (answer.id = "1")) : x.honest());
-lie("wants a param that is optional", "execute/least-params", where((x) => plain(x) && x.sent.params.session_id === undefined && !x.sent.params.x_padding, (x) => error(x, -32602)));
-lie("has another name for the text of its answer", "execute/answers", where(plain, (x) => result(x, { status: "success", text: "hello" })));
 
-// Texts.
-lie("drops characters beyond ASCII", "execute/unicode", where(says(/🏯/), (x) => x.rewritten((text) => text.replace(/[\u0080-\u{10ffff}]/gu, ""))));
-lie("writes question marks beyond ASCII", "execute/unicode", where(says(/🏯/), (x) => x.rewritten((text) => text.replace(/[\u0080-\u{10ffff}]/gu, "?"))));
-lie("cuts texts at 4,000 characters", "execute/long-text", changing("success", (given) => (given.response_text = given.response_text.slice(0, 4000))));
-lie("escapes texts as HTML", "execute/special-characters", changing("success", (given) => (given.response_text = given.response_text.replaceAll("<", "&lt;"))));
-lie("joins lines", "execute/special-characters", where(says(/שלום/), changing("success", (given) => (given.response_text = given.response_text.replaceAll("\r\n", "\n")))));
-lie("does not look at timeout_ms", "execute/timeout-ms", (x) => {
-  const slow = { ...x.sent, params: { ...x.sent.params, timeout_ms: undefined } };
-  return executes(x) && x.sent.params?.timeout_ms === 50
-    ? new Promise((resolve) => setTimeout(() => resolve(success({ ...x, sent: slow })), 1100))
-    : x.honest();
-});
+function cutBytes(text: string, bytes: number): string {
+  return Buffer.from(text)
+    .subarray(0, bytes)
+    .toString()
+    .replace(/\ufffd+$/, "");
+}
 
-// Tasks that are not known, failures and questions.
-for (const verb of ["get", "cancel", "answer"]) {
-  lie(`takes ${verb}_task of an unknown task for a task`, `tasks/unknown-${verb}`, (x) =>
-    x.changed((answer) => {
-      if (x.sent.method !== `${verb}_task` || answer.error?.code !== -32061) return;
-      delete answer.error;
-      answer.result =
-        verb === "cancel" ? { status: "canceled", task_id: "1" } : { status: "success", response_text: "a" };
-    }),
-  );
-}
-lie("breaks down at a quote in an id", "tasks/unknown-get", where((x) => gets(x) && String(x.sent.params.task_id).includes("'"), (x) => error(x, -32603)));
-lie("breaks down with its agent", "failure/error", where(says(/^fail/), () => new Response("oops", { status: 500 })));
-lie("says that it is not available when its agent fails", "failure/reason", where(says(/^fail/), (x) => error(x, -32071)));
-lie("says that there are too many requests when its agent fails", "failure/reason", where(says(/^fail/), (x) => error(x, -32070, "no", { reason: "rate_limited", retryable: true })));
-for (const [reason, code] of Object.entries({ agent_not_found: -32062, task_not_found: -32061, already_exists: -32068, unauthenticated: -32066, invalid_params: -32602 })) {
-  lie(`says ${reason} when its agent fails`, "failure/reason", where(says(/^fail/), (x) => error(x, code)));
-}
-lie("says that it failed itself when its agent fails", "failure/execution-failed", where(says(/^fail/), (x) => error(x, -32603)));
-lie("shows tasks that ask to a token that is cut short", "authentication/own-tasks", where((x) => gets(x) && token.startsWith(bearer(x)) && bearer(x) !== "", async (x) => {
-  const answer = await asFirst(x);
-  return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
-}));
-lie("lets other callers answer", "isolation/another-caller-answers", where((x) => answers(x) && bearer(x) === otherToken, asFirst));
-lie("asks nothing", "question/asks", changing("input_required", (given) => (given.prompt = " ")));
-lie("gives two options one id", "question/asks", changing("input_required", (given) => (given.options[1].id = given.options[0].id)));
-lie("has another id for its question at each read", "question/read-again", where(gets, changing("input_required", (given, { sent }) => (given.question_id = `q-${sent.id}`))));
-lie("changes the question that it asks", "question/read-again", where(gets, changing("input_required", (given) => (given.prompt += "?"))));
-lie(
-  "takes an answer that says nothing",
-  "question/bad-answers",
-  where(
-    (x) =>
-      answers(x) && x.sent.params.text === undefined && x.sent.params.option_id === undefined && bearer(x) === token,
-    (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id }),
-  ),
-);
-lie(
-  "takes an option that was not offered",
-  "question/bad-answers",
-  where(
-    (x) => /-[0-9a-f]{8}$/.test(x.sent.params?.option_id),
-    (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id }),
-  ),
-);
-lie("does not look at which question an answer is to", "question/another-question", (x) =>
-  x.changed((answer) => {
-    if (!answers(x) || answer.error?.code !== -32063 || !x.sent.params.question_id) return;
-    delete answer.error;
-    answer.result = { status: "accepted", task_id: x.sent.params.task_id };
-  }),
-);
 const toQuestion = (x: Exchange) => answers(x) && x.sent.params.option_id === "yes";
-lie("gives the agent the first option, whatever was chosen", "question/chosen-option", where((x) => answers(x) && x.sent.params.option_id === "no", (x) => {
-  const { sent } = x;
-  return x.insteadOf({ ...sent, params: { ...sent.params, option_id: "yes" } });
-}));
-lie("takes another answer each time", "question/answer", where(toQuestion, (x) => success(x, `answer ${x.count("answers")}`)));
-lie("refuses an answer that it knows", "question/repeated-answer", where((x) => toQuestion(x) && x.count(x.sent.id) > 1, (x) => error(x, -32063)));
-lie("takes one more answer", "question/other-answer", where((x) => x.sent.params?.text === "something else altogether", (x) => success(x)));
-lie("takes another answer under a known id", "question/id-used-before", where((x) => x.sent.params?.text === "something else under the same id", (x) => success(x)));
-lie("goes on with a canceled question", "question/canceled", (x) =>
-  x.changed((answer) => {
-    if (!answers(x) || answer.error?.data?.current !== "canceled") return;
-    delete answer.error;
-    answer.result = { status: "success", response_text: "a" };
-  }),
-);
+const toFields = (x: Exchange) => answers(x) && x.sent.params.fields && first(x);
+/** Lets the host take the reply for one to the question that is open. */
+const withoutQuestionId = (x: Exchange) => x.withParams({ question_id: undefined });
 
-lie("gives two fields one id", "question/fields", changing("input_required", (given) => given.fields && Object.assign(given.fields[1], { id: given.fields[0].id })));
-lie("changes the fields that it asks for", "question/fields", where(gets, changing("input_required", (given) => given.fields?.reverse())));
-lie("forgets the fields that it asked for", "question/fields", where(gets, changing("input_required", (given) => delete given.fields)));
-const toFields = (x: Exchange) => answers(x) && x.sent.params.fields !== undefined && bearer(x) === token;
-const formIds = ["road", "luggage", "travellers", "day", "reason"];
-const accepting = (x: Exchange) => result(x, { status: "accepted", task_id: x.sent.params.task_id });
-lie("takes any values", "question/bad-fields", where(toFields, accepting));
-lie("takes values for fields that there are not", "question/bad-fields", where((x) => toFields(x) && Object.keys(x.sent.params.fields).some((id) => !formIds.includes(id)), accepting));
-lie("does not mind what is required", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.road === null, accepting));
-lie("takes choices that were not offered", "question/bad-fields", where((x) => toFields(x) && /-[0-9a-f]{8}$/.test(x.sent.params.fields.road), accepting));
-lie("takes numbers of any size", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.travellers > 20, accepting));
-lie("takes days that there are not", "question/bad-fields", where((x) => toFields(x) && x.sent.params.fields.day === "2026-02-30", accepting));
-lie("does not say which field is wrong", "question/names-field", where(toFields, changingError(-32602, (given) => delete given.data.issues)));
-lie("takes no values at all", "question/answers-fields", where(toFields, (x) => error(x, -32602)));
-lie("takes values only once", "question/answers-fields", where(toFields, (x) => x.changed((answer) => {
-  if (answer.error || x.count("good values") < 2) return;
-  delete answer.result;
-  answer.error = { code: -32063, message: "no" };
-})));
-lie("wants every field where somebody answers in words", "question/fields-in-words", async (x) => {
-  if (says(/^ask form/)(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id, 1));
-  return answers(x) && x.sent.params.text && x.memory.has(x.sent.params.task_id) ? error(x, -32602) : x.honest();
-});
-lie("changes the options that it offers", "question/read-again", where(gets, changing("input_required", (given) => given.options.reverse())));
-lie("takes an answer and never goes on", "question/goes-on", (x) => {
-  if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
-  const isStuck = (gets(x) || toQuestion(x)) && x.memory.has(x.sent.params.task_id) && bearer(x) === token;
-  return isStuck ? result(x, { status: "accepted", task_id: x.sent.params.task_id }) : x.honest();
-}, { budgetMs: 20_000 });
-lie("loses a task with its answer", "question/goes-on", (x) => {
-  if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
-  return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
-});
-lie("takes options only", "question/free-text", where((x) => answers(x) && x.sent.params.text && x.sent.params.user_id, (x) => error(x, -32602)));
-lie("lets everyone answer questions that are open", "authentication/own-tasks", where((x) => answers(x) && bearer(x) === "", async (x) => {
-  const answer = await asFirst(x);
-  return (await answer.clone().text()).includes('"error"') ? x.honest() : answer;
-}));
-lie("refuses fields that it does not know", "envelope/unknown-fields", where(({ sent }) => sent.x_unknown, (x) => error(x, -32600)));
-lie("refuses params of get_task that it does not know", "tasks/unknown-get", where((x) => gets(x) && x.sent.params.x_unknown, (x) => error(x, -32602)));
-lie("takes ten attachments", "execute/longest-lists", where((x) => executes(x) && x.sent.params?.attachments?.length > 10, (x) => error(x, -32602)));
-lie("refuses the reason of a cancel", "cancel/by-request-id", where((x) => cancels(x) && x.sent.params.reason, (x) => error(x, -32602)));
-lie("does not mind two keys", "accepted/keys", where((x) => gets(x) && x.sent.params.task_id && x.sent.params.request_id, (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id })));
-lie("names another task in its errors", "raw/same-task", changingError(-32063, (given) => (given.data.task_id = "another")));
-lie("names another task in its results", "raw/same-task", where((x) => gets(x) && x.sent.params.task_id, changing("success", (given) => (given.task_id = "another"))));
-lie("counts tokens below zero", "bounds/usage", where(plain, changing("success", (given) => (given.usage = { input_tokens: -5 }))));
-lie("tells a stack trace as its answer", "leaks/innards", where(says(/^fail/), (x) => success(x, 'Traceback (most recent call last):\n  File "agent.py", line 3')));
-
-// Accepted tasks.
-const slow = says(/^slow/);
-lie("neither answers nor accepts in time", "accepted/in-time", where(slow, () => new Promise(() => {})), { callTimeoutMs: 10_000 });
-lie("fails at everything that is slow", "accepted/in-time", where(slow, (x) => error(x, -32603)));
-lie("accepts without a task id", "accepted/result", where(executes, changing("accepted", (given) => delete given.task_id)));
-lie("gives two tasks one id", "accepted/own-ids", where(executes, changing("accepted", (given) => (given.task_id = "the-task"))));
-lie("changes the task id", "accepted/by-task-id accepted/by-request-id", where(gets, changing("accepted", (given) => (given.task_id = "another"))));
-lie("accepts a task and does not know it", "accepted/by-task-id", where((x) => gets(x) && bearer(x) === token, (x) => error(x, -32061)));
-lie("does not find tasks by their request id", "accepted/by-request-id", where((x) => gets(x) && x.sent.params.request_id, (x) => error(x, -32061)));
-lie("forgets a task when its caller hangs up", "accepted/lost-response", (x) => {
-  if (slow(x)) x.request.signal.addEventListener("abort", () => x.memory.set(x.sent.id, "gone"));
-  return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
-});
-lie("does not know long polls", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, (x) => error(x, -32602)));
-lie("holds a poll for as long as it likes", "accepted/long-poll", where((x) => gets(x) && x.sent.params.wait_ms === 100, () => new Promise(() => {})), { callTimeoutMs: 10_000 });
-lie(
-  "tells more of its answer beforehand than anybody reads",
-  "accepted/partial-text",
-  where(
-    gets,
-    changing("accepted", (given) => (given.progress = { partial_text: "x".repeat(12_001) })),
-  ),
-);
-lie("finds a task without being told which", "accepted/keys", where((x) => gets(x) && Object.keys(x.sent.params).length === 0, (x) => success(x)));
-lie("waits for hours", "accepted/keys", where((x) => x.sent.params?.wait_ms === 25_001, (x) => result(x, { status: "accepted", task_id: x.sent.params.task_id })));
-lie("cancels another task", "cancel/running", where(cancels, changing("canceled", (given) => (given.task_id = "another"))));
-lie("cancels only once", "cancel/again", where((x) => cancels(x) && bearer(x) === token && x.count(x.sent.params.task_id) > 1, (x) => error(x, -32063)));
-lie("does not cancel by request id", "cancel/by-request-id", where((x) => cancels(x) && x.sent.params.request_id, (x) => error(x, -32061)));
-lie("says canceled and goes on", "cancel/then-read", (x) => {
-  if (executes(x)) return x.changed(({ result: given }) => given?.task_id && x.memory.set(given.task_id, 1));
-  const { task_id } = x.sent.params ?? {};
-  return cancels(x) && x.memory.has(task_id) ? result(x, { status: "canceled", task_id }) : x.honest();
-});
-lie("loses the result", "ended/success", where(gets, changing("success", (given) => delete given.response_text)));
-lie("answers for another request", "ended/success", where(gets, changing("success", (given) => (given.correlation_id = "another"))));
-lie(
-  "begins anew at the second read",
-  "ended/stays",
-  where(gets, (x) =>
-    x.changed((answer) => {
-      if (answer.result?.status !== "success" || !x.sent.params.task_id || x.count(x.sent.params.task_id) < 2) return;
-      answer.result = { status: "accepted", task_id: x.sent.params.task_id };
+const questions: readonly Lie[] = [
+  [
+    "tasks/unknown-get",
+    "takes a sign for every task",
+    where((x) => gets(x) && x.sent.params.task_id === "%", success),
+  ],
+  [
+    "tasks/unknown-cancel",
+    "cancels unknown tasks",
+    overlooking(-32061, cancels, () => ({ status: "canceled", task_id: "1" })),
+  ],
+  [
+    "tasks/unknown-answer",
+    "takes answers to unknown tasks",
+    overlooking(-32061, answers, () => ({ status: "success", response_text: "a" })),
+  ],
+  [
+    "question/asks",
+    "gives two options one id",
+    changing("input_required", ({ options }) => (options[1].id = options[0].id)),
+  ],
+  [
+    "question/read-again",
+    "moves the end of a question at each read",
+    changing("input_required", (given) => {
+      given.expires_at = new Date(Date.now() + 3600_000).toISOString();
     }),
-  ),
-);
-lie("tells a result only once", "ended/stays", where((x) => gets(x) && x.sent.params.request_id, changing("success", (given) => (given.response_text = "else"))));
-lie("cancels what is over", "ended/cancel", (x) =>
-  x.changed((answer) => {
-    if (!cancels(x) || answer.error?.code !== -32063) return;
-    delete answer.error;
-    answer.result = { status: "canceled", task_id: x.sent.params.task_id };
-  }),
-);
-lie("stores nothing that it answers at once", "ended/answered-at-once", (x) => {
-  if (executes(x)) return x.changed((answer) => answer.result?.status === "success" && x.memory.set(x.sent.id, 1));
-  return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
-});
-
-// Repetitions.
-lie(
-  "runs every copy of a request",
-  "idempotency/same-outcome idempotency/at-the-same-time idempotency/not-run-again idempotency/files-read-once",
-  where(executes, ({ anew }) => anew()),
-);
-lie("runs a copy that comes after the end", "idempotency/same-outcome", where((x) => plain(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
-lie(
-  "runs copies that come at the same time",
-  "idempotency/at-the-same-time",
-  where(
-    (x) => plain(x) && x.count(x.sent.id) > 1 && !x.memory.has(`over ${x.sent.id}`),
-    ({ anew }) => anew(),
-  ),
-);
-const other = (x: Exchange, change: (params: Json) => boolean) => {
-  const first = x.memory.get(x.sent.id);
-  if (executes(x) && first === undefined) x.memory.set(x.sent.id, x.sent.params);
-  return executes(x) && first !== undefined && change(x.sent.params) ? first : undefined;
-};
-for (const name of ["channel", "thread_ts", "user_id"]) {
-  lie(`does not look at another ${name} under a known id`, "idempotency/other-content", where((x) => other(x, (params) => params[name] !== x.memory.get(x.sent.id)[name]), (x) => success(x)));
-}
-const isOtherFile = (x: Exchange) => other(x, ({ attachments }) => attachments?.[0] && attachments[0].id !== x.memory.get(x.sent.id).attachments?.[0].id);
-lie("does not look at another file under a known id", "idempotency/other-content", where(isOtherFile, (x) => success(x)));
-lie("compares the length of texts under a known id", "idempotency/other-content", where((x) => other(x, ({ text }) => text.length === x.memory.get(x.sent.id).text.length), (x) => {
-  const { sent } = x;
-  return x.insteadOf({ ...sent, params: { ...sent.params, text: x.memory.get(sent.id).text } });
-}));
-lie("does not look at a missing file under a known id", "idempotency/other-content", where((x) => other(x, (params) => !params.attachments)?.attachments, (x) => success(x)));
-lie("compares what changes by itself", "idempotency/changing-params", where((x) => other(x, (params) => params.history), (x) => error(x, -32068)));
-lie("compares the addresses of files", "idempotency/changing-params", where((x) => executes(x) && /signature=b/.test(x.text), (x) => error(x, -32068)));
-lie(
-  "runs the agent twice and tells one result",
-  "idempotency/files-read-once",
-  where(says(/^read files/), async (x) => {
-    const { url } = x.sent.params.attachments[0];
-    if (x.count(x.sent.id) > 1) await fetch(url);
-    return x.honest();
-  }),
-);
-lie("runs a canceled task again", "idempotency/canceled", (x) => {
-  if (cancels(x)) x.memory.set("canceled", 1);
-  return slow(x) && x.count(x.sent.id) > 1 && x.memory.has("canceled")
-    ? x.changed((answer) => {
-        if (answer.error?.code !== -32076) return;
+  ],
+  [
+    "question/bad-answers",
+    "takes an option that was not offered",
+    where((x) => /-[0-9a-f]{8}$/.test(x.sent.params?.option_id), accepted),
+  ],
+  [
+    "question/another-question",
+    "does not look at which question an answer is to",
+    overlooking(
+      -32063,
+      (x) => answers(x) && x.sent.params.question_id,
+      (x) => ({ status: "accepted", task_id: x.sent.params.task_id }),
+    ),
+  ],
+  [
+    "question/answer",
+    "refuses the click of a second person",
+    refusing((x) => toQuestion(x) && first(x) && x.sent.params.user_id, -32063),
+  ],
+  [
+    "question/repeated-answer",
+    "refuses an answer that it knows",
+    refusing(repeated(toQuestion), -32063),
+  ],
+  [
+    "question/goes-on",
+    "asks again what was answered",
+    (x) =>
+      x.changed(({ result: given, error: refused }) => {
+        if (given?.status === "input_required") x.memory.set(given.task_id, given);
+        const question = x.memory.get(x.sent.params?.task_id);
+        if (answers(x) && !refused && question) question.answered = true;
+        if (gets(x) && given && question?.answered) Object.assign(given, question);
+      }),
+  ],
+  [
+    "question/chosen-option",
+    "gives the agent the first option, whatever was chosen",
+    where(
+      (x) => answers(x) && x.sent.params.option_id === "no",
+      (x) => x.withParams({ option_id: "yes" }),
+    ),
+  ],
+  [
+    "question/other-answer",
+    "takes another option after the first",
+    overlooking(
+      -32063,
+      (x) => answers(x) && x.sent.params.option_id === "no",
+      () => ({ status: "success", response_text: "done" }),
+    ),
+  ],
+  [
+    "question/answers-at-the-same-time",
+    "takes two answers at the same time",
+    overlooking(
+      -32063,
+      (x) => answers(x) && x.sent.params.option_id === "no",
+      () => ({ status: "success", response_text: "done" }),
+    ),
+  ],
+  [
+    "question/id-used-before",
+    "takes another answer under a known id",
+    where((x) => x.sent.params?.text === "something else under the same id", success),
+  ],
+  [
+    "question/canceled",
+    "goes on with a canceled question",
+    where(answers, (x) =>
+      x.changed((answer) => {
+        if (answer.error?.data?.current !== "canceled") return;
         delete answer.error;
-        answer.result = { status: "accepted", task_id: "again" };
-      })
-    : x.honest();
-});
-lie("runs a failed task again", "idempotency/failed", where((x) => says(/^fail/)(x) && x.count(x.sent.id) > 1, (x) => success(x)));
-lie("stores refusals", "idempotency/refusals-are-not-stored", (x) => {
-  if (executes(x) && x.sent.params && x.sent.params.text === undefined) x.memory.set(x.sent.id, 1);
-  return x.memory.has(x.sent.id) ? error(x, -32602) : x.honest();
-});
+        answer.result = { status: "success", response_text: "a" };
+      }),
+    ),
+  ],
+  [
+    "question/free-text",
+    "drops emoji from replies",
+    where(
+      (x) => answers(x) && x.sent.params.text,
+      (x) => x.withParams({ text: x.sent.params.text.replace(/[\u{10000}-\u{10ffff}]/gu, "") }),
+    ),
+  ],
+  [
+    "question/second",
+    "takes a second click for the answer to the next question",
+    where(
+      (x) => toQuestion(x) && x.count(`${x.sent.params.task_id} ${x.sent.params.question_id}`) > 1,
+      withoutQuestionId,
+    ),
+  ],
+  [
+    "question/ends-wait",
+    "waits on when there is another question",
+    where(
+      (x) => gets(x) && x.sent.params.wait_ms > 100,
+      async (x) => {
+        const answer = await x.honest();
+        await delay(5000);
+        return answer;
+      },
+    ),
+  ],
+  [
+    "question/fields",
+    "changes the order of the fields that it asks for",
+    where(
+      gets,
+      changing("input_required", ({ fields }) => fields?.reverse()),
+    ),
+  ],
+  [
+    "question/bad-fields",
+    "takes a choice twice",
+    where(
+      (x) =>
+        toFields(x) &&
+        Object.values<Json>(x.sent.params.fields).some(
+          (value) => Array.isArray(value) && new Set(value).size < value.length,
+        ),
+      accepted,
+    ),
+  ],
+  [
+    "question/names-field",
+    "does not say which field is wrong",
+    where(
+      toFields,
+      changingError(-32602, ({ data }) => delete data.issues),
+    ),
+  ],
+  [
+    "question/answers-fields",
+    "gives the agent the first choice of a form",
+    where(
+      (x) => toFields(x) && x.sent.params.fields.road === "nakasendo",
+      (x) => x.withParams({ fields: { ...x.sent.params.fields, road: "tokaido" } }),
+    ),
+  ],
+  [
+    "question/fields-in-words",
+    "wants every field where somebody answers in words",
+    (x) => {
+      if (says(/^ask form/)(x))
+        return x.changed(({ result: given }) => x.memory.set(given?.task_id, 1));
+      const isInWords = answers(x) && x.sent.params.text && x.memory.has(x.sent.params.task_id);
+      return isInWords ? error(x, -32602) : x.honest();
+    },
+  ],
+];
 
-lie("starts a slow task twice", "idempotency/accepted-twice", where((x) => slow(x) && x.count(x.sent.id) > 1 && !x.memory.has("over"), ({ anew }) => anew()));
-lie("asks a repeated request anew", "idempotency/asking", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
+/** The host's answers, in which every task that was accepted is remembered. */
+const remembering = (x: Exchange, key: (taskId: string) => string = String) =>
+  x.changed(({ result: given }) => {
+    if (given?.task_id) x.memory.set(key(given.task_id), given.task_id);
+  });
 
-// Votes.
-const votes = method("feedback");
-const recorded = (x: Exchange, task_id = x.sent.params?.task_id ?? x.sent.params?.request_id) => result(x, { status: "recorded", task_id });
-lie("records votes on tasks that it does not know", "feedback/unknown", where(votes, (x) => recorded(x)));
-lie("records votes on tasks of other callers", "isolation/another-caller-votes", where((x) => votes(x) && bearer(x) === otherToken, (x) => recorded(x)));
-lie("says a task id of its own of a vote", "feedback/recorded", changing("recorded", (given) => (given.task_id = "another")));
-lie("takes each vote once", "feedback/recorded", where((x) => votes(x) && x.count(JSON.stringify(x.sent.params)) > 1, (x) => error(x, -32068)));
-lie("takes one vote of a person", "feedback/recorded", where((x) => votes(x) && x.count(x.sent.params.voter_id) > 2, (x) => error(x, -32063)));
-lie("answers a vote as it answers a task", "feedback/recorded", changing("recorded", (given) => (given.status = "accepted")));
-lie("records votes on canceled tasks", "feedback/canceled", where(votes, (x) => x.changed((answer) => { if (answer.error?.code === -32063) { delete answer.error; answer.result = { status: "recorded", task_id: x.sent.params.task_id }; } })));
-for (const [what, wrong] of Object.entries({
-  "another vote": (params: Json) => params.vote === "sideways",
-  "a vote of nobody": (params: Json) => params.voter_id === undefined,
-  "a vote without a time": (params: Json) => params.voted_at === undefined,
-  "a vote on two tasks": (params: Json) => params.task_id && params.request_id,
-})) {
-  lie(`takes ${what}`, "feedback/bad-params", where((x) => votes(x) && wrong(x.sent.params), (x) => recorded(x)));
-}
+const acceptedTasks: readonly Lie[] = [
+  [
+    "accepted/in-time",
+    "neither answers nor accepts in time",
+    where(slow, () => new Promise(() => {})),
+    { callTimeoutMs: 10_000 },
+  ],
+  [
+    "accepted/result",
+    "accepts without a task id",
+    where(
+      executes,
+      changing("accepted", (given) => delete given.task_id),
+    ),
+  ],
+  [
+    "accepted/own-ids",
+    "gives all tasks one id",
+    where(
+      executes,
+      changing("accepted", (given) => (given.task_id = "the-task")),
+    ),
+  ],
+  [
+    "accepted/by-task-id",
+    "changes the task id",
+    where(
+      gets,
+      changing("accepted", (given) => (given.task_id = "another")),
+    ),
+  ],
+  [
+    "accepted/by-request-id",
+    "does not find tasks by their request id",
+    refusing((x) => gets(x) && x.sent.params.request_id, -32061),
+  ],
+  [
+    "accepted/lost-response",
+    "forgets a task when its caller hangs up",
+    (x) => {
+      if (slow(x)) x.request.signal.addEventListener("abort", () => x.memory.set(x.sent.id, 1));
+      return gets(x) && x.memory.has(x.sent.params.request_id) ? error(x, -32061) : x.honest();
+    },
+  ],
+  [
+    "accepted/long-poll",
+    "does not know long polls",
+    refusing((x) => gets(x) && x.sent.params.wait_ms === 100),
+  ],
+  [
+    "accepted/partial-text",
+    "cuts the answer so far at 1,000 bytes",
+    where(
+      gets,
+      changing("accepted", ({ progress }) => {
+        if (progress?.partial_text)
+          progress.partial_text = Buffer.from(progress.partial_text).subarray(0, 1000).toString();
+      }),
+    ),
+  ],
+  [
+    "accepted/timeout-ms",
+    "does not stop what it has accepted when its time is over",
+    where(
+      withParam(({ timeout_ms }) => timeout_ms === 50),
+      (x) => x.withParams({ timeout_ms: undefined }),
+    ),
+  ],
+  [
+    "accepted/step-ids",
+    "names its steps anew at each read",
+    where(gets, (x) =>
+      changing("accepted", ({ progress }) => {
+        for (const step of progress?.steps ?? []) step.id = `${x.count("read")}-${step.id}`;
+      })(x),
+    ),
+  ],
+  [
+    "accepted/keys",
+    "does not mind two keys",
+    where((x) => gets(x) && x.sent.params.task_id && x.sent.params.request_id, accepted),
+  ],
+  [
+    "cancel/running",
+    "cancels another task",
+    where(
+      cancels,
+      changing("canceled", (given) => (given.task_id = "another")),
+    ),
+  ],
+  [
+    "cancel/again",
+    "cancels only once",
+    refusing((x) => cancels(x) && first(x) && x.count(x.sent.params.task_id) > 1, -32063),
+  ],
+  [
+    "cancel/by-request-id",
+    "takes short reasons only",
+    refusing((x) => cancels(x) && x.sent.params.reason?.length > 255),
+  ],
+  [
+    // That case gives no reason. A lie that looked at the clock would depend on the machine's speed.
+    "cancel/at-once",
+    "loses an early cancel, and says that it was done",
+    where(
+      (x) => cancels(x) && x.sent.params.request_id && !x.sent.params.reason,
+      (x) => result(x, { status: "canceled", task_id: x.sent.params.request_id }),
+    ),
+  ],
+  [
+    "cancel/similar-ids",
+    "compares the first 32 characters of a task id",
+    (x) => {
+      if (executes(x)) return remembering(x, (taskId) => taskId.slice(0, 32));
+      const taskId = x.memory.get(String(x.sent.params?.task_id).slice(0, 32));
+      return taskId === undefined ? x.honest() : x.withParams({ task_id: taskId });
+    },
+  ],
+  [
+    "cancel/then-read",
+    "says canceled and goes on",
+    (x) => {
+      if (executes(x)) return remembering(x);
+      const { task_id } = x.sent.params ?? {};
+      const isKnown = cancels(x) && x.memory.has(task_id);
+      return isKnown ? result(x, { status: "canceled", task_id }) : x.honest();
+    },
+  ],
+  [
+    "ended/success",
+    "answers for another request",
+    where(
+      gets,
+      changing("success", (given) => (given.correlation_id = "another")),
+    ),
+  ],
+  [
+    "ended/ends-wait",
+    "holds a poll beyond the end of its task",
+    where(
+      (x) => gets(x) && x.sent.params.wait_ms > 100,
+      async (x) => {
+        const answer = await x.honest();
+        await delay(6500);
+        return answer;
+      },
+    ),
+  ],
+  [
+    "ended/whole-text",
+    "stores 50,000 bytes of a text",
+    where(
+      gets,
+      rewriting((text) => cutBytes(text, 50_000)),
+    ),
+  ],
+  [
+    "ended/stays",
+    "shows a result five times",
+    // The poll that sees the end is the first read.
+    where(gets, (x) => afterEnd(x, "success", 6, forget)),
+  ],
+  [
+    "ended/cancel",
+    "cancels what is over",
+    overlooking(-32063, cancels, (x) => ({ status: "canceled", task_id: x.sent.params.task_id })),
+  ],
+  [
+    "ended/answered-at-once",
+    "finds a request in the case of its letters only",
+    refusing((x) => gets(x) && /[A-F]/.test(x.sent.params?.request_id), -32061),
+  ],
+  [
+    "feedback/unknown",
+    "takes votes on unknown tasks",
+    where(votes, (x) => result(x, { status: "recorded", task_id: "1" })),
+  ],
+  [
+    "feedback/recorded",
+    "takes two votes of a person",
+    refusing((x) => votes(x) && x.count(x.sent.params.voter_id) > 2, -32063),
+  ],
+  [
+    "feedback/canceled",
+    "takes votes on canceled tasks",
+    overlooking(-32063, votes, (x) => ({ status: "recorded", task_id: x.sent.params.task_id })),
+  ],
+  [
+    "feedback/bad-params",
+    "takes a vote on two tasks",
+    where(
+      (x) => votes(x) && x.sent.params.task_id && x.sent.params.request_id,
+      (x) => result(x, { status: "recorded", task_id: "1" }),
+    ),
+  ],
+];
 
-// The second look.
-lie("runs a slow task again some seconds after its end", "second-look/repeated-slow", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
-lie("runs a canceled task again after a while", "second-look/repeated-cancel", where((x) => slow(x) && x.count(x.sent.id) > 2, ({ anew }) => anew()));
-lie("asks a repeated request again after its answer", "second-look/repeated-question", where((x) => says(/^ask/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
-/** Lies from that read of an ended task by its task id on. The poll that sees the end is the first one, and `ended/stays` reads it five times. */
-const later = (x: Exchange, status: string, change: (answer: Json) => void, from: number): Promise<Response> =>
-  x.changed((answer) => {
+/** Changes what is read of an ended task by its task id, from that read on. */
+function afterEnd(x: Exchange, status: string, from: number, change: (answer: Json) => void) {
+  return x.changed((answer) => {
     const isEnd = answer.result?.status === status || answer.error?.data?.reason === status;
     if (isEnd && x.sent.params.task_id && x.count(x.sent.params.task_id) >= from) change(answer);
   });
-const notFound = (answer: Json) => {
+}
+
+function forget(answer: Json): void {
   delete answer.result;
   answer.error = { code: -32061, message: "no" };
-};
-lie("forgets a task some seconds after its end", "second-look/success", where(gets, (x) => later(x, "success", notFound, 7)));
-lie("shows a result five times", "ended/stays", where(gets, (x) => later(x, "success", notFound, 6)));
-lie("changes a result after a while", "second-look/success", where(gets, (x) => later(x, "success", ({ result: given }) => (given.response_text += "."), 7)));
-lie(
-  "completes what was canceled",
-  "second-look/canceled",
-  where(gets, (x) =>
-    later(
-      x,
-      "canceled",
-      (answer) => {
-        delete answer.error;
-        answer.result = { status: "success", response_text: "done after all" };
-      },
-      2,
+}
+
+function completeAfterAll(answer: Json): void {
+  delete answer.error;
+  answer.result = { status: "success", response_text: "done after all" };
+}
+
+const repetitions: readonly Lie[] = [
+  [
+    "idempotency/same-outcome",
+    "knows a request in the case of its letters only",
+    where(
+      (x) => plain(x) && /[A-F]/.test(x.sent.id),
+      ({ anew }) => anew(),
     ),
-  ),
-);
-lie("forgets a canceled task", "second-look/canceled", where(gets, (x) => later(x, "canceled", notFound, 2)));
-lie("asks again what was answered", "question/goes-on", (x) =>
-  x.changed(({ result: given, error: refused }) => {
-    if (given?.status === "input_required") x.memory.set(given.task_id, given);
-    const before = x.memory.get(x.sent.params?.task_id);
-    if (answers(x) && !refused && before) before.answered = true;
-    if (gets(x) && given && before?.answered) Object.assign(given, before);
-  }),
-);
-lie("forgets an answer", "second-look/answered", where((x) => toQuestion(x) && x.count(x.sent.id) > 3, (x) => error(x, -32063)));
-lie(
-  "forgets a failure",
-  "second-look/failed",
-  where(
-    (x) => gets(x) && bearer(x) === token,
-    (x) => x.changed((answer) => answer.error?.data?.reason === "execution_failed" && notFound(answer)),
-  ),
-);
-lie(
-  "runs a request again some seconds after its end",
-  "second-look/repeated",
-  where(
-    (x) => plain(x) && bearer(x) === token && x.count(x.sent.id) > 2 && x.sent.params.text.includes('"quoted"'),
-    (x) => success(x, "again"),
-  ),
-);
-lie("runs a failed task again after a while", "second-look/repeated-failure", where((x) => says(/^fail/)(x) && x.count(x.sent.id) > 2, (x) => success(x)));
+  ],
+  [
+    "idempotency/changing-params",
+    "compares the names of files",
+    refusing(
+      withParam(({ attachments }) => attachments?.[0]?.name === "b.txt"),
+      -32068,
+    ),
+  ],
+  [
+    "idempotency/other-content",
+    "compares the length of texts under a known id",
+    where(plain, (x) => {
+      const { text } = x.memory.get(x.sent.id) ?? x.sent.params;
+      x.memory.set(x.sent.id, { text });
+      return text.length === x.sent.params.text.length ? x.withParams({ text }) : x.honest();
+    }),
+  ],
+  [
+    "idempotency/at-the-same-time",
+    "runs copies that come at the same time",
+    where(repeated(plain), ({ anew }) => anew()),
+  ],
+  [
+    "idempotency/not-run-again",
+    "runs every copy of a request",
+    where(executes, ({ anew }) => anew()),
+  ],
+  [
+    "idempotency/accepted-twice",
+    "starts a slow task twice",
+    where(repeated(slow), ({ anew }) => anew()),
+  ],
+  [
+    "idempotency/after-hanging-up",
+    "runs a task again whose caller hung up",
+    where(repeated(slow), ({ anew }) => anew()),
+  ],
+  [
+    "idempotency/asking",
+    "asks a repeated request anew",
+    where(repeated(asks), ({ anew }) => anew()),
+  ],
+  [
+    "idempotency/files-read-once",
+    "runs the agent twice and tells one result",
+    where(repeated(readsFiles), async (x) => {
+      await fetch(x.sent.params.attachments[0].url);
+      return x.honest();
+    }),
+  ],
+  [
+    "idempotency/canceled",
+    "runs a canceled task again",
+    overlooking(-32076, slow, () => ({ status: "accepted", task_id: "again" })),
+  ],
+  ["idempotency/failed", "runs a failed task again", where(repeated(fails), success)],
+  [
+    "idempotency/refusals-are-not-stored",
+    "stores refusals",
+    (x) => {
+      if (executes(x) && x.sent.params && x.sent.params.text === undefined)
+        x.memory.set(x.sent.id, 1);
+      return x.memory.has(x.sent.id) ? error(x, -32602) : x.honest();
+    },
+  ],
+];
 
-// Values in results.
-lie("wants to be polled in a year", "bounds/poll-after", changing("accepted", (given) => (given.poll_after_ms = 31_536_000_000)));
-lie("keeps a task for a second", "bounds/expires-at", changing("accepted", (given) => (given.expires_at = new Date(Date.now() + 1000).toISOString())));
-lie("keeps a task for ever", "bounds/expires-at", changing("accepted", (given) => (given.expires_at = "9999-12-31T23:59:59Z")));
-lie("asks a question that is over", "bounds/question-expires-at", changing("input_required", (given) => (given.expires_at = "2020-01-01T00:00:00Z")));
-lie("answers nothing", "bounds/empty-answer", where(plain, changing("success", (given) => (given.response_text = "\u200b \n"))));
-lie("answers with half a megabyte", "bounds/result-size", where(plain, changing("success", (given) => (given.response_text += "x".repeat(300_000)))));
-lie("answers with 101 files", "bounds/result-size", where(plain, changing("success", (given) => (given.artifacts = Array(101).fill({ text: "a" })))));
-for (const [what, artifact] of Object.entries({
-  "a file by ftp": { url: "ftp://files.sekisho.invalid/a" },
-  "a file of its own disk": { url: "file:///etc/passwd" },
-  "a file behind a password": { url: "https://user:word@files.sekisho.invalid/a" },
-  "a file of a private network": { url: "https://10.0.0.1/a" },
-  "a file by plain http": { url: "http://files.sekisho.invalid/a" },
-  "a file with two contents": { text: "a", base64: "YQ==" },
-})) {
-  lie(`answers with ${what}`, "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [artifact]))));
-}
-const step = { id: "a", title: "Read", status: "pending" };
-for (const [what, steps] of [
-  ["51 steps", Array.from({ length: 51 }, (_, id) => ({ ...step, id: String(id) }))],
-  ["a step twice", [step, step]],
-  ["a step with a status of its own", [{ ...step, status: "doing" }]],
-] as const) {
-  lie(`tells ${what}`, "bounds/steps", where(gets, changing("accepted", (given) => (given.progress = { steps }))));
-}
-lie("offers 101 options", "bounds/lists", changing("input_required", (given) => { given.options = Array.from({ length: 101 }, (_, id) => ({ id: String(id), label: "a" })); }));
-
-// Leaks.
-for (const [what, message] of Object.entries({
-  "a stack trace of Python": 'Traceback (most recent call last):\n  File "/app/agent.py", line 3, in run',
-  "a stack trace of Node": "TypeError: x is undefined\n    at run (/app/agent.js:3:5)",
-  "a stack trace of Java": "java.lang.NullPointerException\n\tat com.example.Agent.run(Agent.java:42)",
-  "a panic of Go": "runtime error\n\ngoroutine 7 [running]:\nmain.run()",
-  "a path": "cannot read /var/lib/agents/key.pem",
-  SQL: "SELECT * FROM tasks WHERE id = 1",
-  "an error of its database": 'syntax error at or near "OR"',
-  "an error of MySQL": "You have an error in your SQL syntax; check the manual",
-  "an error of SQLite": "no such table: tasks",
-  "a name of its network": "getaddrinfo ENOTFOUND db.internal",
-  "its environment": "AWS_SECRET_ACCESS_KEY=abcdefgh",
-  "the address of its database": "connect postgres://db.internal:5432/tasks",
-  "an address of its network": "connect ECONNREFUSED 10.0.3.17:5432",
-})) {
-  lie(`tells ${what} when its agent fails`, "leaks/innards", changingError(-32064, (given) => (given.message = message)));
-}
-lie("shows a page for developers", "leaks/innards", where((x) => x.text === "null", () => new Response("<h1>NullPointerException at /srv/agent/main.py</h1>", { status: 500 })));
-lie("tells the cause in data", "leaks/innards", changingError(-32061, (given) => (given.data.cause = "ER: SELECT id FROM tasks")));
-lie("says the token back", "leaks/credentials", changingError(-32601, (given) => (given.message = `no method for ${token}`)));
-lie("says the bot token back", "leaks/credentials", where((x) => x.sent.params?.bot_token, (x) => success(x, `with ${x.sent.params.bot_token}`)));
-lie(
-  "fetches files with the caller's token",
-  "leaks/credentials",
+/** Answers a request with the first answer to an equal one. `nameOf` names what is compared. */
+const answeringEqual = (nameOf: (params: Json) => unknown): How =>
   where(
-    (x) => says(/^read files/)(x) && bearer(x) === token,
+    (x) => executes(x) && first(x) && x.sent.params.thread_ts,
     async (x) => {
-      await fetch(x.sent.params.attachments[0].url, { headers: { authorization: `Bearer ${token}` } });
+      const key = JSON.stringify(nameOf(x.sent.params));
+      const stored = x.memory.get(key);
+      if (stored !== undefined && stored.id !== x.sent.id)
+        return result(x, { ...(await stored.answer).result, correlation_id: undefined });
+      const answer: Promise<Json> = x.honest().then((response) => response.json());
+      x.memory.set(key, { id: x.sent.id, answer });
+      return json(await answer);
+    },
+  );
+
+const conversations: readonly Lie[] = [
+  [
+    "isolation/side-by-side",
+    "keeps the text in a variable of all requests",
+    where(plain, async (x) => {
+      x.memory.set("text", x.sent.params.text);
+      await delay(20);
+      return success(x, x.memory.get("text"));
+    }),
+  ],
+  [
+    "isolation/one-session",
+    "gives the first of two tasks of a session the answer of the second",
+    (x) => {
+      if (plain(x))
+        return changing("success", (given) => x.memory.set(session(x), given.response_text))(x);
+      const latest = x.memory.get(session(x));
+      return gets(x) && latest !== undefined ? rewriting(() => latest)(x) : x.honest();
+    },
+  ],
+  [
+    "isolation/one-thread",
+    "takes an equal message for the one before",
+    answeringEqual(({ text, attachments }) => [text, attachments?.map(({ id }: Json) => id)]),
+  ],
+  [
+    "isolation/session-of-tasks",
+    "takes an equal message for the one that runs",
+    where(
+      slow,
+      answeringEqual(({ text }) => text),
+    ),
+  ],
+  [
+    "isolation/session-of-questions",
+    "gives an answer to the latest question of the session",
+    async (x) => {
+      if (asks(x)) return remembering(x, () => session(x));
+      const latest = x.memory.get(session(x));
+      const isToOther = answers(x) && first(x) && latest && latest !== x.sent.params.task_id;
+      if (isToOther) await x.withParams({ question_id: undefined, task_id: latest });
       return x.honest();
     },
+  ],
+  [
+    "second-look/success",
+    "changes a result after a while",
+    where(gets, (x) =>
+      afterEnd(x, "success", 7, ({ result: given }) => (given.response_text += ".")),
+    ),
+  ],
+  [
+    "second-look/canceled",
+    "completes what was canceled",
+    where(gets, (x) => afterEnd(x, "canceled", 2, completeAfterAll)),
+  ],
+  [
+    "second-look/timed-out",
+    "completes a task whose time was over",
+    where(
+      (x) => gets(x) && x.sent.params.request_id,
+      (x) =>
+        x.changed((answer) => answer.error?.data?.reason === "timeout" && completeAfterAll(answer)),
+    ),
+  ],
+  [
+    "second-look/repeated-timeout",
+    "runs a task again whose time was over",
+    where(repeated(withParam(({ timeout_ms }) => timeout_ms === 50)), success),
+  ],
+  [
+    "second-look/answered",
+    "forgets after a while what was answered",
+    where(gets, (x) =>
+      x.changed(({ result: given }) => {
+        const isEnd = given?.status === "success" && /Shall I go on/.test(given.response_text);
+        if (isEnd && x.count(x.sent.params.task_id) > 1) given.response_text = "It is over.";
+      }),
+    ),
+  ],
+  [
+    "second-look/late-answer",
+    "counts the time in which a person thinks",
+    (x) => {
+      const { task_id, timeout_ms } = x.sent.params ?? {};
+      if (asks(x) && timeout_ms)
+        return x.changed(({ result: given }) =>
+          x.memory.set(given?.task_id, Date.now() + timeout_ms),
+        );
+      return Date.now() > x.memory.get(task_id) ? error(x, -32001) : x.honest();
+    },
+  ],
+  [
+    "second-look/failed",
+    "forgets a failure",
+    where(
+      (x) => gets(x) && first(x),
+      (x) =>
+        x.changed((answer) => answer.error?.data?.reason === "execution_failed" && forget(answer)),
+    ),
+  ],
+  [
+    "second-look/repeated",
+    "runs a request again some seconds after its end",
+    where(
+      repeated((x) => plain(x) && first(x) && x.sent.params.text.includes('"quoted"'), 3),
+      success,
+    ),
+  ],
+  [
+    "second-look/repeated-slow",
+    "runs a slow task again some seconds after its end",
+    where(repeated(slow, 3), ({ anew }) => anew()),
+  ],
+  [
+    "second-look/repeated-cancel",
+    "runs a canceled task again after a while",
+    where(repeated(slow, 3), ({ anew }) => anew()),
+  ],
+  [
+    "second-look/repeated-question",
+    "asks a repeated request again after its answer",
+    where(repeated(asks), ({ anew }) => anew()),
+  ],
+  [
+    "second-look/repeated-failure",
+    "runs a failed task again after a while",
+    where(repeated(fails, 3), success),
+  ],
+];
+
+const bytes: readonly Lie[] = [
+  [
+    "raw/byte-order-mark",
+    "begins with a byte order mark",
+    (x) => x.rewritten((text) => `\ufeff${text}`),
+  ],
+  [
+    "raw/duplicate-key",
+    "writes a key twice, once with an escape",
+    where(executes, (x) =>
+      x.rewritten((text) =>
+        text.replace('"status":"success"', '"st\\u0061tus":"accepted","status":"success"'),
+      ),
+    ),
+  ],
+  [
+    "raw/half-character",
+    "cuts within a character",
+    where(says(/🏯/), (x) => x.rewritten((text) => text.replace("🏯", "\\ud83c"))),
+  ],
+  [
+    "raw/content-type",
+    "calls its JSON Latin-1",
+    async (x) =>
+      raw(await (await x.honest()).text(), {
+        headers: { "content-type": "application/json; charset=iso-8859-1" },
+      }),
+  ],
+  [
+    "raw/encoding",
+    "compresses what nobody asked it to",
+    where(executes, async (x) => {
+      const zipped = gzipSync(await (await x.honest()).text());
+      return new Response(zipped, { headers: { "content-encoding": "gzip" } });
+    }),
+  ],
+  [
+    "raw/result-status",
+    "sends results with HTTP 404",
+    where(gets, async (x) => raw(await (await x.honest()).text(), { status: 404 })),
+  ],
+  [
+    "raw/error-status",
+    "sends errors with HTTP 400",
+    async (x) => {
+      const response = await x.honest();
+      const text = await response.text();
+      const isError = text.includes('"error"') && response.status === 200;
+      return raw(text, { status: isError ? 400 : response.status });
+    },
+  ],
+  [
+    "raw/error-data",
+    "says that a failure may be repeated",
+    changingError(-32064, ({ data }) => (data.retryable = true)),
+  ],
+  [
+    "raw/same-task",
+    "names another task in its errors",
+    changingError(-32063, ({ data }) => (data.task_id = "another")),
+  ],
+  [
+    "isolation/marks",
+    "keeps the texts of all in a file",
+    where(plain, (x) => {
+      x.memory.set("texts", `${x.memory.get("texts") ?? ""}\n${x.sent.params.text}`);
+      const base64 = Buffer.from(x.memory.get("texts")).toString("base64");
+      return changing("success", (given) => (given.artifacts = [{ name: "log.txt", base64 }]))(x);
+    }),
+  ],
+  [
+    "leaks/innards",
+    "shows its environment beside its answers",
+    where(
+      plain,
+      changing("success", (given) => (given.debug = { host: "10.0.3.17:5432" })),
+    ),
+  ],
+  [
+    "leaks/credentials",
+    "says the token back in a header, percent-encoded",
+    where(plain, async (x) => {
+      const hex = Buffer.from(token).toString("hex");
+      const answer = await x.honest();
+      return raw(await answer.text(), { headers: { "x-debug": hex.replace(/../g, "%$&") } });
+    }),
+  ],
+];
+
+const step = { id: "a", title: "Read", status: "pending" };
+/** Changes what results with this status say. */
+type ChangedValue = readonly [name: string, what: string, status: string, (given: Json) => void];
+const toLie = ([name, what, status, change]: ChangedValue): Lie => [
+  name,
+  what,
+  changing(status, change),
+];
+
+const values: readonly ChangedValue[] = [
+  [
+    "bounds/poll-after",
+    "wants to be polled in a year",
+    "accepted",
+    (given) => (given.poll_after_ms = 31_536_000_000),
+  ],
+  [
+    "bounds/late-poll",
+    "asks for polls in two minutes",
+    "accepted",
+    (given) => (given.poll_after_ms = 120_000),
+  ],
+  [
+    "bounds/expires-at",
+    "keeps a task for a second",
+    "accepted",
+    (given) => (given.expires_at = new Date(Date.now() + 1000).toISOString()),
+  ],
+  [
+    "bounds/question-expires-at",
+    "asks a question that is over",
+    "input_required",
+    (given) => (given.expires_at = "2020-01-01T00:00:00Z"),
+  ],
+  [
+    "bounds/empty-answer",
+    "answers nothing",
+    "success",
+    (given) => (given.response_text = "\u200b \n"),
+  ],
+  [
+    "bounds/result-size",
+    "answers with 101 files",
+    "success",
+    (given) => (given.artifacts = Array(101).fill({ text: "a" })),
+  ],
+  [
+    "bounds/artifacts",
+    "answers with a file of its network",
+    "success",
+    (given) => (given.artifacts = [{ name: "a", url: "https://db.internal/a" }]),
+  ],
+  [
+    "bounds/usage",
+    "counts tokens below zero",
+    "success",
+    (given) => (given.usage = { input_tokens: -5 }),
+  ],
+  [
+    "bounds/steps",
+    "shows a step twice",
+    "accepted",
+    (given) => (given.progress = { steps: [step, step] }),
+  ],
+  [
+    "bounds/lists",
+    "offers 101 options",
+    "input_required",
+    (given) => {
+      given.options = Array.from({ length: 101 }, (_, id) => ({ id: String(id), label: "a" }));
+    },
+  ],
+];
+
+const otherValues: readonly ChangedValue[] = [
+  [
+    "bounds/expires-at",
+    "keeps a task for ever",
+    "accepted",
+    (given) => (given.expires_at = "9999-12-31T23:59:59Z"),
+  ],
+  [
+    "bounds/result-size",
+    "answers with half a megabyte",
+    "success",
+    (given) => (given.response_text += "x".repeat(300_000)),
+  ],
+  [
+    "bounds/steps",
+    "shows a step with a status of its own",
+    "accepted",
+    (given) => (given.progress = { steps: [{ ...step, status: "doing" }] }),
+  ],
+  ...[
+    ["two contents", { text: "a", base64: "YQ==" }] as const,
+    ["bytes of another type", { base64: "YQ==", mimetype: "image/png" }] as const,
+    ["a password", { url: "https://user:word@files.sekisho.invalid/a" }] as const,
+    ["an address of plain http", { url: "http://files.sekisho.invalid/a" }] as const,
+  ].map(
+    ([what, artifact]): ChangedValue => [
+      "bounds/artifacts",
+      `answers with a file of ${what}`,
+      "success",
+      (given) => (given.artifacts = [artifact]),
+    ],
   ),
-);
-for (const [place, url, headers] of [
-  ["another header", "", { "x-token": token }],
-  ["the address", `?token=${token}`, {}],
-] as const) {
-  lie(`fetches files with the caller's token in ${place}`, "leaks/credentials", where((x) => says(/^read files/)(x) && bearer(x) === token, async (x) => {
-    await fetch(x.sent.params.attachments[0].url + url, { headers });
-    return x.honest();
-  }));
-}
+];
 
-// AgentCore.
-const agentcore = { profile: "agentcore" } as const;
-const whileSlow = { ...agentcore, texts: { slow: "slow 4s" } };
+const profile = "agentcore";
+const whileSlow = { profile, texts: { slow: "slow 4s" } } as const;
 const pings = ({ request }: Exchange) => request.url.endsWith("/ping");
-/** Says that it is busy. */
-const busySince = (field: () => object) => where(pings, () => json({ status: "HealthyBusy", ...field() }));
+/** Answers pings with this. */
+const answeringPings = (value: () => object) => where(pings, () => json(value()));
 const nowSeconds = () => Math.floor(Date.now() / 1000);
-lie("says that it is busy, and not since when", "agentcore/ping-busy", busySince(() => ({})), whileSlow);
-lie("is busy since a date in words", "agentcore/ping-time", busySince(() => ({ time_of_last_update: new Date().toISOString() })), whileSlow);
-lie("counts the time of its status in milliseconds", "agentcore/ping-time", busySince(() => ({ time_of_last_update: Date.now() })), whileSlow);
-lie("is busy since tomorrow", "agentcore/ping-time", busySince(() => ({ time_of_last_update: nowSeconds() + 86_400 })), whileSlow);
-lie("has just become busy at each ping", "agentcore/ping-time", busySince(() => ({ time_of_last_update: nowSeconds() })), whileSlow);
-lie("has just become idle at each ping", "agentcore/ping-time", where(pings, () => json({ status: "Healthy", time_of_last_update: nowSeconds() })), whileSlow);
-lie("is never healthy", "agentcore/ping", where(({ request }) => request.url.endsWith("/ping"), () => raw("ok")), agentcore);
-lie("serves another path", "agentcore/path", where(({ request }) => request.url.endsWith("/invocations"), () => raw("", { status: 404 })), { ...agentcore, path: "/" });
-lie(
-  "sends errors with HTTP 400 on AgentCore",
-  "agentcore/status",
-  where(method("sekisho.no_such_method"), async (x) => raw(await (await x.honest()).text(), { status: 400 })),
-  agentcore,
-);
 
-// Texts in the store, sessions, answers and repetitions.
-const changingText = (change: (text: string) => string): How =>
-  changing("success", (given) => (given.response_text = change(given.response_text)));
-lie("keeps 255 characters of a text", "ended/whole-text question/goes-on", where(gets, changingText((text) => text.slice(0, 255))), { texts: { slow: "slow 1200ms" } });
-lie("keeps characters of 16 bits only", "ended/whole-text", where(gets, changingText((text) => text.replace(/[\u{10000}-\u{10ffff}]/gu, "?"))), { texts: { slow: "slow 1200ms" } });
-lie("trims what it keeps", "ended/whole-text", where(gets, changingText((text) => text.replace(/\r\n/g, "\n").trim())), { texts: { slow: "slow 1200ms" } });
-lie("cuts answers at 65,535 bytes", "execute/long-text", changingText((text) => Buffer.from(text).subarray(0, 65_535).toString().replace(/\ufffd+$/, "")));
-lie("normalizes characters", "execute/unicode", changingText((text) => text.normalize("NFKC")));
-lie("gives the first of two tasks of a session the answer of the second", "isolation/one-session", async (x) => {
-  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id");
-  if (plain(x)) {
-    return x.changed(({ result: given }) => {
-      if (given?.status === "success") x.memory.set(`last of ${session}`, given.response_text);
-    });
-  }
-  const last = x.memory.get(`last of ${session}`);
-  return gets(x) && last !== undefined ? changingText(() => last)(x) : x.honest();
-});
-lie("ends a canceled task when its agent does", "second-look/canceled", where(gets, (x) => x.changed((answer) => {
-  if (answer.error?.data?.reason !== "canceled") return;
-  const id = x.sent.params.task_id;
-  x.memory.set(id, x.memory.get(id) ?? Date.now());
-  if (Date.now() - x.memory.get(id) < 900) return;
-  delete answer.error;
-  answer.result = { status: "success", response_text: "done after all" };
-})));
-lie("ends a task whose time was over when its agent does", "second-look/timed-out", where(gets, (x) => x.changed((answer) => {
-  if (answer.error?.data?.reason !== "timeout" || !x.sent.params.request_id) return;
-  delete answer.error;
-  answer.result = { status: "success", response_text: "done after all" };
-})));
-lie("runs a task again whose time was over", "second-look/repeated-timeout", where((x) => executes(x) && x.sent.params?.timeout_ms === 50 && x.count(x.sent.id) > 1, (x) => success(x)));
-lie("takes two answers at the same time", "question/answers-at-the-same-time", where((x) => answers(x) && x.sent.params.option_id === "no", async (x) => {
-  const answer = await x.honest();
-  return (await answer.clone().text()).includes("-32063") ? success(x, "done") : answer;
-}));
-lie("takes another option after the first", "question/other-answer", where((x) => answers(x) && x.sent.params.option_id === "no", async (x) => {
-  const answer = await x.honest();
-  return (await answer.clone().text()).includes("-32063") ? success(x, "done") : answer;
-}));
-lie("reads words as the first option", "question/free-text", where((x) => answers(x) && x.sent.params.text && x.sent.params.user_id, (x) => {
-  const { sent } = x;
-  const { text: _text, ...params } = sent.params;
-  return x.insteadOf({ ...sent, params: { ...params, option_id: "yes" } });
-}));
-lie("runs a task again whose caller hung up", "idempotency/after-hanging-up", where((x) => says(/slow/)(x) && x.count(x.sent.id) > 1, ({ anew }) => anew()));
-lie("runs a task whose id it knows with other content", "idempotency/files-read-once", where((x) => says(/^read files/)(x) && other(x, ({ channel }) => channel !== x.memory.get(x.sent.id).channel), async (x) => {
-  await fetch(x.sent.params.attachments[0].url);
-  return x.honest();
-}));
-lie("keeps the content that it refused", "idempotency/other-content", where((x) => plain(x) && x.sent.params.attachments && x.count(`${x.sent.id} sent`) > 6, ({ anew }) => anew()));
-lie("compares bot tokens", "idempotency/changing-params", where((x) => other(x, (params) => params.bot_token), (x) => success(x)));
-lie("knows requests by their session as well", "idempotency/files-read-once", where((x) => says(/^read files/)(x) && x.count(`${x.sent.id} elsewhere`) > 3, ({ anew }) => anew()));
-lie("compares the names of files", "idempotency/changing-params", where((x) => executes(x) && x.sent.params.attachments?.[0]?.name === "b.txt", (x) => error(x, -32068)));
-lie("offers a file of its network", "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [{ name: "a", url: "https://db.internal/a" }]))));
-lie("offers a file of a machine without a domain", "bounds/artifacts", where(plain, changing("success", (given) => (given.artifacts = [{ name: "a", url: "https://intranet/a" }]))));
-lie("wants a channel", "execute/no-channel", where((x) => executes(x) && x.sent.params?.text && x.sent.params.channel === undefined, (x) => error(x, -32602)));
-lie("does not know null", "execute/unset-params", where((x) => executes(x) && x.sent.params?.thread_ts === null, (x) => error(x, -32602)));
-lie("skips a byte order mark", "envelope/byte-order-mark", where((x) => x.text.startsWith("\ufeff"), (x) => error({ ...x, sent: parse(x.text.slice(1)) }, -32601)));
-lie("takes the last of two keys", "envelope/repeated-key", where((x) => x.text.startsWith('{"method":"rpc.discover"'), (x) => error(x, -32601)));
+const agentcore: readonly Lie[] = [
+  ["agentcore/ping", "is never healthy", where(pings, () => raw("ok")), { profile }],
+  [
+    "agentcore/ping-time",
+    "has just become busy at each ping",
+    answeringPings(() => ({ status: "HealthyBusy", time_of_last_update: nowSeconds() })),
+    whileSlow,
+  ],
+  [
+    "agentcore/ping-busy",
+    "is busy, and does not say since when",
+    answeringPings(() => ({ status: "HealthyBusy" })),
+    whileSlow,
+  ],
+  [
+    "agentcore/path",
+    "serves another path",
+    where(
+      ({ request }) => request.url.endsWith("/invocations"),
+      () => raw("", { status: 404 }),
+    ),
+    { profile, path: "/" },
+  ],
+  [
+    "agentcore/status",
+    "sends errors with HTTP 400",
+    where(method("sekisho.no_such_method"), async (x) =>
+      raw(await (await x.honest()).text(), { status: 400 }),
+    ),
+    { profile },
+  ],
+];
 
-// More strangers and leaks.
-const decoded = (part = "") => parse(Buffer.from(part, "base64url").toString());
-/** Takes the JWT itself, and what `isTaken` says of the header, the claims and the signature. */
-const takingJwt = (isTaken: (header: Json, claims: Json, signature: string | undefined) => boolean): How => where((x) => {
-  const [header, claims, signature] = bearer(x).split(".");
-  return bearer(x) === jwt || isTaken(decoded(header), decoded(claims), signature);
-}, asFirst);
-lie("compares all but the last two characters", "authentication/changed-at-the-end", where((x) => bearer(x).length === token.length && bearer(x).slice(0, -2) === token.slice(0, -2), asFirst));
-for (const name of ["undefined", "*", "' OR '1'='1"]) {
-  const caught = { undefined: "undefined", "*": "wildcard", "' OR '1'='1": "injected" }[name];
-  lie(`takes the token ${name}`, `authentication/${caught}`, where((x) => bearer(x) === name, asFirst));
+/** For each case one lie, the hardest to notice. */
+export const liars: readonly Lie[] = [
+  ...callers,
+  ...requests.map(
+    ([name, applies, how = (x: Exchange) => error(x, -32603)]): Lie => [
+      name,
+      "handles wrongly what the case sends",
+      where((x) => first(x) && applies(x), how),
+    ],
+  ),
+  ...texts,
+  ...questions,
+  ...acceptedTasks,
+  ...repetitions,
+  ...conversations,
+  ...bytes,
+  ...values.map(toLie),
+  ...agentcore,
+];
+
+/** A further lie for each check of a case that none of `liars` comes to: another kind of defect in the same answer. */
+export const otherLiars: readonly Lie[] = [
+  [
+    "authentication/elsewhere",
+    "checks no list of several requests",
+    where(
+      (x) => parse(x.text)?.length > 1 && isNobody(x),
+      async (x) => {
+        const answer = await x.insteadOf(x.sent[0], { authorization: `Bearer ${token}` });
+        return json([await answer.json()]);
+      },
+    ),
+  ],
+  [
+    "execute/answers",
+    "answers with an id of its own",
+    where(first, (x) => x.changed((answer) => (answer.id = "1"))),
+  ],
+  [
+    "execute/attachments",
+    "takes names of files of 100 characters",
+    refusing(withParam(({ attachments }) => attachments?.[0]?.name?.length > 100)),
+  ],
+  [
+    "execute/unicode",
+    "writes question marks beyond ASCII",
+    rewriting((text) => text.replace(/[\u0080-\u{10ffff}]/gu, "?")),
+  ],
+  [
+    "execute/files",
+    "stores the bytes of a file as characters",
+    where(
+      gets,
+      changing("success", ({ artifacts = [] }) => {
+        for (const file of artifacts) if (file.base64) file.base64 = asCharacters(file.base64);
+      }),
+    ),
+  ],
+  [
+    "isolation/unknown-caller-runs-nothing",
+    "reads the files of a stranger and refuses afterwards",
+    where(
+      (x) => readsFiles(x) && isNobody(x),
+      async (x) => {
+        await fetch(x.sent.params.attachments[0].url);
+        return x.honest();
+      },
+    ),
+  ],
+  ["failure/reason", "says that it is not available when its agent fails", refusing(fails, -32071)],
+  ["accepted/in-time", "fails at everything that is slow", refusing(slow, -32603)],
+  [
+    "question/goes-on",
+    "loses a task with its answer",
+    (x) => {
+      if (toQuestion(x)) x.memory.set(x.sent.params.task_id, 1);
+      return gets(x) && x.memory.has(x.sent.params.task_id) ? error(x, -32061) : x.honest();
+    },
+  ],
+  [
+    "question/answer",
+    "takes another answer each time",
+    where(toQuestion, (x) => success(x, `answer ${x.count("answers")}`)),
+  ],
+  [
+    "question/free-text",
+    "takes options only",
+    refusing((x) => answers(x) && x.sent.params.text && x.sent.params.user_id),
+  ],
+  [
+    "question/free-text",
+    "reads words as the first option",
+    where(
+      (x) => answers(x) && x.sent.params.text && x.sent.params.user_id,
+      (x) => x.withParams({ text: undefined, option_id: "yes" }),
+    ),
+  ],
+  [
+    "question/second",
+    "gives the second question of a task the id of the first",
+    (x) =>
+      changing("input_required", (given) => {
+        const id = x.memory.get(given.task_id) ?? given.question_id;
+        x.memory.set(given.task_id, id);
+        given.question_id = id;
+      })(x),
+  ],
+  [
+    "question/second",
+    "repeats a second question without its options",
+    where(
+      repeated(says(/^ask twice/)),
+      changing("input_required", (given) => delete given.options),
+    ),
+  ],
+  [
+    "feedback/recorded",
+    "says a task id of its own of a vote",
+    changing("recorded", (given) => (given.task_id = "another")),
+  ],
+  [
+    "isolation/one-thread",
+    "answers a thread with its first answer",
+    answeringEqual(({ thread_ts }) => thread_ts),
+  ],
+  [
+    "isolation/session-of-questions",
+    "cancels every question of the session",
+    (x) => {
+      if (cancels(x) && first(x)) x.memory.set(session(x), 1);
+      return gets(x) && x.memory.has(session(x)) ? error(x, -32076) : x.honest();
+    },
+  ],
+  [
+    "second-look/answered",
+    "forgets an answer",
+    refusing((x) => toQuestion(x) && x.count(x.sent.id) > 3, -32063),
+  ],
+  [
+    "agentcore/ping-time",
+    "counts the time of its status in milliseconds",
+    answeringPings(() => ({ status: "HealthyBusy", time_of_last_update: Date.now() })),
+    whileSlow,
+  ],
+  [
+    "raw/encoding",
+    "redirects",
+    where(executes, () => new Response(null, { status: 307, headers: { location: "/elsewhere" } })),
+  ],
+  [
+    "raw/error-data",
+    "gives another reason than its number",
+    changingError(-32601, ({ data }) => (data.reason = "internal")),
+  ],
+  [
+    "raw/error-data",
+    "asks for a year of patience",
+    changingError(-32061, ({ data }) => (data.retry_after_ms = 31_536_000_000)),
+  ],
+  [
+    "leaks/innards",
+    "shows a page for developers",
+    where(
+      ({ text }) => text === "null",
+      () => new Response("<h1>NullPointerException at /srv/agent/main.py</h1>", { status: 500 }),
+    ),
+  ],
+  [
+    "leaks/credentials",
+    "fetches files with the caller's token",
+    where(
+      (x) => readsFiles(x) && first(x),
+      async (x) => {
+        const headers = { authorization: `Bearer ${token}` };
+        await fetch(x.sent.params.attachments[0].url, { headers });
+        return x.honest();
+      },
+    ),
+  ],
+  ...otherValues.map(toLie),
+];
+
+/** What is left of bytes that were read as UTF-8, in base64. */
+function asCharacters(base64: string): string {
+  return Buffer.from(Buffer.from(base64, "base64").toString()).toString("base64");
 }
-lie("lets this machine in", "authentication/forwarded", where(({ request }) => request.headers.get("x-forwarded-for") === "127.0.0.1", asFirst));
-lie("looks for the word none", "authentication/oddly-unsigned", takingJwt((header, claims) => header?.alg?.toLowerCase() === "none" && claims?.sub === "first"), { token: jwt });
-lie("takes an empty signature", "authentication/without-signature", takingJwt((header, claims, signature) => header?.alg === "HS256" && claims?.sub === "first" && signature === ""), { token: jwt });
-lie("reads the claims without their signature", "authentication/other-claims", takingJwt((header, claims) => header?.alg === "HS256" && claims?.sub !== undefined), { token: jwt });
-lie("knows callers by their session", "authentication/own-tasks", where((x) => {
-  const session = x.request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id");
-  if (bearer(x) === token && executes(x)) x.memory.set(session ?? "", 1);
-  return bearer(x) === "" && executes(x) && x.memory.has(session ?? "");
-}, asFirst));
-lie("checks callers at one path only", "authentication/elsewhere", where((x) => x.request.url.endsWith("/invocations"), asFirst));
-lie("checks callers of JSON only", "authentication/elsewhere", where(({ request }) => request.headers.get("content-type") === "text/plain", (x) => x.insteadOf(x.sent, { authorization: `Bearer ${token}`, "content-type": "application/json" })));
-lie("lists its tasks to everybody", "authentication/get", (x) => {
-  if (executes(x)) x.memory.set("ids", `${x.memory.get("ids") ?? ""} ${x.sent.id}`);
-  return x.request.method === "GET" ? json({ tasks: x.memory.get("ids") }) : x.honest();
-});
-lie("reads the files of a stranger and refuses afterwards", "isolation/unknown-caller-runs-nothing", where((x) => says(/^read files/)(x) && bearer(x) === "", async (x) => {
-  await fetch(x.sent.params.attachments[0].url);
-  return x.honest();
-}));
-lie("says the token back in base64", "leaks/credentials", where(plain, changing("success", (given) => (given.trace = btoa(token)))));
-lie("shows its environment beside its answers", "leaks/innards", where(plain, changing("success", (given) => (given.debug = { host: "10.0.3.17:5432" }))));
-lie("keeps the texts of all in a file", "isolation/marks", where(plain, (x) => {
-  x.memory.set("texts", `${x.memory.get("texts") ?? ""}\n${x.sent.params.text}`);
-  return changing("success", (given) => (given.artifacts = [{ name: "log.txt", base64: Buffer.from(x.memory.get("texts")).toString("base64") }]))(x);
-}));
-lie("fetches files with the bot token", "leaks/credentials", where((x) => says(/^read files/)(x) && x.sent.params.bot_token && bearer(x) === token, async (x) => {
-  await fetch(x.sent.params.attachments[0].url, { headers: { authorization: `Bearer ${x.sent.params.bot_token}` } });
-  return x.honest();
-}));
-
-export const liars: readonly Lie[] = lies;

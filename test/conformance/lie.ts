@@ -1,5 +1,4 @@
-// biome-ignore-all format: one lie per row
-/** The parts of lies: our own host, with a switch per lie. */
+/** The parts of lies: our own host, and what is changed in its answers. */
 import { randomUUID } from "node:crypto";
 import type { Host } from "@sekisho/execution/host.ts";
 import { json } from "../doubles/answers.ts";
@@ -19,6 +18,8 @@ export type Exchange = {
   honest(over?: Record<string, string>): Promise<Response>;
   /** The host's answer to another body, with headers replaced by `over`. */
   insteadOf(body: object, over?: Record<string, string>): Promise<Response>;
+  /** The host's answer to the same request with other params. */
+  withParams(over: object): Promise<Response>;
   /** The host's answer with its JSON changed in place. */
   changed(change: (answer: Json) => void): Promise<Response>;
   /** The host's answer with its text replaced. */
@@ -32,40 +33,31 @@ export type Exchange = {
 };
 
 export type How = (exchange: Exchange) => Promise<Response> | Response;
-export type Lie = {
-  /** Completes "an endpoint that". */
-  what: string;
-  /** The cases that must fail. */
-  caughtBy: readonly string[];
-  how: How;
-  options?: ConformOptions;
-};
+type Applies = (exchange: Exchange) => unknown;
+/** `what` completes "an endpoint that". */
+export type Lie = readonly [caughtBy: string, what: string, how: How, options?: ConformOptions];
 
 export function lieWith({ host, how }: { host: Host; how: How }): Handle {
   const memory = new Map<string, Json>();
   return async ({ request, body }: Received) => {
-    const honest = (over: Record<string, string> = {}) => {
-      const headers = { ...Object.fromEntries(request.headers), ...over };
-      return host.handle(new Request(request.url, { method: request.method, headers, ...withBody(body) }));
-    };
     const text = Buffer.from(body).toString();
-    const insteadOf = (other: object, over: Record<string, string> = {}) => {
+    const sent = parse(text) ?? {};
+    const ask = (init: RequestInit, over: Record<string, string>) => {
       const headers = { ...Object.fromEntries(request.headers), ...over };
-      return host.handle(new Request(request.url, { method: "POST", headers, body: JSON.stringify(other) }));
+      return host.handle(new Request(request.url, { ...init, headers }));
     };
+    const honest: Exchange["honest"] = (over = {}) =>
+      ask({ method: request.method, ...withBody(body) }, over);
+    const insteadOf: Exchange["insteadOf"] = (other, over = {}) =>
+      ask({ method: "POST", body: JSON.stringify(other) }, over);
     return how({
-      insteadOf,
-      sent: parse(text) ?? {},
-      text,
-      request,
-      bytes: body.byteLength,
-      honest,
-      memory,
+      ...{ sent, text, request, bytes: body.byteLength, honest, insteadOf, memory },
+      withParams: (over) => insteadOf({ ...sent, params: { ...sent.params, ...over } }),
       async anew() {
         const id = randomUUID();
-        const answer: Json = await (await insteadOf({ ...parse(text), id })).json();
-        if (answer.result?.correlation_id === id) answer.result.correlation_id = parse(text).id;
-        return json({ ...answer, id: parse(text).id });
+        const answer: Json = await (await insteadOf({ ...sent, id })).json();
+        if (answer.result?.correlation_id === id) answer.result.correlation_id = sent.id;
+        return json({ ...answer, id: sent.id });
       },
       async changed(change) {
         const response = await honest();
@@ -75,8 +67,8 @@ export function lieWith({ host, how }: { host: Host; how: How }): Handle {
       },
       async rewritten(change) {
         const response = await honest();
-        const { status } = response;
-        return new Response(change(await response.text()), { status, headers: { "content-type": "application/json" } });
+        const headers = { "content-type": "application/json" };
+        return new Response(change(await response.text()), { status: response.status, headers });
       },
       count(key) {
         memory.set(key, (memory.get(key) ?? 0) + 1);
@@ -94,50 +86,74 @@ export function parse(text: string): Json {
   }
 }
 
-/** A list of lies, and the function that adds one of them. */
-export function collectLies() {
-  const lies: Lie[] = [];
-  const lie = (what: string, caughtBy: string, how: How, options: ConformOptions = {}): void => {
-    lies.push({ what, caughtBy: caughtBy.split(" "), how, options });
-  };
-  return { lies, lie };
-}
+export const result = ({ sent }: Exchange, value: object) =>
+  json({ jsonrpc: "2.0", id: sent.id, result: value });
+export const success = (x: Exchange, text = "done") =>
+  result(x, { status: "success", response_text: text });
+/** The task that the request names, as if it were under way. */
+export const accepted = (x: Exchange) =>
+  result(x, { status: "accepted", task_id: x.sent.params.task_id });
+export const error = ({ sent }: Exchange, code: unknown) =>
+  json({ jsonrpc: "2.0", id: sent.id ?? null, error: { code, message: "no" } });
 
-export const success = ({ sent }: Exchange, text = "done", more: object = {}) =>
-  json({ jsonrpc: "2.0", id: sent.id ?? null, result: { status: "success", response_text: text, ...more } });
-export const result = ({ sent }: Exchange, value: object) => json({ jsonrpc: "2.0", id: sent.id, result: value });
-export const error = ({ sent }: Exchange, code: unknown, message = "no", data?: object) =>
-  json({ jsonrpc: "2.0", id: sent.id ?? null, error: { code, message, ...(data && { data }) } });
 /** Lies where `applies` holds, and is honest elsewhere. */
 export const where =
-  (applies: (exchange: Exchange) => unknown, how: How): How =>
-  (exchange) =>
-    applies(exchange) ? how(exchange) : exchange.honest();
+  (applies: Applies, how: How): How =>
+  (x) =>
+    applies(x) ? how(x) : x.honest();
+/** Refuses where `applies` holds. */
+export const refusing = (applies: Applies, code = -32602): How =>
+  where(applies, (x) => error(x, code));
+/** Changes the honest results with this status. */
+export const changing =
+  (status: string, change: (given: Json, exchange: Exchange) => void): How =>
+  (x) =>
+    x.changed(({ result: given }) => {
+      if (given?.status === status) change(given, x);
+    });
+/** Changes the text of the honest answers. */
+export const rewriting = (change: (text: string) => string): How =>
+  changing("success", (given) => {
+    given.response_text = change(given.response_text);
+  });
+/** Changes the honest errors with this number. */
+export const changingError =
+  (code: number, change: (given: Json, exchange: Exchange) => void): How =>
+  (x) =>
+    x.changed(({ error: given }) => {
+      if (given?.code === code) change(given, x);
+    });
+/** Sends a result in place of the honest errors with this number. */
+export const overlooking =
+  (code: number, applies: Applies, value: (x: Exchange) => object): How =>
+  (x) =>
+    x.changed((answer) => {
+      if (answer.error?.code !== code || !applies(x)) return;
+      delete answer.error;
+      answer.result = value(x);
+    });
+
 export const method =
   (name: string) =>
   ({ sent }: Exchange) =>
     sent.method === name;
-export const [executes, gets, cancels, answers] = ["execute_task", "get_task", "cancel_task", "answer_task"].map(method) as [
-  (exchange: Exchange) => boolean,
-  (exchange: Exchange) => boolean,
-  (exchange: Exchange) => boolean,
-  (exchange: Exchange) => boolean,
-];
-export const says = (word: RegExp) => (exchange: Exchange) => executes(exchange) && word.test(exchange.sent.params?.text);
+export const executes = method("execute_task");
+export const gets = method("get_task");
+export const cancels = method("cancel_task");
+export const answers = method("answer_task");
+export const votes = method("feedback");
+export const says = (word: RegExp) => (x: Exchange) =>
+  executes(x) && word.test(x.sent.params?.text);
 export const plain = says(/^Good morning/);
-/** Changes the honest results with this status. */
-export const changing =
-  (status: string, change: (given: Json, exchange: Exchange) => void): How =>
-  (exchange) =>
-    exchange.changed(({ result: given }) => {
-      if (given?.status === status) change(given, exchange);
-    });
-/** Changes the honest errors with this number. */
-export const changingError =
-  (code: number, change: (given: Json, exchange: Exchange) => void): How =>
-  (exchange) =>
-    exchange.changed(({ error: given }) => {
-      if (given?.code === code) change(given, exchange);
-    });
-export const bearer = ({ request }: Exchange) => (request.headers.get("authorization") ?? "").replace("Bearer ", "");
+/** True from that request with the same id on. */
+export const repeated =
+  (applies: Applies, from = 2) =>
+  (x: Exchange) =>
+    applies(x) && x.count(x.sent.id) >= from;
+
+export const bearer = ({ request }: Exchange) =>
+  (request.headers.get("authorization") ?? "").replace("Bearer ", "");
+export const session = ({ request }: Exchange) =>
+  request.headers.get("x-amzn-bedrock-agentcore-runtime-session-id") ?? "";
+export const first = (x: Exchange) => bearer(x) === token;
 export const asFirst = ({ honest }: Exchange) => honest({ authorization: `Bearer ${token}` });

@@ -79,7 +79,6 @@ Remove the person from the allowlist first, because new messages leave new data.
 deletes what is left.`,
   options: {
     ...personOptions,
-    "dry-run": flag("only counts the data"),
     yes: flag("deletes without asking"),
     cancel: flag(
       "cancels running tasks and waits until they end; without it, running tasks prevent the deletion",
@@ -111,7 +110,6 @@ deletes what is left.`,
 type Deletion = ZoneValues & {
   zone: OpenZone;
   person: Person;
-  "dry-run": boolean;
   yes: boolean;
   cancel: boolean;
   rules: boolean;
@@ -124,10 +122,6 @@ async function deletePerson(run: CommandRun, deletion: Deletion): Promise<number
   const counts = await countData(data);
   printCounts(run, data, counts);
   noteOtherTeams(run, data);
-  if (deletion["dry-run"]) {
-    print("Nothing was deleted.");
-    return exitCodes.success;
-  }
   const runningIds = data.tasks.filter(isUnderWay).map(({ id }) => id);
   if (runningIds.length > 0 && !cancel) {
     note(`These tasks are running, or ended within the last minutes: ${listIds(runningIds)}`);

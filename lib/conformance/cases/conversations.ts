@@ -20,6 +20,7 @@ import {
   expectSuccess,
   followTask,
   markParams,
+  newFile,
   newSlackId,
   newThreadTs,
   sendTask,
@@ -296,14 +297,8 @@ async function expectKnown({ peer, step }: CaseRun, tasks: readonly EndedTask[])
 function attach({ files }: CaseRun) {
   const id = newSlackId("F");
   const name = `${id.toLowerCase()}.txt`;
-  const nowhere = {
-    id,
-    mimetype: "text/plain",
-    size: 12,
-    url: `https://files.sekisho.invalid/${id}`,
-  };
   return {
-    attachments: [{ ...(files?.create(id) ?? nowhere), name }],
+    attachments: [files === undefined ? newFile(name) : { ...files.create(id), name }],
     isRead: ({ last }: EndedTask) =>
       (files?.count(id) ?? 0) > 0 || Buffer.from(last.body).includes(name),
   };

@@ -12,6 +12,7 @@ import {
   expectSuccess,
   followTask,
   markParams,
+  newFile,
   newSlackId,
   newThreadTs,
   runToSuccess,
@@ -22,17 +23,7 @@ import {
 
 /** With letters that NFC would join, and others that NFKC would replace. */
 const japanese = "関所を通る 🏯👩‍💻 ＡＢ１ か\u3099 e\u0301 ﬁ 終";
-/** A file that nobody can read. */
-function newFile() {
-  const id = newSlackId("F");
-  return {
-    id,
-    name: "関所.txt",
-    mimetype: "text/plain",
-    size: 12,
-    url: `https://files.sekisho.invalid/${id}`,
-  };
-}
+const newUnreadableFile = () => newFile("関所.txt");
 
 const answers = ["execute/answers"];
 const section = "`execute_task`";
@@ -105,8 +96,8 @@ export const executeCases: readonly ConformanceCase[] = [
     advice: 'Take null and "" as absent at every depth, also in an attachment.',
     async check(run) {
       const attachments = [
-        { ...newFile(), sha256: null, expires_at: null },
-        { ...newFile(), sha256: "", expires_at: "" },
+        { ...newUnreadableFile(), sha256: null, expires_at: null },
+        { ...newUnreadableFile(), sha256: "", expires_at: "" },
       ];
       const history = [
         { role: "user", text: "Again?", user_id: null, ts: "", name: null, bot: null },
@@ -195,7 +186,7 @@ export const executeCases: readonly ConformanceCase[] = [
       "Take attachments with https addresses. Where a file cannot be read, answer without it, or with execution_failed.",
     async check(run) {
       const file = {
-        ...newFile(),
+        ...newUnreadableFile(),
         name: `${"関".repeat(251)}.txt`,
         mimetype: `text/${"x".repeat(250)}`,
       };
@@ -217,7 +208,7 @@ export const executeCases: readonly ConformanceCase[] = [
     expects: "20 attachments and 50 earlier messages: anything but a refusal of the params",
     advice: "Take as many attachments and messages as the table allows.",
     async check(run) {
-      const attachments = Array.from({ length: 20 }, newFile);
+      const attachments = Array.from({ length: 20 }, newUnreadableFile);
       const history = Array.from({ length: 50 }, (_, at) => ({
         role: at % 2 === 0 ? "user" : "assistant",
         text: "Good morning. ".repeat(50),

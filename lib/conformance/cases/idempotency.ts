@@ -10,6 +10,7 @@ import {
   expectSuccess,
   followTask,
   markParams,
+  newFile,
   newSlackId,
   newThreadTs,
   type SentTask,
@@ -59,7 +60,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       "the same id with another history, time left, session, workspace, callback, bot token, and other names and addresses of files: still the same task",
     advice: contentAdvice,
     async check(run) {
-      const sample = newFile();
+      const sample = newFile("a.txt");
       const file = (signature: string) => ({
         ...sample,
         url: `${sample.url}?signature=${signature}`,
@@ -100,7 +101,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       "the same id with another text, channel, thread, person or file: already_exists, error -32068, and the first one is still known",
     advice: contentAdvice,
     async check(run) {
-      const file = newFile();
+      const file = newFile("a.txt");
       const first = await followTask(
         run,
         await startTask(run, { text: run.texts.plain, attachments: [file] }),
@@ -275,18 +276,6 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     },
   },
 ];
-
-/** A file that nobody can read. */
-function newFile() {
-  const id = newSlackId("F");
-  return {
-    id,
-    name: "a.txt",
-    mimetype: "text/plain",
-    size: 12,
-    url: `https://files.sekisho.invalid/${id}`,
-  };
-}
 
 /** A task that is not sent yet. */
 async function start(

@@ -59,8 +59,6 @@ type Post = {
   attachments?: FakeSlackMessage["attachments"];
   /** Messages that the person forwards, by reference. `text` is the comment and may be empty. */
   forwards?: readonly { channel: string; ts: string }[];
-  /** Slack sends the mention without its files first, and then the message with them. */
-  filesLater?: true;
   /** The person posts through another app, with a token of their own. */
   isThroughApp?: true;
   /** What the person has open. Slack says so of direct messages. */
@@ -127,7 +125,6 @@ export function createPersons({
       fileIds = [],
       attachments,
       forwards = [],
-      filesLater,
       isThroughApp,
       open,
     } = given;
@@ -153,15 +150,12 @@ export function createPersons({
       ...(attachments !== undefined && { attachments }),
       ...(originals.length > 0 && { forwards: originals }),
     });
-    const send = (event: "app_mention" | "message", files = message.files) => {
-      const payload = { event, message: { ...message, files }, open, filesUrl: state.url };
-      return deliver(eventsUrl, createEventPayload(payload));
-    };
     const event = mention === undefined ? "message" : "app_mention";
+    const payload = createEventPayload({ event, message, open, filesUrl: state.url });
     return {
       message,
       requestId: requestIdOf({ appId: workspace.app, channel: channel.id, ts: message.ts }),
-      delivered: filesLater ? send(event, []).then(() => send("message")) : send(event),
+      delivered: deliver(eventsUrl, payload),
     };
   }
 

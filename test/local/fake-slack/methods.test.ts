@@ -52,7 +52,6 @@ describe("a call", () => {
     await start({ scopes: ["chat:write", "im:history"] });
     expect((await post()).ok).toBe(true);
     expect((await call("conversations.history", { channel })).ok).toBe(true);
-    expect((await call("users.info", { user: "UHANAKO" })).error).toBe("missing_scope");
   });
 
   it("is refused beyond its method's rate limit until the minute is over, for that token alone", async () => {
@@ -91,39 +90,19 @@ describe("a call", () => {
       expect([name, isAsked]).toEqual([name, true]);
     }
   });
-
-  it.each([
-    ["chat.postMessage", { channel: "CNOWHERE", text: "hi" }, "channel_not_found"],
-    ["chat.postMessage", { channel }, "no_text"],
-    ["chat.postMessage", { channel, text: "hi", thread_ts: "1.000001" }, "invalid_thread_ts"],
-    ["chat.postMessage", { channel, text: "hi", metadata: "{}" }, "invalid_metadata_format"],
-    ["chat.update", { channel, ts: "1.000001", text: "hi" }, "message_not_found"],
-    ["chat.delete", { channel, ts: "1.000001" }, "message_not_found"],
-    ["reactions.add", { channel, timestamp: "1.000001", name: "eyes" }, "message_not_found"],
-    ["reactions.add", { channel, timestamp: "1.000001", name: "Not a name" }, "invalid_name"],
-    ["conversations.replies", { channel, ts: "1.000001" }, "thread_not_found"],
-    ["conversations.replies", { channel, cursor: "bm93aGVyZQ==" }, "invalid_cursor"],
-  ])("%s %j: %s", async (method, args, error) => {
-    expect(await call(method, args)).toEqual({ ok: false, error });
-  });
 });
 
 describe("the bot's own messages", () => {
-  it("are the only ones that it edits or deletes, and an edit has a length", async () => {
-    const { ts } = await post();
+  it("are the only ones that it edits or deletes", async () => {
     const { asked } = slack;
     expect((await call("chat.update", { channel, ts: asked, text: "hi" })).error).toBe(
       "cant_update_message",
     );
     expect((await call("chat.delete", { channel, ts: asked })).error).toBe("cant_delete_message");
-    expect((await call("chat.update", { channel, ts, text: "x".repeat(4001) })).error).toBe(
-      "msg_too_long",
-    );
   });
 
   it("are reacted to once", async () => {
     const reaction = { channel, timestamp: slack.asked, name: "eyes" };
-    expect((await call("reactions.remove", reaction)).error).toBe("no_reaction");
     expect((await call("reactions.add", reaction)).ok).toBe(true);
     expect((await call("reactions.add", reaction)).error).toBe("already_reacted");
   });
@@ -162,6 +141,10 @@ describe("blocks are taken as Slack takes them", () => {
     ["markdown up to its limit", [{ type: "markdown", text: "x".repeat(12_000) }]],
     ["a section with buttons below", [section, { type: "actions", elements: [button] }]],
     [
+      "buttons without an action",
+      [{ type: "actions", elements: Array(2).fill({ type: "button", text: button.text }) }],
+    ],
+    [
       "a context line",
       [{ type: "context", elements: [{ type: "mrkdwn", text: "Request 1234", verbatim: true }] }],
     ],
@@ -170,41 +153,6 @@ describe("blocks are taken as Slack takes them", () => {
     const { ok, ts } = await post({ blocks });
     expect(ok).toBe(true);
     expect(stored(ts)?.blocks).toEqual(blocks);
-  });
-
-  it.each([
-    [
-      "more markdown than a message holds",
-      [1, 2].map(() => ({ type: "markdown", text: "x".repeat(6001) })),
-    ],
-    [
-      "a section that is too long",
-      [{ type: "section", text: { type: "mrkdwn", text: "x".repeat(3001), verbatim: true } }],
-    ],
-    [
-      "mrkdwn whose plain text Slack would parse",
-      [{ type: "section", text: { type: "mrkdwn", text: "x" } }],
-    ],
-    ["an empty text", [{ type: "markdown", text: "" }]],
-    [
-      "a long label",
-      [
-        {
-          type: "actions",
-          elements: [{ ...button, text: { ...button.text, text: "x".repeat(76) } }],
-        },
-      ],
-    ],
-    ["a long value", [{ type: "actions", elements: [{ ...button, value: "x".repeat(2001) }] }]],
-    ["a style of its own", [{ type: "actions", elements: [{ ...button, style: "warning" }] }]],
-    ["two buttons of one action", [{ type: "actions", elements: [button, button] }]],
-    ["no buttons", [{ type: "actions", elements: [] }]],
-    ["fifty-one", Array.from({ length: 51 }, () => ({ type: "divider" }))],
-    ["an unknown kind", [{ type: "carousel" }]],
-    ["an unknown field", [{ ...section, colour: "red" }]],
-    ["what is no list", "{}"],
-  ])("%s: invalid_blocks", async (_name, blocks) => {
-    expect(await post({ blocks })).toMatchObject({ ok: false, error: "invalid_blocks" });
   });
 
   it("not markdown, where it is told to refuse that", async () => {
@@ -278,17 +226,6 @@ describe("a stream", () => {
     }
     expect((await call("chat.update", { channel, ts, text: "x" })).ok).toBe(true);
   });
-
-  it.each([
-    ["without a recipient", { recipient_user_id: "" }, "missing_recipient_user_id"],
-    ["without the recipient's team", { recipient_team_id: "" }, "missing_recipient_team_id"],
-    ["without a thread", { thread_ts: "1.000001" }, "invalid_thread_ts"],
-    ["with too much at once", { markdown_text: "x".repeat(12_001) }, "msg_too_long"],
-    ["in a channel that it does not see", { channel: "CSECOND" }, "channel_not_found"],
-  ])("does not start %s", async (_name, change, error) => {
-    const args = { channel, thread_ts: slack.asked, markdown_text: "one", ...recipient, ...change };
-    expect((await call("chat.startStream", args)).error).toBe(error);
-  });
 });
 
 describe("installations", () => {
@@ -328,18 +265,15 @@ describe("installations", () => {
   it("come from a code and the app's secret, and end when the app is uninstalled", async () => {
     await start({ install: { clientId: "1.2", clientSecret: "shh" } });
     const { code } = slack.fakeSlack.authorize({ enterprise: organization.id });
-    const access = (args: object) =>
-      call("oauth.v2.access", { client_id: "1.2", client_secret: "shh", code, ...args });
-    expect((await access({ client_secret: "guess" })).error).toBe("bad_client_secret");
-    expect((await access({ client_id: "3.4" })).error).toBe("invalid_client_id");
-    const { access_token: token, ...rest } = await access({});
+    const access = () => call("oauth.v2.access", { client_id: "1.2", client_secret: "shh", code });
+    const { access_token: token, ...rest } = await access();
     expect(rest).toMatchObject({
       ok: true,
       team: null,
       enterprise: { id: organization.id },
       is_enterprise_install: true,
     });
-    expect((await access({})).error).toBe("invalid_code");
+    expect((await access()).error).toBe("invalid_code");
     expect((await call("auth.test", {}, String(token))).ok).toBe(true);
     slack.fakeSlack.uninstall({ enterprise: organization.id });
     expect((await call("auth.test", {}, String(token))).error).toBe("account_inactive");
@@ -351,7 +285,6 @@ describe("people", () => {
     ["UHANAKO", { ok: true, user: { locale: "ja-JP", team_id: workspace.team } }],
     ["UOUTSIDER", { ok: true, user: { locale: "en-GB", team_id: "TSECOND", is_stranger: true } }],
     ["UGRID", { ok: false, error: "user_not_visible" }],
-    ["UNOBODY", { ok: false, error: "user_not_found" }],
   ])("%s, as the first workspace sees them", async (user, expected) => {
     expect(await call("users.info", { user, include_locale: "true" })).toMatchObject(expected);
   });
@@ -367,15 +300,12 @@ describe("people", () => {
     expect((await call("conversations.open", { users: "UHANAKO" })).channel).toEqual({
       id: "DHANAKO",
     });
-    expect((await call("conversations.open", { users: "UNOBODY" })).error).toBe("user_not_found");
     expect((await call("conversations.open", {})).error).toBe("users_list_not_supplied");
   });
 
-  it("are postEphemeraled to where they are, and in no history", async () => {
-    const postEphemeral = (user: string) =>
-      call("chat.postEphemeral", { channel, user, text: "psst" });
-    expect((await postEphemeral("UOUTSIDER")).error).toBe("user_not_in_channel");
-    expect((await postEphemeral(workspace.person)).ok).toBe(true);
+  it("read ephemeral messages where they are, and in no history", async () => {
+    const { person: user } = workspace;
+    expect((await call("chat.postEphemeral", { channel, user, text: "psst" })).ok).toBe(true);
     expect(slack.fakeSlack.ephemeralMessages()).toMatchObject([
       { channel, user: workspace.person, text: "psst" },
     ]);
@@ -459,10 +389,10 @@ describe("a file", () => {
   });
 
   async function announce(file: object = { filename: "table.csv", length: bytes.byteLength }) {
-    const { file_id, upload_url, error } = await slack.call("files.getUploadURLExternal", {
+    const { file_id, upload_url } = await slack.call("files.getUploadURLExternal", {
       ...file,
     });
-    return { id: String(file_id), url: String(upload_url), error };
+    return { id: String(file_id), url: String(upload_url) };
   }
 
   async function uploaded(content: Uint8Array = bytes) {
@@ -511,11 +441,10 @@ describe("a file", () => {
       expect(shared().map((file) => file.id)).toEqual([id, id]);
     });
 
-    it("is refused without bytes, with other bytes than announced, and without a length", async () => {
+    it("is refused without bytes, and with other bytes than announced", async () => {
       const { id } = await announce({ filename: "a.txt", length: 3 });
       expect((await complete(id)).error).toBe("file_not_found");
       expect((await uploaded(new Uint8Array(3))).status).toBe(400);
-      expect((await announce({ filename: "a.txt", length: 0 })).error).toBe("missing_argument");
     });
 
     it("whose bytes arrive although nobody hears of it can be completed all the same", async () => {

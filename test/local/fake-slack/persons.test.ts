@@ -1,4 +1,4 @@
-/** What the fake Slack tells an app of posts of people: twice for files, and with what the person has open. */
+/** What the fake Slack tells an app of posts of people: what the person has open. */
 import { expect, it } from "@jest/globals";
 import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
@@ -8,7 +8,6 @@ import { queueMessageSchema } from "@sekisho/verification/task/messages.ts";
 import { closeAfterTest, serve } from "../../doubles/serving.ts";
 
 const signingSecret = "a-signing-secret";
-const bytes = new Uint8Array([1, 2, 3]);
 
 /** A fake Slack whose events reach an ingress. */
 async function open() {
@@ -28,22 +27,6 @@ async function open() {
   const messages = () => queued.flatMap((each) => ("message" in each ? [each.message] : []));
   return { fakeSlack, eventsUrl: url, events, messages };
 }
-
-it("tells of a mention without its files, and then of the message with them", async () => {
-  const { fakeSlack, eventsUrl, events, messages } = await open();
-  const files = [{ name: "a.txt", mimetype: "text/plain", bytes }];
-  const asked = fakeSlack.ask({ eventsUrl, text: "Look", files, filesLater: true });
-  await asked.delivered;
-  expect(events()).toMatchObject([
-    { type: "app_mention", ts: asked.message.ts },
-    { type: "message", subtype: "file_share", ts: asked.message.ts, files: [{ name: "a.txt" }] },
-  ]);
-  expect(events()[0]).not.toHaveProperty("files");
-  expect(messages()).toMatchObject([
-    { text: "Look" },
-    { text: "Look", files: [{ name: "a.txt" }] },
-  ]);
-});
 
 it("tells what a person has open in a direct message, and nothing of it in a channel", async () => {
   const { fakeSlack, eventsUrl, events, messages } = await open();

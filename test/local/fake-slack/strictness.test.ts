@@ -31,6 +31,8 @@ const home = {
   type: "home",
   blocks: [{ type: "section", text: { type: "mrkdwn", text: "Hi", verbatim: true } }],
 };
+const button = { type: "button", text: { type: "plain_text", text: "Cancel" }, action_id: "a" };
+const actions = (...elements: object[]) => [{ type: "actions", elements }];
 const section = (text: string) => [
   { type: "section", text: { type: "mrkdwn", text, verbatim: true } },
 ];
@@ -227,14 +229,35 @@ const refusals: [string, SlackMethod, Args, string][] = [
   [
     "a button with a label of more than 75 characters",
     posts,
-    {
-      blocks: [
-        {
-          type: "actions",
-          elements: [{ type: "button", text: { type: "plain_text", text: "x".repeat(76) } }],
-        },
-      ],
-    },
+    { blocks: actions({ ...button, text: { ...button.text, text: "x".repeat(76) } }) },
+    "invalid_blocks",
+  ],
+  [
+    "a button with a value of more than 2,000 characters",
+    posts,
+    { blocks: actions({ ...button, value: "x".repeat(2001) }) },
+    "invalid_blocks",
+  ],
+  [
+    "an unknown style",
+    posts,
+    { blocks: actions({ ...button, style: "warning" }) },
+    "invalid_blocks",
+  ],
+  ["two buttons of one action", posts, { blocks: actions(button, button) }, "invalid_blocks"],
+  ["no buttons", posts, { blocks: actions() }, "invalid_blocks"],
+  ["blocks that are no list", posts, { blocks: "{}" }, "invalid_blocks"],
+  [
+    "mrkdwn whose plain text Slack would parse",
+    posts,
+    { blocks: [{ type: "section", text: { type: "mrkdwn", text: "x" } }] },
+    "invalid_blocks",
+  ],
+  ["an empty Markdown", posts, { blocks: [{ type: "markdown", text: "" }] }, "invalid_blocks"],
+  [
+    "more than 12,000 characters of Markdown in two blocks",
+    posts,
+    { blocks: Array(2).fill({ type: "markdown", text: "x".repeat(6001) }) },
     "invalid_blocks",
   ],
   [
@@ -265,6 +288,24 @@ const refusals: [string, SlackMethod, Args, string][] = [
     "msg_too_long",
   ],
   ["an empty piece", "chat.appendStream", { markdown_text: "" }, "no_text"],
+  [
+    "too much at once at the start of a stream",
+    "chat.startStream",
+    { markdown_text: "x".repeat(12_001) },
+    "msg_too_long",
+  ],
+  [
+    "a stream in an unknown thread",
+    "chat.startStream",
+    { thread_ts: "1.000001" },
+    "invalid_thread_ts",
+  ],
+  [
+    "a stream in a channel of another workspace",
+    "chat.startStream",
+    { channel: "CSECOND" },
+    "channel_not_found",
+  ],
   ["both text and chunks", "chat.appendStream", { chunks: [] }, "invalid_chunks"],
   [
     "a chunk without a type",
@@ -442,26 +483,6 @@ describe("the fake Slack refuses", () => {
       Object.entries(given).filter(([, value]) => value !== undefined),
     );
     expect(await slack.call(method, args)).toMatchObject({ ok: false, error });
-  });
-
-  it.each<[string, SlackMethod]>([
-    ["a piece for a stream that has ended", "chat.appendStream"],
-    ["a second end of a stream", "chat.stopStream"],
-  ])("%s", async (_what, method) => {
-    const args = await validArgs(method);
-    const { channel: place, ts } = args;
-    await slack.call("chat.stopStream", { channel: place, ts });
-    expect((await slack.call(method, args)).error).toBe("message_not_in_streaming_state");
-  });
-
-  it("an edit and a deletion of a stream that is open", async () => {
-    const { channel: place, ts } = await validArgs("chat.stopStream");
-    expect((await slack.call("chat.update", { channel: place, ts, text: "x" })).error).toBe(
-      "streaming_state_conflict",
-    );
-    expect((await slack.call("chat.delete", { channel: place, ts })).error).toBe(
-      "cant_delete_message",
-    );
   });
 
   it("a home of an app whose Home tab is off", async () => {
