@@ -12,12 +12,12 @@ import {
 } from "@sekisho/execution/tasks/execution-task.ts";
 import { toShardKey } from "@sekisho/runtime/engine/aws/table.ts";
 import { formatPosition, toRecordAttributes } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { formerStateOf } from "@sekisho/sekisho/usage/former-history.ts";
 import { storedRulesId } from "@sekisho/verification/gate/rules.ts";
 import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
 import { encodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
 import { interactionIdOf, requestIdOf, sessionIdOf } from "@sekisho/verification/task/routing.ts";
 import { threadIdOf } from "@sekisho/verification/task/thread.ts";
-import { createHistoryId, createHistoryState } from "@sekisho/verification/usage/entry.ts";
 import { sampleTask } from "./verification/task/sample.ts";
 
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
@@ -83,12 +83,7 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   ["stored key of a thread", threadIdOf(sampleTask()), "thread:C1/1760000000.000100"],
   ["stored key of a task", sampleTask().id, "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
-  [
-    "stored key of a day's entry",
-    createHistoryId(requestId),
-    "history:0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d",
-  ],
-  ["stored state of a day's entry", createHistoryState("2026-11-22"), "history/2026-11-22"],
+  ["stored state of a day's entry of 1.0.0", formerStateOf("2026-11-22"), "history/2026-11-22"],
   ["shard of an open task", toShardKey({ id: requestId, state: "waiting" }), "open#12"],
   ["shard of a task that is over", toShardKey({ id: requestId, state: "done" }), "done#12"],
   [

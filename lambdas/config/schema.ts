@@ -169,8 +169,13 @@ const limitsSchema = z
 const usageHistorySchema = z.strictObject({
   retentionDays: integer(0, 3650)
     .default(30)
-    .describe("How long the history is kept, in days. 0: no history."),
-  texts: z.boolean().default(false).describe("Also keeps the texts of messages and answers."),
+    .describe(
+      "How long a finished task is kept for reports, in days. The zone itself keeps it for 30 days in any case. 0: it is in no report.",
+    ),
+  texts: z
+    .boolean()
+    .default(false)
+    .describe("Also keeps the beginning of the texts of messages and answers."),
 });
 
 const operatorsSchema = z.strictObject({
@@ -213,7 +218,7 @@ export const configFields = z.strictObject({
   telemetry: telemetrySchema.prefault({}).describe("Log lines, metrics and spans of both zones."),
   usageHistory: usageHistorySchema
     .prefault({})
-    .describe("The history of tasks: who asked when, at which destination, and how it ended."),
+    .describe("Reports of finished tasks: who asked when, at which destination, and how it ended."),
   operators: operatorsSchema.prefault({}).describe("The operators' page."),
   stages: z
     .record(stageNameSchema, stageSchema)

@@ -200,7 +200,7 @@ export const slackSchema = z.strictObject({
     .boolean()
     .default(true)
     .describe(
-      "Shows 👍 and 👎 under each answer. Votes go into the usage history and to the Execution zone.",
+      "Shows 👍 and 👎 under each answer. Votes are counted in `sekisho usage`, and go to the Execution zone.",
     ),
   contact: z
     .string()

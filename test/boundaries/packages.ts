@@ -161,8 +161,8 @@ export const packages: readonly Package[] = [
       ["start/"],
       ["operate/"],
       ["doctor/"],
-      ["config/", "data/", "send/", "usage/"],
-      ["destinations/"],
+      ["config/", "data/", "send/"],
+      ["destinations/", "usage/"],
       ["tasks/"],
       ["allow/", "names/", "zone-secret/"],
       [

@@ -29,19 +29,19 @@ export const assumptions = {
   messageChunks: { value: 1, unit: "chunk of 64 KB", what: "size of a queue message" },
   recordKb: { value: 2, unit: "KB", what: "size of a task's record, kept for 30 days" },
   transactionKb: {
-    value: 4,
+    value: 3,
     unit: "KB",
-    what: "size of what a task's end writes in one transaction, where each KB costs twice: record, thread, usage history",
+    what: "size of what a task's end writes in one transaction, where each KB costs twice: record, thread",
   },
   indexWrites: {
-    value: 4,
-    unit: "writes",
-    what: "to the index per task in the Verification zone: its creation, its end (two), its entry in the usage history",
-  },
-  personIndexWrites: {
     value: 3,
     unit: "writes",
-    what: "to the index of persons per task in the Verification zone: its creation, its end, its entry in the usage history",
+    what: "to the index per task in the Verification zone: its creation, its end (two)",
+  },
+  personIndexWrites: {
+    value: 2,
+    unit: "writes",
+    what: "to the index of persons per task in the Verification zone: its creation, its end",
   },
   renewSeconds: {
     value: 10,

@@ -3,7 +3,7 @@ import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
 import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
-import type { HistoryEntry } from "@sekisho/verification/usage/entry.ts";
+import type { UsageEntry } from "@sekisho/verification/usage/entry.ts";
 import type { Expectation } from "./expectation.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer } from "./sim-agent.ts";
@@ -15,8 +15,8 @@ export type Fate = {
   asked: Asked;
   expected: Expectation;
   record: Task | undefined;
-  /** Its entry in the usage history. */
-  noted: HistoryEntry | undefined;
+  /** What `sekisho usage` says of it: what its record notes, or an entry of version 1.0.0. */
+  counted: UsageEntry | undefined;
   posts: readonly Post[];
   executed: ExecutionTask | undefined;
   /** The difference of the clock that the record's times come from. */
@@ -182,9 +182,9 @@ export function lostReply({
   return undefined;
 }
 
-/** A task that is over and not in the usage history, or there although it was none, or with another end. */
-export function oddNote({ fate, isExempt }: { fate: Fate; isExempt: boolean }): string | undefined {
-  const { record, noted, expected, asked } = fate;
+/** A task that is over and not counted as use, or counted although it was none, or with another end. */
+export function oddUse({ fate, isExempt }: { fate: Fate; isExempt: boolean }): string | undefined {
+  const { record, counted: entry, expected, asked } = fate;
   // It may have been given up before it was known to be for the bot.
   if (isExempt && asked.isUnaddressed) return undefined;
   const { outcome } = record ?? {};
@@ -196,17 +196,17 @@ export function oddNote({ fate, isExempt }: { fate: Fate; isExempt: boolean }): 
   if (
     isNone &&
     expected.answer === "either" &&
-    noted !== undefined &&
+    entry !== undefined &&
     outcome?.type !== "canceling"
   )
     return undefined;
-  if (isNone) return noted === undefined ? undefined : `${noted.requestId} was no task`;
+  if (isNone) return entry === undefined ? undefined : `${entry.requestId} was no task`;
   if (record.state !== "done") return undefined;
-  if (noted === undefined) return `${record.id} is not in it`;
+  if (entry === undefined) return `${record.id} is not counted`;
   // An answer is forgotten once it was delivered, and one that Slack does not take becomes a failure.
   const isAnswered = outcome === undefined || outcome.type === "answer";
-  const isSame = isAnswered === (noted.outcome === "answered") || noted.reason === "slack";
-  return isSame ? undefined : `${record.id} is ${noted.outcome} in it`;
+  const isSame = isAnswered === (entry.outcome === "answered") || entry.reason === "slack";
+  return isSame ? undefined : `${record.id} is counted as ${entry.outcome}`;
 }
 
 /**
@@ -282,12 +282,10 @@ export function oddVotes(request: {
     );
   if (!due.includes(stored.join()))
     return `${due.join(" or ")} is due, and ${stored.join() || "nothing"} is stored`;
-  const noted = Object.values(fate.noted?.votes ?? {}).sort();
   const told = fate.executed?.votes?.map(({ vote }) => vote).sort() ?? [];
-  const isSame = [noted, told].every((votes) => votes.join() === stored.join());
-  return isSame
+  return told.join() === stored.join()
     ? undefined
-    : `${stored.join()} is stored, ${noted.join()} is noted, ${told.join()} is told`;
+    : `${stored.join()} is stored, ${told.join()} is told`;
 }
 
 /** The votes that a person may have in the end. One that was not heard to be taken may count or not. */

@@ -8,7 +8,7 @@ import {
   lostReply,
   lostWish,
   oddAnswer,
-  oddNote,
+  oddUse,
   oddVotes,
 } from "./agreement.ts";
 import { liveButtonsOf } from "./button-clicks.ts";
@@ -259,8 +259,7 @@ const invariants: readonly Invariant[] = [
           ),
   },
   {
-    sentence:
-      "Each person has the one vote that they gave last, in the record, in the usage history and at the host.",
+    sentence: "Each person has the one vote that they gave last, in the record and at the host.",
     find({ fates: [fate], world }) {
       const { story, votes } = world;
       if (fate === undefined || !story.buttonClicks.some((clicked) => "vote" in clicked))
@@ -365,10 +364,8 @@ const invariants: readonly Invariant[] = [
         : firstOf(fates, (fate) => answeredByOtherText({ fate, isPeace: isPeace(world) })),
   },
   {
-    sentence: "Each task that is over is in the usage history once, and nothing else is.",
-    find: ({ fates, isExempt, world: { historyIds } }) =>
-      firstOf(fates, (fate) => oddNote({ fate, isExempt })) ??
-      historyIds.find((id, at) => historyIds.indexOf(id) !== at),
+    sentence: "Each task that is over is counted as use, and nothing else is.",
+    find: ({ fates, isExempt }) => firstOf(fates, (fate) => oddUse({ fate, isExempt })),
   },
   {
     sentence: "A task that fails has an excuse.",

@@ -11,7 +11,6 @@ import type { World } from "./world.ts";
 
 /** What people and Slack had seen and done until then. */
 const seen = [
-  "historyIds",
   "doubled",
   "streamedAtMs",
   "agentRuns",

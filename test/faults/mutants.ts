@@ -135,9 +135,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "usage-history",
-    file: "lambdas/verification/worker/acts.ts",
-    find: "    else join({ writes, stored: () => leaving?.stored(), alone });",
-    replace: "    else void alone().catch(() => {});",
+    file: "lambdas/verification/usage/entry.ts",
+    find: "  return { ...after, endedAtMs: atMs, expiresAtMs };",
+    replace: "  return after;",
     story: "sync",
     engine: "aws",
   },
@@ -185,14 +185,6 @@ export const mutants: readonly Mutant[] = [
     replace: "const isRepeatable = (true as boolean) || next.effects.every(",
     story: "foreign",
     engine: "sqlite",
-  },
-  {
-    name: "refused-writes-alone",
-    file: "lambdas/verification/worker/run-step.ts",
-    find: "    await joint.alone();",
-    replace: "",
-    story: "thread",
-    engine: "aws",
   },
   {
     name: "claim-after-look",

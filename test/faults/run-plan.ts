@@ -1,6 +1,7 @@
 /** Runs one plan in a world of its own, from the first message to the last thing that happens, and judges it. */
 import { taskStateSchema } from "@sekisho/contracts/methods.ts";
-import { createHistoryId } from "@sekisho/verification/usage/entry.ts";
+import { readFormerEntry } from "@sekisho/sekisho/usage/former-history.ts";
+import { toUsageEntry } from "@sekisho/verification/usage/entry.ts";
 import type { Fate } from "./agreement.ts";
 import { engineFor } from "./engines.ts";
 import { createExecution } from "./execution.ts";
@@ -85,7 +86,6 @@ export async function runPlan({
     pools: [],
     names: createNames(),
     leaks: createLeaks(),
-    historyIds: [],
     doubled: [],
     streamedAtMs: [],
     agentRuns: [],
@@ -146,7 +146,8 @@ export async function runPlan({
     asked.map(async (message): Promise<Fate> => {
       const { requestId } = message;
       const record = await verification.records.get({ id: requestId });
-      const noted = await verification.usageHistory.get({ id: createHistoryId(requestId) });
+      const former = await verification.formerHistory.get({ id: `history:${requestId}` });
+      const counted = (former && readFormerEntry(former)) ?? (record && toUsageEntry(record));
       // A peer that does not deduplicate can have taken it more than once, although it started one of them at most.
       const taken = items.filter(({ correlationId }) => correlationId === requestId);
       const executed = taken.find(({ state }) => state !== "submitted") ?? taken[0];
@@ -163,7 +164,7 @@ export async function runPlan({
         asked: message,
         expected,
         record,
-        noted,
+        counted,
         executed,
         posts,
         zoneAheadMs: lean * halfSkewMs,

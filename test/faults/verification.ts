@@ -11,13 +11,13 @@ import {
 } from "@sekisho/runtime/engine/aws/batch.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
 import type { QueueConsumer, TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { type FormerEntry, parseFormerEntry } from "@sekisho/sekisho/usage/former-history.ts";
 import type { Usage } from "@sekisho/verification/gate/quotas.ts";
 import type { RefusalRecord } from "@sekisho/verification/gate/refusals.ts";
 import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
-import type { HistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import type { Worker } from "@sekisho/verification/worker/worker.ts";
 import type { ZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
@@ -46,7 +46,8 @@ import type { World } from "./world.ts";
 export type Verification = {
   ingresses: Pool<Ingress>;
   records: TaskStore<Task>;
-  usageHistory: TaskStore<HistoryEntry>;
+  /** Entries of version 1.0.0, with which a moment of it begins. */
+  formerHistory: TaskStore<FormerEntry>;
   queues: readonly SimQueue[];
 };
 
@@ -80,13 +81,7 @@ export function createVerification({
     name: "threads",
     onWritten: ({ tasks }) => noteTurns({ world, tasks }),
   });
-  const history = createSimStore<HistoryEntry>({
-    world,
-    party: "store",
-    name: "history",
-    // A vote changes an entry, which is none of its own.
-    onWritten: ({ id, revision }) => void (revision === 1 && world.historyIds.push(id)),
-  });
+  const history = createSimStore<FormerEntry>({ world, party: "store", name: "history" });
   const refusals = createSimStore<RefusalRecord>({ world, party: "store", name: "refusals" });
   const usages = createSimStore<Usage>({ world, party: "store", name: "usages" });
   const secretStores = createSimStore<ZoneSecret>({ world, party: "store", name: "secrets" });
@@ -109,8 +104,7 @@ export function createVerification({
     const codec = <T extends TaskItem>(parse: (json: unknown) => T) => codecOf({ product, parse });
     const store = tasks.storeFor(codec(product.parseTask));
     const threadStore = threads.storeFor(codec(product.parseThread));
-    const historyStore = history.storeFor(codec(product.parseHistoryEntry));
-    const kinds = { "thread:": threadStore, "history:": historyStore };
+    const kinds = { "thread:": threadStore };
     const ownSlack = slackFor({ product, slack });
     const destinations = product.createDestinations({
       config,
@@ -129,7 +123,6 @@ export function createVerification({
       engine: {
         store: { ...store, ...oneByOne({ kinds, rest: store }) },
         threadStore,
-        historyStore,
         secretStore: secretStores.storeFor(codec(product.parseZoneSecret)),
         // The allowlist is the configuration's alone.
         ruleStore: { get: async () => undefined },
@@ -191,7 +184,7 @@ export function createVerification({
   return {
     ingresses,
     records: tasks.recordsFor(codecOf({ product, parse: product.parseTask })),
-    usageHistory: history.recordsFor(codecOf({ product, parse: product.parseHistoryEntry })),
+    formerHistory: history.recordsFor(codecOf({ product, parse: parseFormerEntry })),
     queues: [queue, deadLetters, completions],
   };
 }

@@ -91,8 +91,6 @@ export type World = {
   steps: Step[];
   /** Sees all log lines, records and queue messages of both zones. */
   leaks: Leaks;
-  /** The ids of the entries that were written to the usage history, in order. */
-  historyIds: string[];
   /** Parts of an answer that were posted although they stood in the thread. */
   doubled: string[];
   /** When a stream began or grew in Slack. */

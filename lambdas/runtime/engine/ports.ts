@@ -10,6 +10,8 @@ export type TaskItem = {
   principal?: string | undefined;
   /** Whole milliseconds. The index `principal` holds the items that have both, newest first. */
   listedAtMs?: number | undefined;
+  /** Whole milliseconds. On AWS, the index `state` has an item with this by this time, and not by that of its creation. */
+  endedAtMs?: number | undefined;
   /** After this time the item counts as absent, even if it is still stored. */
   expiresAtMs: number;
 };

@@ -1,5 +1,5 @@
 /** Changes records of a task store by compare-and-set, and converts them to JSON text. */
-import type { TaskItem, TaskStore } from "./ports.ts";
+import type { ItemWriter, TaskItem, TaskStore } from "./ports.ts";
 import { compareVersion, NewerRecordError, recordVersion } from "./record-version.ts";
 
 /** More than the writers that ever compete for one record. A store that refuses more writes in a row is broken. */
@@ -96,6 +96,27 @@ export function withMemory<Item extends TaskItem>(
     get: (request) => noted(store.get(request)),
     create: (request) => noted(store.create(request)),
     replace: (request) => noted(store.replace(request)),
+  };
+}
+
+/** Notes the items of the memory that are written together with others. */
+export function writerWithMemory<Item extends TaskItem>(
+  writer: ItemWriter,
+  {
+    memory,
+    isOfMemory,
+  }: { memory: RecordMemory<Item>; isOfMemory: (item: TaskItem) => item is Item },
+): ItemWriter {
+  return {
+    async writeTogether({ writes }) {
+      const isWritten = await writer.writeTogether({ writes });
+      if (!isWritten) return false;
+      for (const { type, item } of writes) {
+        const revision = type === "create" ? 1 : item.revision + 1;
+        if (isOfMemory(item)) memory.note({ ...item, revision });
+      }
+      return true;
+    },
   };
 }
 

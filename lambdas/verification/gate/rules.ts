@@ -154,7 +154,7 @@ export function createEffectiveRules(options: {
 
 /** Creates the policy of the task machine. */
 export function createPolicy(options: {
-  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
+  config: Pick<Config, "slack" | "routes" | "destinations" | "limits" | "usageHistory">;
 }): Policy {
   const { config } = options;
   return {
@@ -189,6 +189,7 @@ export function createPolicy(options: {
     oneDirectConversation: config.slack.directMessages === "one-conversation",
     commandsPrivately: config.slack.command?.answerIn === "person",
     sweepAfterMs: config.limits.sweepAfterMs,
+    usage: config.usageHistory,
   };
 }
 

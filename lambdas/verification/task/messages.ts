@@ -147,7 +147,7 @@ const threadFreeSchema = z.object({
 
 export const voteSchema = z.enum(["up", "down"]);
 
-/** Sent by version 1.0.0: the task's record has a vote that the usage history and the Execution zone are to get. */
+/** Sent by version 1.0.0: the task's record has a vote that the Execution zone is to get. */
 const voteGivenSchema = z.object({
   type: z.literal("vote_given"),
   requestId,

@@ -26,6 +26,8 @@ export type Policy = {
   commandsPrivately: boolean;
   /** The time between delivery and cleanup. A post that timed out must have arrived by then. */
   sweepAfterMs: number;
+  /** How long the record of a finished task is kept for reports of use, and whether with its texts. */
+  usage: { retentionDays: number; texts: boolean };
   /** The key of session ids. Absent in the handler of dead letters, which sends no task. */
   zoneSecret?: ZoneSecretValues | undefined;
 };

@@ -314,6 +314,12 @@ export const taskSchema = z.object({
 
   outcome: outcomeSchema.optional(),
   delivery: deliverySchema.optional(),
+  /** When the task ended first. Absent if it is not counted as use (`usage/entry.ts`). */
+  endedAtMs: z.int().optional(),
+  /** The token usage of an answer whose text is erased. */
+  tokens: tokensSchema.optional(),
+  /** The beginning of the erased texts, if the configuration keeps them. */
+  texts: z.object({ question: z.string(), answer: z.string().optional() }).optional(),
   /** An act that the handler of dead letters has no permission for. The next wake-up runs it, once, before anything else. */
   owed: z.enum(["cancel", "leave_thread"]).optional(),
   /** The cleanup has run, or nothing was ever posted. */

@@ -52,6 +52,10 @@ export function parseThread(json: unknown): Thread {
 
 type Named = Pick<Task, "id" | "threadRef"> & { message: Pick<Task["message"], "ts"> };
 
+export function isThread(item: { state: string }): item is Thread {
+  return item.state === "thread";
+}
+
 export function threadIdOf({ thread }: Pick<Task, "thread">): string {
   return `thread:${thread}`;
 }

@@ -1,13 +1,11 @@
-/** The usage history: one entry per finished task that says who asked, when and where, and how it ended. */
-
-import type { Config } from "@sekisho/config/schema.ts";
-import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import { checkRecord } from "@sekisho/runtime/engine/record-version.ts";
+/**
+ * The use of a finished task: who asked, when and where, how it ended, and how many tokens it took. The task's own record says all of it,
+ * so there is no second record that could disagree.
+ */
 import { truncate } from "@sekisho/runtime/untrusted-input.ts";
-import * as z from "zod";
-import { voteSchema } from "../task/messages.ts";
-import { hasFailedDelivery, personKeyOf, type Task, type TaskOutcome } from "../task/task.ts";
-import { tokensSchema } from "../task/token-usage.ts";
+import type { Policy } from "../task/routing.ts";
+import { hasFailedDelivery, type Task, type TaskOutcome } from "../task/task.ts";
+import type { TokenUsage } from "../task/token-usage.ts";
 
 const dayMs = 24 * 3600_000;
 /** Applies to each text separately. A DynamoDB item holds at most 400 KB, and a listing reads many items. */
@@ -25,176 +23,111 @@ export const usageOutcomes = [
   "unreadable",
 ] as const;
 
-/** A record of the task store. Its id and state can never be those of a task. Times are milliseconds since the epoch. */
-const historyEntrySchema = z.object({
-  id: z.string(),
-  revision: z.int(),
-  /** Contains the UTC day on which the task ended, so that the entries of a past day stay the same but for their votes. */
-  state: z.string().startsWith("history/"),
-  principal: z.string(),
-  /** When the task ended. */
-  listedAtMs: z.int(),
-  expiresAtMs: z.int(),
-  requestId: z.string(),
-  askedAtMs: z.int(),
-  team: z.string(),
-  channel: z.string(),
-  user: z.string(),
-  destination: z.string().optional(),
-  outcome: z.enum(usageOutcomes),
-  reason: z.string().optional(),
-  polls: z.int(),
+type UsageEnd = { outcome: (typeof usageOutcomes)[number]; reason?: string | undefined };
+
+export type UsageEntry = UsageEnd & {
+  requestId: string;
+  askedAtMs: number;
+  endedAtMs: number;
+  team: string;
+  channel: string;
+  user: string;
+  destination?: string | undefined;
+  polls: number;
   /** How many questions the agent asked. */
-  questions: z.int(),
-  tokens: tokensSchema.optional(),
-  /** What people think of the answer, by their opaque ids. */
-  votes: z.record(z.string(), voteSchema).optional(),
-  texts: z.object({ question: z.string(), answer: z.string().optional() }).optional(),
-});
-export type HistoryEntry = z.infer<typeof historyEntrySchema>;
-
-export function parseHistoryEntry(json: unknown): HistoryEntry {
-  return checkRecord({ schema: historyEntrySchema, json });
-}
-
-export function createHistoryId(requestId: string): string {
-  return `history:${requestId}`;
-}
-
-/** `day` is an ISO date. */
-export function createHistoryState(day: string): string {
-  return `history/${day}`;
-}
-
-export function formatDay(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
-/** The key of a person's entries in the index `principal`. It differs from the key of the person's tasks. */
-export function formatHistoryKey(person: { team: string; user: string }): string {
-  return `history/${personKeyOf(person)}`;
-}
-
-export type UsageHistory = {
-  /** Idempotent. Rejects if the store is unavailable. */
-  note(request: { task: Task }): Promise<void>;
-  /** Returns what `note` creates, or undefined if it creates nothing. */
-  entryOf(request: { task: Task }): HistoryEntry | undefined;
+  questions: number;
+  tokens?: TokenUsage | undefined;
+  /** Absent if nobody voted. */
+  votes?: VoteCount | undefined;
+  texts?: Task["texts"];
 };
 
-/** Writes nothing if `retentionDays` is 0. */
-export function createUsageHistory(options: {
-  store: Pick<TaskStore<HistoryEntry>, "create">;
-  settings: Config["usageHistory"];
-  now: () => number;
-}): UsageHistory {
-  const { store, settings, now } = options;
-
-  function entryOf({ task }: { task: Task }): HistoryEntry | undefined {
-    if (settings.retentionDays === 0) return undefined;
-    try {
-      return createHistoryEntry({ task, settings, nowMs: now() });
-    } catch {
-      // A broken record must not prevent its task from ending, so its entry is left out.
-      return undefined;
-    }
-  }
-
-  return {
-    entryOf,
-    async note({ task }) {
-      const item = entryOf({ task });
-      if (item !== undefined) await store.create({ item });
-    },
-  };
+/**
+ * Notes in the record of a task that ends when it did, and keeps the record for `retentionDays`. When the texts are erased, the tokens stay,
+ * and the beginning of the texts if `texts` is on. Notes nothing if `retentionDays` is 0.
+ */
+export function withUsage(step: {
+  before: Task;
+  after: Task;
+  settings: Policy["usage"];
+  atMs: number;
+}): Task {
+  const { before, after, settings, atMs } = step;
+  const { retentionDays } = settings;
+  if (retentionDays === 0 || after.state !== "done") return after;
+  if (before.state === "done") return withErasedUsage(step);
+  // An operator has repeated the delivery. Version 1.0.0 has counted a task that has ended before without a note of it.
+  const hasEnded =
+    before.endedAtMs !== undefined || before.history.some(({ state }) => state === "done");
+  if (hasEnded || !isUse(after)) return after;
+  const expiresAtMs = Math.max(after.expiresAtMs, atMs + retentionDays * dayMs);
+  return { ...after, endedAtMs: atMs, expiresAtMs };
 }
 
-/** Returns undefined if the message turned out not to be a task, such as a cancel word or a reply to a question. */
-export function createHistoryEntry(options: {
-  task: Task;
-  settings: Config["usageHistory"];
-  nowMs: number;
-}): HistoryEntry | undefined {
-  const { task, nowMs } = options;
-  const { retentionDays, texts } = options.settings;
-  const end = toHistoryEnd(task);
-  if (end === undefined) return undefined;
-  const { id, message, call, outcome, receivedAtMs, wait, question } = task;
-  const { team, channel, user } = message;
-  const { text: answer, tokens } = outcome?.type === "answer" ? outcome : {};
+function withErasedUsage({ before, after, settings }: Parameters<typeof withUsage>[0]): Task {
+  const areTextsErasedNow = after.textsErased === true && before.textsErased === undefined;
+  if (!areTextsErasedNow || after.endedAtMs === undefined) return after;
+  const { text: answer, tokens } = before.outcome?.type === "answer" ? before.outcome : {};
   return {
-    id: createHistoryId(id),
-    revision: 1,
-    state: createHistoryState(formatDay(nowMs)),
-    principal: formatHistoryKey(message),
-    listedAtMs: nowMs,
-    expiresAtMs: nowMs + retentionDays * dayMs,
-    requestId: id,
-    askedAtMs: receivedAtMs,
-    ...{ team, channel, user },
-    ...(call !== undefined && { destination: call.destination }),
-    ...end,
-    polls: wait?.polls ?? 0,
-    questions: question === undefined ? 0 : question.index + 1,
-    ...(tokens !== undefined && { tokens }),
-    ...(task.votes !== undefined && { votes: votesByPerson(task.votes) }),
-    ...(texts && {
+    ...after,
+    ...(tokens && { tokens }),
+    ...(settings.texts && {
       texts: {
-        question: truncate(message.text, maxTextLength),
+        question: truncate(before.message.text, maxTextLength),
         ...(answer !== undefined && { answer: truncate(answer, maxTextLength) }),
       },
     }),
   };
 }
 
-export function votesByPerson(
-  votes: NonNullable<Task["votes"]>,
-): NonNullable<HistoryEntry["votes"]> {
-  return Object.fromEntries(votes.map(({ voterId, vote }) => [voterId, vote]));
-}
-
-/** How many people found the answer helpful, and how many did not. */
-export function countVotes(votes: HistoryEntry["votes"]): { up: number; down: number } {
-  const all = Object.values(votes ?? {});
-  const up = all.filter((vote) => vote === "up").length;
-  return { up, down: all.length - up };
-}
-
-/** Keeps an entry small, however many people vote. */
-const maxVoters = 1000;
-
-/** Adds the task's votes to its entry, up to `maxVoters` people. Returns undefined if that changes nothing. */
-export function withVotes(
-  entry: HistoryEntry,
-  votes: NonNullable<Task["votes"]>,
-): HistoryEntry | undefined {
-  const { votes: noted = {} } = entry;
-  const freePlaces = Math.max(0, maxVoters - Object.keys(noted).length);
-  const added = votes.filter(({ voterId }) => !(voterId in noted)).slice(0, freePlaces);
-  const changed = votes.filter(({ voterId, vote }) => voterId in noted && noted[voterId] !== vote);
-  const news = [...changed, ...added];
-  return news.length === 0 ? undefined : { ...entry, votes: { ...noted, ...votesByPerson(news) } };
-}
-
-type HistoryEnd = Pick<HistoryEntry, "outcome" | "reason">;
-
-const undelivered: HistoryEnd = { outcome: "failed", reason: "slack" };
-
-function toHistoryEnd({ outcome, message, call, delivery }: Task): HistoryEnd | undefined {
-  const isUndelivered = hasFailedDelivery({ delivery });
+/** False if the message turned out not to be a task, such as a cancel word or a reply to a question. */
+function isUse({ outcome, message, call, delivery }: Task): boolean {
+  if (outcome !== undefined) return outcome.type !== "canceling" && outcome.type !== "help";
   // Without an outcome, a task ended because the bot could no longer post. A reply to a question also has no outcome, and a
   // message that does not mention the bot may be one.
-  if (outcome === undefined) {
-    const isTask = isUndelivered && !(message.unaddressed && call?.deadlineAtMs === undefined);
-    return isTask ? undelivered : undefined;
-  }
-  return outcome.type === "answer" && isUndelivered ? undelivered : toOutcomeEnd(outcome);
+  const mayBeReply = message.unaddressed && call?.deadlineAtMs === undefined;
+  return hasFailedDelivery({ delivery }) && !mayBeReply;
 }
 
-function toOutcomeEnd(outcome: TaskOutcome): HistoryEnd | undefined {
+/** Returns undefined if the task is not counted: `withUsage` has noted no end. */
+export function toUsageEntry(task: Task): UsageEntry | undefined {
+  const { id, message, call, outcome, receivedAtMs, endedAtMs, wait, question, votes } = task;
+  const end = endOf(task);
+  if (endedAtMs === undefined || end === undefined) return undefined;
+  return {
+    ...end,
+    requestId: id,
+    askedAtMs: receivedAtMs,
+    endedAtMs,
+    team: message.team,
+    channel: message.channel,
+    user: message.user,
+    destination: call?.destination,
+    polls: wait?.polls ?? 0,
+    questions: question === undefined ? 0 : question.index + 1,
+    tokens: task.tokens ?? (outcome?.type === "answer" ? outcome.tokens : undefined),
+    votes: votes && countVotes(votes),
+    texts: task.texts,
+  };
+}
+
+type VoteCount = { up: number; down: number };
+
+/** How many people found the answer helpful, and how many did not. */
+export function countVotes(votes: Task["votes"] = []): VoteCount {
+  const up = votes.filter(({ vote }) => vote === "up").length;
+  return { up, down: votes.length - up };
+}
+
+/** A delivered answer is erased. Every other outcome stays. */
+function endOf(task: Task): UsageEnd | undefined {
+  const { outcome = { type: "answer" } } = task;
+  if (outcome.type !== "answer") return toOutcomeEnd(outcome);
+  return hasFailedDelivery(task) ? { outcome: "failed", reason: "slack" } : { outcome: "answered" };
+}
+
+function toOutcomeEnd(outcome: Exclude<TaskOutcome, { type: "answer" }>): UsageEnd | undefined {
   switch (outcome.type) {
-    case "answer":
-      return { outcome: "answered" };
     case "failed":
       return outcome.reason === "canceled"
         ? { outcome: "canceled" }

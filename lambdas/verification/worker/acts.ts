@@ -2,7 +2,6 @@
 
 import type { Config } from "@sekisho/config/schema.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
-import type { ItemWrite } from "@sekisho/runtime/engine/ports.ts";
 import type { WorkerDestination } from "../destinations.ts";
 import { createConcurrencyLimit } from "../files/concurrency-limit.ts";
 import { FetchTimedOut, FileRefused, type Files } from "../files/files.ts";
@@ -19,7 +18,6 @@ import type { Act, Context, MessageRead, TaskEvent } from "../task/events.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../task/task.ts";
 import { mayReadAnswer } from "../task/thread-route.ts";
 import { isToBeReadAgain } from "../task/unsent.ts";
-import type { UsageHistory } from "../usage/entry.ts";
 import { createCallRunner, type ExecutionCall } from "./calls.ts";
 import { readConversation } from "./conversation.ts";
 import { causeKindOf, isDataFailure, pureStep } from "./data-failures.ts";
@@ -37,7 +35,7 @@ import type { ReadOverview } from "./overview.ts";
 import { isSlackError, messagesFromTask, ownPostsOrKnown } from "./own-posts.ts";
 import type { Notify } from "./questions.ts";
 import { askQuestion, type Questions, showQuestion } from "./questions.ts";
-import type { ActRequest, RunAct } from "./run-step.ts";
+import type { ActRequest, ActResult, RunAct } from "./run-step.ts";
 import { showProgress } from "./show-progress.ts";
 import { createSlackPace } from "./slack-pace.ts";
 import type { Threads } from "./threads.ts";
@@ -55,7 +53,6 @@ export type ActOptions = {
   contextSettings: ContextSettings;
   text: TaskText;
   threads: Threads;
-  usageHistory: UsageHistory;
   /** By request id. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   questions: Questions;
@@ -75,15 +72,19 @@ export type ActOptions = {
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createRunAct({ now = Date.now, stopping, ...options }: ActOptions): RunAct {
   const { slack, gate, notify, files, findTaskContext, contextSettings, text, threads } = options;
-  const { usageHistory, taskOf } = options;
-  const { questions, readOverview, indicators, streaming, destinations, slots, newId } = options;
+  const { taskOf, questions, readOverview, indicators, streaming, destinations, slots, newId } =
+    options;
   const slotsOf = createDestinationSlots({ destinations, slots, transfers: files.transfers, now });
   const inTransfer = createInTransfer(slotsOf);
   const calls = createCallRunner({ destinations, slotsOf, newId, now, stopping });
   const pace = createSlackPace({ now });
 
   // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
-  async function perform({ act, task, signal, join }: ActRequest): Promise<TaskEvent> {
+  async function perform({
+    act,
+    task,
+    signal,
+  }: ActRequest & { act: Exclude<Act, LeaveThread> }): Promise<TaskEvent> {
     const request = { slack, task, text, indicators, signal };
     if (isCall(act)) {
       const call = calls.run({ act, task, signal });
@@ -117,10 +118,6 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
           ? { type: position }
           : { type: "thread_joined", nowMs: now(), ...position };
       }
-      case "leave_thread":
-        await leaveThread({ task, join });
-        if (indicators.sessions && (await threads.isIdle({ task }))) await settleSession(request);
-        return { type: "thread_left" };
       case "cancel_thread":
         return { type: "thread_canceled", ...(await cancelThread({ task, signal })) };
       case "write_help": {
@@ -201,29 +198,14 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
     }
   }
 
-  /** Leaves the thread and notes the task in the usage history, together with the task's record if that is possible. */
-  async function leaveThread({
-    task,
-    join,
-  }: {
-    task: Task;
-    join: ActRequest["join"];
-  }): Promise<void> {
+  /** Leaves the thread, or returns the write that does it. */
+  async function leaveThread({ task, signal, storesWrites }: ActRequest): Promise<ActResult> {
     await gate.release({ task });
-    const leaving = threads.leaving({ task });
-    const entry = usageHistory.entryOf({ task });
-    if (leaving === undefined) await threads.leave({ task });
-    const writes: ItemWrite[] = [
-      ...(leaving === undefined ? [] : [leaving.write]),
-      ...(entry === undefined ? [] : [{ type: "create", item: entry } as const]),
-    ];
-    if (writes.length === 0) return;
-    async function alone(): Promise<void> {
-      if (leaving !== undefined) await threads.leave({ task });
-      await usageHistory.note({ task });
-    }
-    if (join === undefined) await alone();
-    else join({ writes, stored: () => leaving?.stored(), alone });
+    const write = storesWrites ? threads.releaseWrite({ task }) : undefined;
+    if (write === undefined) await threads.leave({ task });
+    if (indicators.sessions && (await threads.isIdle({ task })))
+      await settleSession({ slack, task, text, indicators, signal });
+    return { event: { type: "thread_left" }, ...(write && { writes: [write] }) };
   }
 
   /** Cancels only those tasks of the thread that the person may cancel. */
@@ -237,28 +219,36 @@ export function createRunAct({ now = Date.now, stopping, ...options }: ActOption
     return threads.cancelAll({ task, mayCancel });
   }
 
-  const runAct = async (request: ActRequest): Promise<TaskEvent> => {
+  /** Returns the event of a failure that a repetition of the act does not mend at once. Throws every other failure. */
+  function toFailure(act: Act, thrown: unknown): TaskEvent {
+    if (thrown instanceof SlackError) {
+      const { kind, retryAfterMs } = thrown;
+      return { type: "slack_failed", nowMs: now(), act: act.type, kind, retryAfterMs };
+    }
+    if (isDataFailure(thrown))
+      return { type: "step_failed", nowMs: now(), causeKind: causeKindOf(thrown) };
+    if (thrown instanceof TransferBusy)
+      return { type: "transfer_busy", nowMs: now(), delayMs: thrown.delayMs };
+    if (thrown instanceof FetchTimedOut && act.type === "upload")
+      return { type: "fetch_timed_out", index: act.index };
+    if (!(thrown instanceof FileRefused)) throw thrown;
+    if (act.type === "upload") return { type: "uploaded", index: act.index, fileId: undefined };
+    return { type: "file_refused", outcome: thrown.outcome };
+  }
+
+  const runAct = async (request: ActRequest): Promise<ActResult> => {
     const { act } = request;
     try {
-      return await perform(request);
+      if (act.type === "leave_thread") return await leaveThread(request);
+      return { event: await perform({ ...request, act }) };
     } catch (thrown) {
-      if (thrown instanceof SlackError) {
-        const { kind, retryAfterMs } = thrown;
-        return { type: "slack_failed", nowMs: now(), act: act.type, kind, retryAfterMs };
-      }
-      if (isDataFailure(thrown))
-        return { type: "step_failed", nowMs: now(), causeKind: causeKindOf(thrown) };
-      if (thrown instanceof TransferBusy)
-        return { type: "transfer_busy", nowMs: now(), delayMs: thrown.delayMs };
-      if (thrown instanceof FetchTimedOut && act.type === "upload")
-        return { type: "fetch_timed_out", index: act.index };
-      if (!(thrown instanceof FileRefused)) throw thrown;
-      if (act.type === "upload") return { type: "uploaded", index: act.index, fileId: undefined };
-      return { type: "file_refused", outcome: thrown.outcome };
+      return { event: toFailure(act, thrown) };
     }
   };
   return Object.assign(runAct, { stopSession: calls.stopSession });
 }
+
+type LeaveThread = Extract<Act, { type: "leave_thread" }>;
 
 function isCall(act: Act): act is ExecutionCall {
   return (

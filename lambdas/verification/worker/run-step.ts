@@ -21,6 +21,7 @@ import { next } from "../task/machine.ts";
 import type { Policy, ZoneSecretValues } from "../task/routing.ts";
 import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
+import { withUsage } from "../usage/entry.ts";
 import { causeKindOf } from "./data-failures.ts";
 import {
   createLease,
@@ -46,26 +47,20 @@ export type Observation = {
   effects: TaskEffect[];
 };
 
-/** Writes that an act leaves to the step's last write, so that one call does them all. */
-export type JointWrites = {
-  writes: readonly ItemWrite[];
-  /** Called when they are stored. */
-  stored(): void;
-  /** Does the same without the record. It may be stored already. */
-  alone(): Promise<void>;
-};
-
-/** `join` takes writes that can be done with the record. Without it, the act does them itself. */
 export type ActRequest = {
   act: Act;
   task: Task;
   signal: AbortSignal;
-  join?: (joint: JointWrites) => void;
+  /** The step stores the writes that the act returns. Otherwise the act does them itself, and returns none. */
+  storesWrites?: boolean;
 };
+
+/** `writes` are stored with the task's record, so that one call does them all. If a condition of theirs fails, the act is repeated. */
+export type ActResult = { event: TaskEvent; writes?: readonly ItemWrite[] };
 
 /** Rejects if the store, the queue or the gate is unavailable. The message is then delivered again. */
 export type RunAct = {
-  (request: ActRequest): Promise<TaskEvent>;
+  (request: ActRequest): Promise<ActResult>;
   /** Best effort, because a session that is not stopped ends by itself. */
   stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
 };
@@ -116,11 +111,13 @@ type Begun = {
 };
 
 /**
- * The lease of a step, once it has claimed it, with the record as it is stored under it; what is left to its last write, and what it has
- * seen without a lease. Another worker may have seen the same, so that is reported once a write under the revision that was read has
- * succeeded.
+ * The lease of a step, once it has claimed it, with the record as it is stored under it; the act whose writes are still to be stored, and
+ * what it has seen without a lease. Another worker may have seen the same, so that is reported once a write under the revision that was
+ * read has succeeded.
  */
-type Hold = HeldLease & { joint?: JointWrites | undefined; unreported: Report[] };
+type Hold = HeldLease & { unstored?: Unstored | undefined; unreported: Report[] };
+
+type Unstored = { request: ActRequest; writes: readonly ItemWrite[] };
 
 /**
  * Resolves to false if another worker was first. After the lease is claimed, every rejection is an InterruptedStep. Without `runAct` the
@@ -209,8 +206,14 @@ function takeStep(
     });
   }
   try {
-    const step = next({ task, event, policy: options.policy });
-    return { ...step, task: withHistory({ before: task, after: step.task, event, atMs }), event };
+    const { policy } = options;
+    const step = next({ task, event, policy });
+    const after = withHistory({ before: task, after: step.task, event, atMs });
+    return {
+      ...step,
+      task: withUsage({ before: task, after, settings: policy.usage, atMs }),
+      event,
+    };
   } catch (thrown) {
     if (event.type === "step_failed") throw thrown;
     return takeFailedStep(options, { task, atMs, thrown });
@@ -257,9 +260,6 @@ async function runEffects(
   if (runAct === undefined) return first;
   const spans = spansOf(options);
   const deliverInSpan = (request: ActRequest) => runDelivery(spans, runAct, request);
-  const join = (joint: JointWrites) => {
-    hold.joint = joint;
-  };
   const hasTime = () =>
     begun.signal?.aborted !== true && now() - begun.nowMs <= leaseMs * followShare;
 
@@ -280,8 +280,7 @@ async function runEffects(
         await withinLease((signal) => runAct.stopSession({ task, signal }));
       return step;
     }
-    await hold.joint?.alone();
-    hold.joint = undefined;
+    await repeatUnstored(options, hold);
     if (act === undefined) {
       following += 1;
       before = task;
@@ -306,7 +305,12 @@ async function runEffects(
     } else {
       before = task;
       const run = act.type === "deliver" ? deliverInSpan : runAct;
-      const work = (signal: AbortSignal) => run({ act, task, signal, join });
+      const work = async (signal: AbortSignal) => {
+        const request = { act, task, signal, storesWrites: true };
+        const { event, writes } = await run(request);
+        if (writes !== undefined) hold.unstored = { request, writes };
+        return event;
+      };
       // These may last longer than a lease.
       const isLong = act.type === "send" || act.type === "answer";
       const renewed = { ...options, hold, signal: begun.signal, work };
@@ -333,11 +337,18 @@ async function sendAgain(
   return true;
 }
 
-function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise<TaskEvent> {
+/** Repeats the act whose writes are not stored with the record. This time it does them itself; some may be stored already. */
+async function repeatUnstored({ runAct }: StepOptions, hold: Hold): Promise<void> {
+  const { unstored } = hold;
+  hold.unstored = undefined;
+  if (unstored !== undefined) await runAct?.({ ...unstored.request, storesWrites: false });
+}
+
+function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise<ActResult> {
   return spans.within(createDeliverySpan(request.task), async (span) => {
-    const event = await runAct(request);
-    if (event.type === "slack_failed") span.fail(event.kind);
-    return event;
+    const result = await runAct(request);
+    if (result.event.type === "slack_failed") span.fail(result.event.kind);
+    return result;
   });
 }
 
@@ -347,7 +358,7 @@ function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise
  * lost. Resolves to undefined if the lease had ended and another worker has gone on.
  */
 async function finishStep(
-  options: ActlessOptions,
+  options: StepOptions,
   hold: Hold,
   { last: { task, effects }, seq }: { last: Transition; seq: number },
 ): Promise<Task | undefined> {
@@ -361,7 +372,7 @@ async function finishStep(
   }
   const { lease: _lease, wakeKey: _wakeKey, ...rest } = task;
   const save = (item: Task) =>
-    replaceWith(store, hold, {
+    replaceWithUnstored(options, hold, {
       ...item,
       wakeSeq: seq + 1,
       ...(wakeKey !== undefined && { wakeKey }),
@@ -380,26 +391,25 @@ async function finishStep(
   return completed && save(completed);
 }
 
-/** Saves the record together with what acts have left to this write; or, where a condition fails, that first and then the record. */
-async function replaceWith(
-  store: ActlessOptions["store"],
+/** Saves the record together with the writes of an act. If a condition fails, repeats the act first and saves the record then. */
+async function replaceWithUnstored(
+  options: StepOptions,
   hold: Hold,
   task: Task,
 ): Promise<Task | undefined> {
-  const { joint } = hold;
+  const { store } = options;
   const item = withStoredRevision(hold, task);
-  hold.joint = undefined;
-  if (joint === undefined) return store.replace({ item });
-  const writes = [...joint.writes, { type: "replace", item } as const];
+  if (hold.unstored === undefined) return store.replace({ item });
+  const writes = [...hold.unstored.writes, { type: "replace", item } as const];
   const isWritten = await store.writeTogether({ writes }).catch((thrown: unknown) => {
     itemErrorIn(thrown);
     return false;
   });
   if (!isWritten) {
-    await joint.alone();
+    await repeatUnstored(options, hold);
     return store.replace({ item });
   }
-  joint.stored();
+  hold.unstored = undefined;
   return { ...item, revision: item.revision + 1 };
 }
 

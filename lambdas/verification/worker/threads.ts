@@ -4,8 +4,8 @@ import type { ItemWrite, TaskQueue, TaskStore } from "@sekisho/runtime/engine/po
 import {
   absent,
   changeRecord,
-  createRecordMemory,
   type Guess,
+  type RecordMemory,
   withMemory,
 } from "@sekisho/runtime/engine/records.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
@@ -34,10 +34,9 @@ export type Threads = {
   joinThread(request: { task: Task }): Promise<ThreadPosition | "full" | "no_route">;
   leave(request: { task: Task }): Promise<void>;
   /**
-   * Returns the write that leaves the thread, if no task waits there as far as this process knows. `stored` notes that it is done. If its
-   * condition fails, `leave` is due.
+   * Returns the write that leaves the thread, if no task waits there as far as this process knows. If its condition fails, `leave` is due.
    */
-  leaving(request: { task: Task }): { write: ItemWrite; stored: () => void } | undefined;
+  releaseWrite(request: { task: Task }): ItemWrite | undefined;
   /** The request ids of the tasks that are under way in a thread, such as `C1/1700000000.000100`. */
   listed(request: { thread: string }): Promise<string[]>;
   /** True if no other task is under way in the task's thread. */
@@ -65,15 +64,15 @@ export type Threads = {
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function createThreads(options: {
   store: TaskStore<Thread>;
+  /** A task mostly leaves its thread as this process saw it last, so that the record need not be read again. */
+  memory: RecordMemory<Thread>;
   /** By request id. */
   taskOf: (requestId: string) => Promise<Task | undefined>;
   queue: TaskQueue;
   policy: Policy;
   now: () => number;
 }): Threads {
-  const { taskOf, queue, policy, now } = options;
-  // A task mostly leaves its thread as this process saw it last, so that the record need not be read again.
-  const memory = createRecordMemory<Thread>();
+  const { memory, taskOf, queue, policy, now } = options;
   const store = withMemory(options.store, memory);
   type Change<T> = { thread: Thread; result: T };
 
@@ -166,13 +165,12 @@ export function createThreads(options: {
         group: queueGroupOf(task),
       });
     },
-    leaving({ task }) {
+    releaseWrite({ task }) {
       const thread = memory.recall(threadIdOf(task));
       if (thread === undefined) return undefined;
       const left = removeFromThread({ thread, id: task.id, nowMs: now() });
       if (left.thread === thread || left.next !== undefined) return undefined;
-      const stored = () => memory.note({ ...left.thread, revision: thread.revision + 1 });
-      return { write: { type: "replace", item: left.thread }, stored };
+      return { type: "replace", item: left.thread };
     },
     listed,
     async isIdle({ task }) {

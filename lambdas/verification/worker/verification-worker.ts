@@ -3,7 +3,11 @@
 import { randomUUID } from "node:crypto";
 import type { AllowlistRule, Config } from "@sekisho/config/schema.ts";
 import type { ItemWriter, TaskItem, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import { ItemError } from "@sekisho/runtime/engine/records.ts";
+import {
+  createRecordMemory,
+  ItemError,
+  writerWithMemory,
+} from "@sekisho/runtime/engine/records.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import { createTrace, noTelemetry, type Telemetry } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
@@ -18,8 +22,7 @@ import { chooseContact } from "../slack/messages/outcome-text.ts";
 import { createTaskText, type TaskText } from "../slack/messages/task-text.ts";
 import type { Policy } from "../task/routing.ts";
 import { parseTask } from "../task/task.ts";
-import { parseThread, type Thread } from "../task/thread.ts";
-import { createUsageHistory, parseHistoryEntry } from "../usage/entry.ts";
+import { isThread, parseThread, type Thread } from "../task/thread.ts";
 import { createZoneSecret, parseZoneSecret, type ZoneSecret } from "../zone-secret.ts";
 import { createNotify, createRunAct } from "./acts.ts";
 import { createSafeText } from "./data-failures.ts";
@@ -41,7 +44,6 @@ export function openWorkerStores(
   return {
     store: open(parseTask),
     threadStore: open(parseThread),
-    historyStore: open(parseHistoryEntry),
     secretStore: open(parseZoneSecret),
     ruleStore: open(parseReadableRules),
     usageStore: open(parseUsage),
@@ -57,7 +59,6 @@ export type WorkerEngine = {
   secretStore: TaskStore<ZoneSecret>;
   usageStore: TaskStore<Usage>;
   refusalStore: TaskStore<RefusalRecord>;
-  historyStore: Pick<WorkerStores["historyStore"], "get" | "create" | "replace">;
   ruleStore: Pick<WorkerStores["ruleStore"], "get">;
   queue: TaskQueue;
   /** The queue's kind, for spans. */
@@ -106,7 +107,7 @@ export function createVerificationWorker(options: {
     random = Math.random,
     stopping,
   } = options;
-  const { store, queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
+  const { queue, queueSystem, ruleStore, usageStore, refusalStore } = engine;
   const { reactions, status, assistant, streaming } = config.slack;
   const contact = chooseContact(config.slack);
   const { policy = createPolicy({ config }) } = options;
@@ -120,13 +121,21 @@ export function createVerificationWorker(options: {
   const sessions = assistant !== undefined;
   const indicators = { reactions: reactions === false ? undefined : reactions, status, sessions };
   const text = createSafeText(unsafeText);
-  const usageHistory = createUsageHistory({
-    store: engine.historyStore,
-    settings: config.usageHistory,
+  const threadMemory = createRecordMemory<Thread>();
+  const writer = writerWithMemory(engine.store, {
+    memory: threadMemory,
+    isOfMemory: isThread,
+  });
+  const store = { ...engine.store, ...writer };
+  const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
+  const threads = createThreads({
+    store: engine.threadStore,
+    memory: threadMemory,
+    taskOf,
+    queue,
+    policy,
     now,
   });
-  const taskOf = (id: string) => store.get({ id }).catch(undefinedIfUnreadable);
-  const threads = createThreads({ store: engine.threadStore, taskOf, queue, policy, now });
   const notify = createNotify({ gate });
   const shared = { gate, notify, slack, text, indicators, threads, taskOf, newId, now };
   const readOverview = createReadOverview({ config, contact, store, gate, text });
@@ -136,7 +145,6 @@ export function createVerificationWorker(options: {
   const votes = createVotes({
     ...shared,
     store,
-    historyStore: engine.historyStore,
     destinations,
     zoneSecret,
     log,
@@ -147,7 +155,6 @@ export function createVerificationWorker(options: {
     findTaskContext,
     contextSettings: config.slack.context,
     files,
-    usageHistory,
     questions,
     readOverview,
     streaming,

@@ -1,11 +1,10 @@
 /**
- * Takes people's votes on an answer. A vote is stored in the task's record first; the usage history and the Execution zone get it from
- * there. If either is unavailable, the queue repeats the click.
+ * Takes people's votes on an answer. A vote is stored in the task's record first, and the Execution zone gets it from there. If it is
+ * unavailable, the queue repeats the click.
  */
 
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import { conflict, retryOnConflict } from "@sekisho/runtime/engine/records.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import type { WorkerDestination } from "../destinations.ts";
@@ -15,7 +14,6 @@ import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { ButtonClick, VoteGiven } from "../task/messages.ts";
 import { secretOfConversation, voterIdOf, type ZoneSecretValues } from "../task/routing.ts";
 import { hasFailedDelivery, type Task, threadRefOf } from "../task/task.ts";
-import { createHistoryId, type HistoryEntry, withVotes } from "../usage/entry.ts";
 
 type Vote = NonNullable<Task["votes"]>[number];
 
@@ -40,7 +38,6 @@ const callTimeoutMs = 15_000;
 
 export function createVotes(options: {
   store: Pick<TaskStore<Task>, "get" | "replace">;
-  historyStore: Pick<TaskStore<HistoryEntry>, "get" | "replace">;
   gate: Pick<Gate, "mayAskThere">;
   destinations: ReadonlyMap<string, WorkerDestination>;
   zoneSecret: () => ZoneSecretValues | Promise<ZoneSecretValues>;
@@ -48,18 +45,7 @@ export function createVotes(options: {
   log: Log;
   now: () => number;
 }): Votes {
-  const { store, historyStore, gate, destinations, zoneSecret, newId, log, now } = options;
-
-  async function note(task: Task): Promise<void> {
-    await retryOnConflict({
-      async attempt() {
-        const entry = await historyStore.get({ id: createHistoryId(task.id) });
-        const next = entry && withVotes(entry, task.votes ?? []);
-        if (next === undefined) return;
-        return (await historyStore.replace({ item: next })) === undefined ? conflict : undefined;
-      },
-    });
-  }
+  const { store, gate, destinations, zoneSecret, newId, log, now } = options;
 
   async function call({
     task,
@@ -97,7 +83,6 @@ export function createVotes(options: {
     const { task, voterId, signal } = request;
     const vote = task.votes?.find((one) => one.voterId === voterId);
     if (vote === undefined) return;
-    await note(task);
     try {
       await call({ task, vote, signal });
     } catch (thrown) {

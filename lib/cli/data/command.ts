@@ -53,8 +53,8 @@ function readPerson({ team = "", user = "" }: PersonValues): Person {
 export const dataShow = defineCommand({
   name: "data show",
   about: `
-Counts the stored data of one person: tasks, usage history, quota, files, dead letters, the Execution zone's records, and
-rules that name the person. Shows no texts. \`sekisho data delete\` deletes the data.`,
+Counts the stored data of one person: tasks, quota, files, dead letters, the Execution zone's records, and rules that name
+the person. Shows no texts. \`sekisho data delete\` deletes the data.`,
   options: { ...personOptions, json: flag("prints a JSON object"), ...zoneOptions },
   exits: awsExits("it cannot be read"),
   async run(run) {
@@ -74,7 +74,7 @@ rules that name the person. Shows no texts. \`sekisho data delete\` deletes the 
 export const dataDelete = defineCommand({
   name: "data delete",
   about: `
-Deletes the stored data of one person: tasks, usage history, quota, files, dead letters and the Execution zone's records.
+Deletes the stored data of one person: tasks, quota, files, dead letters and the Execution zone's records.
 Remove the person from the allowlist first, because new messages leave new data. The command can be repeated, and then
 deletes what is left.`,
   options: {
@@ -169,7 +169,7 @@ function printCounts(
     counts.underWay === 0 ? "" : `, of which under way or just ended: ${counts.underWay}`;
   const rows = [
     ["tasks", `${counts.tasks}${running}`],
-    ["usage history", counts.history],
+    ["usage history of version 1.0.0", counts.history],
     ["answers to questions of others' tasks", counts.answered],
     ["quota", counts.quotas],
     ["files of messages", counts.files],

@@ -9,7 +9,6 @@ import type { ErasableStore } from "@sekisho/runtime/engine/ports.ts";
 import { conflict, retryOnConflict } from "@sekisho/runtime/engine/records.ts";
 import { isInteraction, type QueueMessage } from "@sekisho/verification/task/messages.ts";
 import { personKeyOf, type Task, taskSchema } from "@sekisho/verification/task/task.ts";
-import * as usage from "@sekisho/verification/usage/entry.ts";
 import * as z from "zod";
 import { changeRules, openRules, readRules } from "../allow/rule-zone.ts";
 import { AwsFailure } from "../aws/aws-failure.ts";
@@ -17,6 +16,7 @@ import { openFilesBucket } from "../aws/files-bucket.ts";
 import { parseDeadLetter, withDeadLetters } from "../dead-letters/archive.ts";
 import { sendCancel } from "../tasks/cancel-task.ts";
 import { createTombstone, parseRecord, type StoredRecord } from "../tasks/stored-task.ts";
+import { type FormerEntry, formerKeyOf, parseFormerEntry } from "../usage/former-history.ts";
 import * as executionZone from "../zone/execution-store.ts";
 import { scanItems } from "../zone/list-items.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
@@ -30,7 +30,8 @@ export type PersonData = Search & {
   tasks: Task[];
   /** Tasks of others whose question this person answered. */
   answered: Task[];
-  history: usage.HistoryEntry[];
+  /** Entries of version 1.0.0. */
+  history: FormerEntry[];
   quotas: StoredRecord[];
   /** Other workspaces with tasks of the same user id. */
   otherTeams: Set<string>;
@@ -39,7 +40,7 @@ export type PersonData = Search & {
 /** Reads every record of the store, because no index leads from a person to finished tasks. */
 export async function findData({ zone, person, signal }: Search): Promise<PersonData> {
   const store = zone.store({ parse: parseRecord });
-  const [principal, historyKey] = [personKeyOf(person), usage.formatHistoryKey(person)];
+  const [principal, historyKey] = [personKeyOf(person), formerKeyOf(person)];
   const quota = await store.get({ id: `usage:user:${principal}` });
   const data: PersonData = {
     ...{ zone, person, signal, nowMs: Date.now() },
@@ -47,7 +48,7 @@ export async function findData({ zone, person, signal }: Search): Promise<Person
     quotas: quota === undefined ? [] : [quota],
   };
   for await (const record of scanItems({ store, signal })) {
-    if (record.principal === historyKey) data.history.push(usage.parseHistoryEntry(record));
+    if (record.principal === historyKey) data.history.push(parseFormerEntry(record));
     const task = taskSchema.safeParse(record).data;
     const isOwn = record.principal === principal;
     if (task === undefined && isOwn && uuidPattern.test(record.id)) {

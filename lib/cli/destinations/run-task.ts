@@ -17,7 +17,7 @@ import { createCallRunner, type ExecutionCall } from "@sekisho/verification/work
 import { isAct, isWake, toDelayMs } from "@sekisho/verification/worker/step-effects.ts";
 
 export type TaskRun = {
-  config: Pick<Config, "slack" | "routes" | "destinations" | "limits">;
+  config: Pick<Config, "slack" | "routes" | "destinations" | "limits" | "usageHistory">;
   destinationName: string;
   destination: WorkerDestination;
   text: string;

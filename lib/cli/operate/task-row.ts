@@ -1,6 +1,6 @@
 /** One row of the live list: a task's ids, states and times, never its texts. */
 import { hasFailedDelivery, type Task } from "@sekisho/verification/task/task.ts";
-import { countVotes, votesByPerson } from "@sekisho/verification/usage/entry.ts";
+import { countVotes } from "@sekisho/verification/usage/entry.ts";
 import { describeNextStep, describeOutcome } from "../tasks/text.ts";
 
 export type TaskRow = {
@@ -54,7 +54,7 @@ export function toTaskRow({ task, nowMs }: { task: Task; nowMs: number }): TaskR
     percent: task.state === "done" ? undefined : task.progress?.percent,
     ...(undelivered && { undelivered }),
     retryOf: task.retryOf,
-    ...(task.votes && { votes: countVotes(votesByPerson(task.votes)) }),
+    ...(task.votes && { votes: countVotes(task.votes) }),
   };
 }
 

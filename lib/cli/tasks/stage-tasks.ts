@@ -113,8 +113,7 @@ export function listStageTasks(options: StageListing): TaskListings {
       }
       return ids;
     },
-    costOfSearch:
-      "Searching the stage's tasks of the last 30 days. A whole request id is found at once.",
+    costOfSearch: "Searching all tasks of the stage. A whole request id is found at once.",
     whyLater: () => undefined,
   };
 }

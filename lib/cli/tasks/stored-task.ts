@@ -76,8 +76,12 @@ export function createTombstone({ task, nowMs }: { task: Task; nowMs: number }):
   };
 }
 
-/** A record of any kind: a task, an entry of the usage history, a quota. */
-const recordSchema = z.looseObject({ ...itemSchema.shape, listedAtMs: z.int().optional() });
+/** A record of any kind: a task, a quota, an entry of the usage history of version 1.0.0. */
+const recordSchema = z.looseObject({
+  ...itemSchema.shape,
+  listedAtMs: z.int().optional(),
+  endedAtMs: z.int().optional(),
+});
 export type StoredRecord = z.infer<typeof recordSchema>;
 
 export function parseRecord(json: unknown): StoredRecord {

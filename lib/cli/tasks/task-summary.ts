@@ -4,7 +4,7 @@ import type { TimelineStep } from "@sekisho/local/recorder/timeline.ts";
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import { countVotes, votesByPerson } from "@sekisho/verification/usage/entry.ts";
+import { countVotes } from "@sekisho/verification/usage/entry.ts";
 import { formatNamed, namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { formatTable } from "../table.ts";
@@ -45,7 +45,7 @@ function factsOf({
   const { userName, channelName, link } = namesOf({ task, names });
   const isOpen = state !== "done";
   const at = (atMs: number | undefined) => atMs !== undefined && formatMoment(atMs, nowMs);
-  const { up, down } = countVotes(votesByPerson(votes ?? []));
+  const { up, down } = countVotes(votes);
   return {
     State: state,
     Next: isOpen && describeNextStep({ task, nowMs }),

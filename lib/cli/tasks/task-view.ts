@@ -1,6 +1,6 @@
 /** The record of a task without its texts, for scripts and for the operators' page. */
 import type { Task } from "@sekisho/verification/task/task.ts";
-import { countVotes, votesByPerson } from "@sekisho/verification/usage/entry.ts";
+import { countVotes } from "@sekisho/verification/usage/entry.ts";
 import { namesOf, noNames } from "../names/named-task.ts";
 import type { FoundNames } from "../names/slack-names.ts";
 import { describeNextStep, describeOutcome, formatTime } from "./text.ts";
@@ -25,7 +25,7 @@ export function toListedTask({ task, nowMs, names = noNames }: Viewed) {
 
 /** Shows ids, states, times and sizes. A new field of the record does not compile until it is shown here or reduced. */
 export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
-  const { message, call, outcome, question, progress, stream, history } = task;
+  const { message, call, outcome, question, progress, stream, history, texts } = task;
   return {
     ...pick(task, "id", "state"),
     next: describeNextStep({ task, nowMs }),
@@ -58,10 +58,12 @@ export function toTaskView({ task, nowMs }: { task: Task; nowMs: number }) {
     lateChange: task.lateChange,
     question: question && viewQuestion(question),
     answeredBy: task.answeredBy,
-    votes: task.votes && countVotes(votesByPerson(task.votes)),
+    votes: task.votes && countVotes(task.votes),
     progress: progress && pick(progress, "percent", "shownAtMs"),
     stream: stream && { messages: stream.messages.length, length: stream.length },
     ...pick(task, "mrkdwnFallback", "placeholder", "delivery", "cleanupDone", "textsErased"),
+    ...pick(task, "endedAtMs", "tokens"),
+    texts: texts && { questionLength: texts.question.length, answerLength: texts.answer?.length },
     ...pick(task, "lease", "wakeSeq", "wakeKey", "revision"),
     trace: task.trace.traceparent,
     history: history.map((entry, index) => ({

@@ -1,8 +1,7 @@
 /** `sekisho usage`: reports finished tasks. */
 import { resolve } from "node:path";
-import type { HistoryEntry } from "@sekisho/verification/usage/entry.ts";
+import type { UsageEntry } from "@sekisho/verification/usage/entry.ts";
 import { awsExits, defineCommand, exitCodes, flag, option, UsageError } from "../command.ts";
-import { parseRecord } from "../tasks/stored-task.ts";
 import { atZone, zoneOptions } from "../zone/zone.ts";
 import { csvLine } from "./csv.ts";
 import { listDays, readEntries, writeLines } from "./entries.ts";
@@ -36,12 +35,11 @@ lists the people with the most tasks. --csv and --json list every task. They hol
     const [team, user] = [readId(values.team, "--team"), readId(values.user, "--user")];
     return atZone(run, values, async (zone) => {
       const { where } = zone;
-      const store = zone.store({ parse: parseRecord });
       let unreadable = 0;
       const unread = () => {
         unreadable += 1;
       };
-      const entries = readEntries({ store, days, team, user, unread, signal: run.signal });
+      const entries = readEntries({ zone, days, team, user, unread, signal: run.signal });
       const lines = csv ? csvLines(entries) : jsonLines(entries);
       if (!csv && !json) {
         const summary = createSummary({ days, where });
@@ -61,12 +59,12 @@ lists the people with the most tasks. --csv and --json list every task. They hol
 });
 
 /** Each line ends with CR, because CSV lines end with CR LF and printing a line adds the LF. */
-async function* csvLines(entries: AsyncIterable<HistoryEntry>): AsyncGenerator<string> {
+async function* csvLines(entries: AsyncIterable<UsageEntry>): AsyncGenerator<string> {
   yield `${csvLine(columns)}\r`;
   for await (const entry of entries) yield `${csvLine(Object.values(toUsageRow(entry)))}\r`;
 }
 
-async function* jsonLines(entries: AsyncIterable<HistoryEntry>): AsyncGenerator<string> {
+async function* jsonLines(entries: AsyncIterable<UsageEntry>): AsyncGenerator<string> {
   for await (const entry of entries) yield JSON.stringify(toUsageRow(entry));
 }
 

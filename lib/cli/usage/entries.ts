@@ -1,20 +1,18 @@
-/** Reads the usage history of some days, and writes it to a file. Days are of UTC. */
+/** Reads the use of some days, and writes it to a file. Days are of UTC. */
 import { randomUUID } from "node:crypto";
 import { open, rename, rm } from "node:fs/promises";
-import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import {
-  createHistoryState,
-  formatDay,
-  type HistoryEntry,
-  parseHistoryEntry,
-} from "@sekisho/verification/usage/entry.ts";
+import { cursorAt } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { taskSchema } from "@sekisho/verification/task/task.ts";
+import { toUsageEntry, type UsageEntry } from "@sekisho/verification/usage/entry.ts";
 import { UsageError } from "../command.ts";
-import type { StoredRecord } from "../tasks/stored-task.ts";
+import { parseRecord, type StoredRecord } from "../tasks/stored-task.ts";
 import { listItems } from "../zone/list-items.ts";
+import type { OpenZone } from "../zone/open-zone.ts";
+import { formerStateOf, readFormerEntry } from "./former-history.ts";
 
 const dayMs = 24 * 3600_000;
 const daysByDefault = 30;
-/** The usage history cannot be kept for longer. */
+/** Finished tasks cannot be kept for longer. */
 const mostDays = 3660;
 
 type DayOptions = { from?: string | undefined; to?: string | undefined; nowMs: number };
@@ -28,7 +26,9 @@ export function listDays({ from, to, nowMs }: DayOptions): string[] {
   if (count < 1)
     throw new UsageError(`--from ${formatDay(firstMs)} is after --to ${formatDay(lastMs)}.`);
   if (count > mostDays)
-    throw new UsageError(`${count} days are too many. The history holds at most ${mostDays} days.`);
+    throw new UsageError(
+      `${count} days are too many. Tasks are kept for at most ${mostDays} days.`,
+    );
   return Array.from({ length: count }, (_, number) => formatDay(firstMs + number * dayMs));
 }
 
@@ -39,8 +39,12 @@ function parseDay(day: string, option: string): number {
   throw new UsageError(`${option} must be a day such as 2026-11-30, not "${day}".`);
 }
 
+function formatDay(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
 type EntrySearch = {
-  store: Pick<TaskStore<StoredRecord>, "list">;
+  zone: Pick<OpenZone, "store" | "at">;
   days: readonly string[];
   team: string | undefined;
   user: string | undefined;
@@ -48,32 +52,64 @@ type EntrySearch = {
   signal: AbortSignal;
 };
 
-/** In the order in which tasks ended, to the second or so. Calls `unread` for an entry of another version. */
+/** Calls `unread` for a record of another version. */
 export async function* readEntries(
   search: EntrySearch,
-): AsyncGenerator<HistoryEntry, void, undefined> {
-  const { store, days, team, user, unread, signal } = search;
-  for (const day of days) {
-    for await (const record of listItems({
-      store,
-      index: "state",
-      key: createHistoryState(day),
-      signal,
-    })) {
-      const entry = readEntry(record);
-      if (entry === undefined) unread();
-      else if ((team ?? entry.team) === entry.team && (user ?? entry.user) === entry.user)
-        yield entry;
-    }
+): AsyncGenerator<UsageEntry, void, undefined> {
+  const { team, user, unread } = search;
+  for await (const entry of readAll(search)) {
+    if (entry === undefined) unread();
+    else if ((team ?? entry.team) === entry.team && (user ?? entry.user) === entry.user)
+      yield entry;
   }
 }
 
-function readEntry(record: StoredRecord): HistoryEntry | undefined {
-  try {
-    return parseHistoryEntry(record);
-  } catch {
-    return undefined;
+type Reading = AsyncGenerator<UsageEntry | undefined, void, undefined>;
+
+/**
+ * The entries of version 1.0.0 come first, by day. A task may have one too: its worker died after it had written the entry, and then a worker
+ * of this version ended the task.
+ */
+async function* readAll(search: EntrySearch): Reading {
+  const formerIds = new Set<string>();
+  for await (const entry of readFormerEntries(search)) {
+    if (entry !== undefined) formerIds.add(entry.requestId);
+    yield entry;
   }
+  for await (const entry of readTasks(search))
+    if (entry === undefined || !formerIds.has(entry.requestId)) yield entry;
+}
+
+async function* readFormerEntries({ zone, days, signal }: EntrySearch): Reading {
+  const store = zone.store({ parse: parseRecord });
+  for (const day of days) {
+    const key = formerStateOf(day);
+    for await (const record of listItems({ store, index: "state", key, signal }))
+      yield readFormerEntry(record);
+  }
+}
+
+/** On AWS, the index has finished tasks by the time of their end. On one machine it has them by that of their creation, so all are read. */
+async function* readTasks({ zone, days, signal }: EntrySearch): Reading {
+  const store = zone.store({ parse: parseRecord });
+  const fromMs = Date.parse(`${days[0]}T00:00:00Z`);
+  const endMs = Date.parse(`${days.at(-1)}T00:00:00Z`) + dayMs;
+  const isByEnd = !("file" in zone.at);
+  const listing = {
+    ...{ store, index: "state" as const, key: "done", signal },
+    ...(isByEnd && { cursor: cursorAt(fromMs) }),
+  };
+  for await (const record of listItems(listing)) {
+    const { endedAtMs } = record;
+    if (endedAtMs === undefined || endedAtMs < fromMs) continue;
+    if (endedAtMs < endMs) yield readTask(record);
+    else if (isByEnd) return;
+  }
+}
+
+function readTask(record: StoredRecord): UsageEntry | undefined {
+  const task = taskSchema.safeParse(record).data;
+  return task && toUsageEntry(task);
 }
 
 /** Writes an export that appears whole or not at all. Only its owner may read it: it says who asked what. */

@@ -1,6 +1,6 @@
-/** A summary of the usage history: tasks by destination and outcome, tokens, votes on the answers, and the people with the most tasks. */
+/** A summary of finished tasks: how many there are by destination and outcome, tokens, votes on the answers, and the people with the most tasks. */
 import { personKeyOf } from "@sekisho/verification/task/task.ts";
-import { countVotes, type HistoryEntry, usageOutcomes } from "@sekisho/verification/usage/entry.ts";
+import { type UsageEntry, usageOutcomes } from "@sekisho/verification/usage/entry.ts";
 import { formatTable } from "../table.ts";
 
 type Sum = {
@@ -18,7 +18,7 @@ const shownPeople = 10;
 
 /** Adds up entry by entry, so that a long history needs no more memory than there are people. */
 export function createSummary({ days, where }: { days: readonly string[]; where: string }): {
-  add(entry: HistoryEntry): void;
+  add(entry: UsageEntry): void;
   lines(): string[];
 } {
   const all = new Map<string, number>();
@@ -74,9 +74,8 @@ export function createSummary({ days, where }: { days: readonly string[]; where:
 function addTo(
   sums: Map<string, Sum>,
   key: string,
-  { outcome, tokens = {}, votes }: HistoryEntry,
+  { outcome, tokens = {}, votes = { up: 0, down: 0 } }: UsageEntry,
 ): void {
-  const { up, down } = countVotes(votes);
   const sum = sums.get(key) ?? {
     tasks: 0,
     input: 0,
@@ -91,8 +90,8 @@ function addTo(
   sum.input += tokens.input ?? 0;
   sum.output += tokens.output ?? 0;
   sum.total += tokens.total ?? 0;
-  sum.up += up;
-  sum.down += down;
+  sum.up += votes.up;
+  sum.down += votes.down;
   count(sum.outcomes, outcome);
 }
 

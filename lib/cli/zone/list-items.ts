@@ -12,6 +12,8 @@ type Listing<T extends TaskItem> = {
   store: Pick<TaskStore<T>, "list">;
   index: StoreIndex;
   key: string;
+  /** Continues another listing. */
+  cursor?: string;
   signal: AbortSignal;
 };
 
@@ -23,9 +25,10 @@ export async function* listItems<T extends TaskItem>({
   store,
   index,
   key,
+  cursor: start,
   signal,
 }: Listing<T>): AsyncGenerator<T, void, undefined> {
-  let cursor: string | undefined;
+  let cursor = start;
   do {
     signal.throwIfAborted();
     const page = await store.list({

@@ -4,18 +4,19 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "@jest/globals";
 import { executionOutputs } from "@sekisho/cdk/names.ts";
 import { parseRecord } from "@sekisho/sekisho/tasks/stored-task.ts";
+import { parseFormerEntry } from "@sekisho/sekisho/usage/former-history.ts";
 import {
   noStoredRules,
   parseStoredRules,
   storedRulesId,
 } from "@sekisho/verification/gate/rules.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
-import { createHistoryEntry, parseHistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import { whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { executionAccount, verificationAccount } from "../aws/a-stage.ts";
 import { failing, printing, refusing } from "../aws/command-here.ts";
 import { openAwsPlace, openSqlitePlace, places, type TestPlace } from "../tasks/places.ts";
+import { sampleFormerEntry } from "../usage/former-entry.ts";
 
 const nowMs = Date.now();
 const dayMs = 24 * 3600_000;
@@ -55,14 +56,12 @@ async function keep(
     ...changes,
   });
   await place.engine.taskStore({ parse: (json) => taskSchema.parse(json) }).create({ item: task });
-  const outcome = { type: "answer" as const, text: secretText };
-  const entry = createHistoryEntry({
-    task: { ...task, outcome },
-    settings: { retentionDays: 30, texts: true },
-    nowMs,
+  const entry = sampleFormerEntry({
+    ...{ requestId: task.id, user, listedAtMs: nowMs },
+    texts: { question: secretText, answer: secretText },
   });
-  const store = place.engine.taskStore({ parse: parseHistoryEntry });
-  if (entry !== undefined && task.state === "done") await store.create({ item: entry });
+  const store = place.engine.taskStore({ parse: parseFormerEntry });
+  if (task.state === "done") await store.create({ item: entry });
 }
 
 async function keepRule() {

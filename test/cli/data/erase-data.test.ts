@@ -17,10 +17,10 @@ import { openLocalZone } from "@sekisho/sekisho/zone/local-zone.ts";
 import type { OpenZone } from "@sekisho/sekisho/zone/open-zone.ts";
 import { noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rules.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
-import { createHistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import { afterTest, folderOfTest } from "../../tooling/cleanup.ts";
 import { sampleAsk, sampleTask } from "../../verification/task/sample.ts";
 import { createWorld } from "../../verification/worker/world.ts";
+import { sampleFormerEntry } from "../usage/former-entry.ts";
 
 const nowMs = Date.now();
 const hourMs = 3600_000;
@@ -63,12 +63,7 @@ async function openZoneWithData() {
     principal: "T1/U0PERSON2",
     message: { ...message, user: "U0PERSON2" },
   };
-  const entry = createHistoryEntry({
-    task: { ...old, outcome: { type: "refused" } },
-    settings: { retentionDays: 30, texts: false },
-    nowMs,
-  });
-  if (entry === undefined) throw new Error("The task has an outcome.");
+  const entry = sampleFormerEntry({ requestId: old.id, user: "U0PERSON1", listedAtMs: nowMs });
   const quota = {
     id: "usage:user:T1/U0PERSON1",
     revision: 1,

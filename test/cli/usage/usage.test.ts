@@ -1,16 +1,22 @@
-/** `sekisho usage` against what a zone has kept, the same on both engines. */
+/** `sekisho usage` against the finished tasks of a zone, the same on both engines. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { csvLine } from "@sekisho/sekisho/usage/csv.ts";
-import { createHistoryEntry, parseHistoryEntry } from "@sekisho/verification/usage/entry.ts";
+import { parseFormerEntry } from "@sekisho/sekisho/usage/former-history.ts";
+import { parseTask } from "@sekisho/verification/task/task.ts";
 import fc from "fast-check";
 import { sampleCall, sampleTask } from "../../verification/task/sample.ts";
 import { places, type TestPlace } from "../tasks/places.ts";
+import { sampleFormerEntry } from "./former-entry.ts";
 
 const hourMs = 3600_000;
 const nowMs = Date.now();
-const votes = { v1: "up", v2: "up", v3: "down" } as const;
+const votes = (["up", "up", "down"] as const).map((vote, index) => ({
+  voterId: `v${index}`,
+  vote,
+  atMs: nowMs,
+}));
 const today = new Date(nowMs).toISOString().slice(0, 10);
 const idOf = (number: number) => `0000000${number}-0000-5000-8000-000000000000`;
 
@@ -20,38 +26,38 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
 
   beforeAll(async () => {
     place = await open();
-    const store = place.engine.taskStore({ parse: parseHistoryEntry });
+    const store = place.engine.taskStore({ parse: parseTask });
     const keep = async (
       number: number,
-      { user = "U1", text = "hello", failed = false, atMs = nowMs } = {},
+      { user = "U1", text = "hello", failed = false, counts = true, atMs = nowMs } = {},
     ) => {
       const { message } = sampleTask();
       const task = sampleTask({
         id: idOf(number),
         state: "done",
-        message: { ...message, user, text },
+        message: { ...message, user, text: "" },
+        expiresAtMs: nowMs + 24 * hourMs,
+        ...(number === 1 && { votes }),
+        ...(counts && { endedAtMs: atMs }),
         ...(!failed && { call: sampleCall({ destination: "far" }) }),
         receivedAtMs: atMs - 1500,
-        outcome: failed
-          ? { type: "failed", reason: "timeout", lost: false }
+        textsErased: true,
+        delivery: { status: "posting" },
+        ...(failed
+          ? { outcome: { type: "failed", reason: "timeout", lost: false } as const }
           : {
-              type: "answer",
-              text: 'She said "one,\r\ntwo"',
               tokens: { input: 10, output: 5, total: 15 },
-            },
+              texts: { question: text, answer: 'She said "one,\r\ntwo"' },
+            }),
       });
-      const item = createHistoryEntry({
-        task,
-        settings: { retentionDays: 60, texts: true },
-        nowMs: atMs,
-      });
-      if (item !== undefined)
-        await store.create({ item: number === 1 ? { ...item, votes } : item });
+      await store.create({ item: task });
     };
     await keep(1);
     await keep(2, { user: "U2", text: '=HYPERLINK("http://evil.example")' });
     await keep(3, { failed: true });
     await keep(4, { atMs: nowMs - 40 * 24 * hourMs });
+    // A reply to a question is no task of its own.
+    await keep(5, { counts: false });
   });
   afterAll(() => place.close());
 
@@ -121,6 +127,38 @@ describe.each(places)("sekisho usage at $name", ({ open }) => {
     const { code, stdout, stderr } = await usage(...args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(why);
+  });
+});
+
+describe.each(places)("sekisho usage at $name, after an upgrade from version 1.0.0", ({ open }) => {
+  let place: TestPlace;
+
+  beforeAll(async () => {
+    place = await open();
+    const entry = sampleFormerEntry({ requestId: idOf(6), user: "U6", listedAtMs: nowMs });
+    const tokens = { input: 1, output: 2, total: 3 };
+    await place.engine
+      .taskStore({ parse: parseFormerEntry })
+      .create({ item: { ...entry, tokens, votes: { v1: "up", v2: "down" } } });
+    // Its worker died after it had written the entry, so that this version ended the task.
+    const task = { id: idOf(6), state: "done", expiresAtMs: nowMs + hourMs } as const;
+    await place.engine
+      .taskStore({ parse: parseTask })
+      .create({ item: sampleTask({ ...task, endedAtMs: nowMs }) });
+  });
+  afterAll(() => place.close());
+
+  it("counts an entry of its usage history once", async () => {
+    const { stdout } = await place.command("usage", "--json");
+    expect(JSON.parse(stdout)).toMatchObject({
+      request_id: idOf(6),
+      user: "U6",
+      seconds: 1.5,
+      outcome: "answered",
+      total_tokens: 3,
+      votes_up: 1,
+      votes_down: 1,
+    });
   });
 });
 

@@ -15,6 +15,5 @@ export { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 export { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 export { parseTask } from "@sekisho/verification/task/task.ts";
 export { parseThread } from "@sekisho/verification/task/thread.ts";
-export { parseHistoryEntry } from "@sekisho/verification/usage/entry.ts";
 export { createVerificationWorker } from "@sekisho/verification/worker/verification-worker.ts";
 export { parseZoneSecret } from "@sekisho/verification/zone-secret.ts";

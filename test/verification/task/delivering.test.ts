@@ -325,6 +325,9 @@ const filled = {
   delivery: { status: "posting", rewriteParts: true },
   cleanupDone: false,
   textsErased: undefined,
+  endedAtMs: askedAtMs,
+  tokens: { total: 7 },
+  texts: undefined,
   wakeKey: undefined,
   listedAtMs: askedAtMs,
 } satisfies { [K in keyof Required<Task>]: Task[K] };

@@ -114,6 +114,7 @@ export function samplePolicy({
     oneDirectConversation,
     commandsPrivately,
     sweepAfterMs: 120_000,
+    usage: { retentionDays: 30, texts: false },
     zoneSecret: { current: sampleZoneSecret },
   };
 }

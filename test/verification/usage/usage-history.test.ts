@@ -1,106 +1,107 @@
-/** What the usage history keeps of a task that is over. */
+/** What the record of a finished task says about its use. */
 import { describe, expect, it } from "@jest/globals";
-import { createMemoryTaskStore } from "@sekisho/runtime/engine/memory/task-store.ts";
+import { endCleanup } from "@sekisho/verification/task/delivering.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import {
-  countVotes,
-  createHistoryId,
-  createUsageHistory,
-  formatHistoryKey,
-  parseHistoryEntry,
-  withVotes,
-} from "@sekisho/verification/usage/entry.ts";
+import { countVotes, toUsageEntry, withUsage } from "@sekisho/verification/usage/entry.ts";
 import { sampleCall, sampleTask } from "../task/sample.ts";
 
 const nowMs = Date.UTC(2026, 10, 22, 23, 59, 59);
 const dayMs = 24 * 3600_000;
-const settings = { retentionDays: 30, texts: false };
-
-function historyOf(given: Partial<typeof settings> = {}) {
-  let clockMs = nowMs;
-  const store = createMemoryTaskStore({ parse: parseHistoryEntry, now: () => clockMs });
-  const { note } = createUsageHistory({
-    store,
-    settings: { ...settings, ...given },
-    now: () => clockMs,
-  });
-  return {
-    note,
-    entryOf: ({ id }: Task) => store.get({ id: createHistoryId(id) }),
-    list: (key: string) => store.list({ index: "state", key, limit: 9 }),
-    listPerson: (key: string) => store.list({ index: "principal", key, limit: 9 }),
-    pass: (ms: number) => {
-      clockMs += ms;
-    },
-  };
-}
+const settings = { retentionDays: 60, texts: false };
 
 const answer = {
   type: "answer" as const,
   text: "A checkpoint.",
   tokens: { input: 3, output: 4, total: 7 },
 };
-const wait = { workStartedAtMs: nowMs, polls: 2 };
-const ended = (changes: Partial<Task> = {}) =>
+const under = (changes: Partial<Task> = {}) =>
   sampleTask({
-    state: "done",
+    state: "delivering",
     outcome: answer,
+    delivery: { status: "posting" },
     call: sampleCall(),
-    wait,
+    wait: { workStartedAtMs: nowMs, polls: 2 },
     receivedAtMs: nowMs - 5000,
     ...changes,
   });
 
-describe("the usage history", () => {
-  it("says who asked when and where, how it ended, and what it took; no text", async () => {
-    const { note, entryOf } = historyOf();
-    const task = ended();
-    await note({ task });
-    const { team, channel, user, text } = task.message;
-    const entry = await entryOf(task);
-    expect(entry).toMatchObject({
-      ...{
-        requestId: task.id,
-        team,
-        channel,
-        user,
-        destination: "host",
-        outcome: "answered",
-        polls: 2,
-        questions: 0,
-      },
-      ...{
-        askedAtMs: nowMs - 5000,
-        listedAtMs: nowMs,
-        expiresAtMs: nowMs + 30 * dayMs,
-        tokens: answer.tokens,
-      },
-    });
-    expect(JSON.stringify(entry)).not.toContain(text);
-    expect(JSON.stringify(entry)).not.toContain(answer.text);
+/** The task is delivered. */
+function end(before: Task, given: Partial<typeof settings> = {}): Task {
+  return withUsage({
+    before,
+    after: { ...before, state: "done" },
+    settings: { ...settings, ...given },
+    atMs: nowMs,
+  });
+}
+
+/** Its texts are erased two minutes later. */
+function erase(before: Task, given: Partial<typeof settings> = {}): Task {
+  return withUsage({
+    before,
+    after: endCleanup(before),
+    settings: { ...settings, ...given },
+    atMs: nowMs + 120_000,
+  });
+}
+
+const counted = {
+  ...{ destination: "host", outcome: "answered", polls: 2, questions: 0 },
+  ...{ askedAtMs: nowMs - 5000, endedAtMs: nowMs, tokens: answer.tokens, votes: undefined },
+};
+
+describe("the use of a task", () => {
+  it("says who asked when and where, how it ended, and how many tokens it took", () => {
+    const task = end(under());
+    const { team, channel, user } = task.message;
+    expect(toUsageEntry(task)).toMatchObject({ ...counted, team, channel, user });
   });
 
-  it("keeps the beginning of both texts where that is switched on, and never half a character", async () => {
-    const { note, entryOf } = historyOf({ texts: true });
-    const task = ended({ outcome: { ...answer, text: `${"a".repeat(3999)}🏯` } });
-    await note({ task });
-    expect((await entryOf(task))?.texts).toEqual({
+  it("is the same after the texts are erased, and has no text", () => {
+    const task = erase(end(under()));
+    expect(toUsageEntry(task)).toEqual(toUsageEntry(end(under())));
+    expect(JSON.stringify(task)).not.toContain(under().message.text);
+    expect(JSON.stringify(task)).not.toContain(answer.text);
+  });
+
+  it("has the beginning of both texts if that is switched on, and never half a character", () => {
+    const task = end(under({ outcome: { ...answer, text: `${"a".repeat(3999)}🏯` } }));
+    expect(toUsageEntry(erase(task, { texts: true }))?.texts).toEqual({
       question: task.message.text,
       answer: "a".repeat(3999),
     });
   });
 
-  it("has one entry of a task, however often it is told that it is over, and under the day of the first time", async () => {
-    const { note, list, listPerson, pass } = historyOf();
-    const task = ended();
-    await note({ task });
-    pass(2000);
-    await note({ task });
-    expect((await list("history/2026-11-22")).items).toHaveLength(1);
-    expect((await list("history/2026-11-23")).items).toEqual([]);
-    expect((await listPerson(formatHistoryKey(task.message))).items).toHaveLength(1);
-    // The person's tasks under way are listed by another key.
-    expect((await listPerson(task.principal)).items).toEqual([]);
+  it("stays in the store for the configured days after the end, and never less than before", () => {
+    expect(end(under()).expiresAtMs).toBe(nowMs + 60 * dayMs);
+    const { expiresAtMs } = under({ expiresAtMs: nowMs + 29 * dayMs });
+    expect(end(under({ expiresAtMs }), { retentionDays: 1 }).expiresAtMs).toBe(expiresAtMs);
+  });
+
+  it("stays on the day of the first end if an operator repeats the delivery", () => {
+    const failed = erase(end(under({ delivery: { status: "given_up" } })));
+    expect(toUsageEntry(failed)).toMatchObject({
+      ...counted,
+      outcome: "failed",
+      reason: "slack",
+    });
+    const again: Task = { ...failed, state: "delivering", delivery: { status: "posting" } };
+    const delivered = withUsage({
+      ...{ before: again, after: { ...again, state: "done" as const } },
+      ...{ settings, atMs: nowMs + dayMs },
+    });
+    expect(toUsageEntry(erase(delivered))).toMatchObject(counted);
+  });
+
+  it("is not counted if version 1.0.0 has counted it already", () => {
+    const history = [{ atMs: nowMs - 1, event: "delivered", state: "done" as const }];
+    expect(toUsageEntry(end(under({ history })))).toBeUndefined();
+  });
+
+  it("is not noted with a retention of no days", () => {
+    const task = end(under(), { retentionDays: 0 });
+    expect(toUsageEntry(task)).toBeUndefined();
+    expect(erase(task, { retentionDays: 0, texts: true })).toEqual(endCleanup(task));
   });
 
   it.each<[string, Partial<Task>, object]>([
@@ -121,11 +122,11 @@ describe("the usage history", () => {
       { outcome: "limited", reason: "user" },
     ],
     [
-      "not theirs to answer",
+      "refused for a reply to another person's question",
       { outcome: { type: "not_yours" } },
       { outcome: "refused", reason: "not_yours" },
     ],
-    ["answered by nobody", { outcome: { type: "unanswered" } }, { outcome: "unanswered" }],
+    ["unanswered", { outcome: { type: "unanswered" } }, { outcome: "unanswered" }],
     [
       "answered, and not delivered by Slack",
       { delivery: { status: "given_up" } },
@@ -136,59 +137,37 @@ describe("the usage history", () => {
       { outcome: undefined, delivery: { status: "given_up" } },
       { outcome: "failed", reason: "slack" },
     ],
-  ])("counts what was %s", async (_, changes, expected) => {
-    const { note, entryOf } = historyOf();
-    const task = ended(changes);
-    await note({ task });
-    expect(await entryOf(task)).toMatchObject(expected);
-  });
+  ])(
+    "is counted if the task was %s, before and after the texts are erased",
+    (_, changes, expected) => {
+      const task = end(under(changes));
+      expect(toUsageEntry(task)).toMatchObject(expected);
+      expect(toUsageEntry(erase(task))).toMatchObject(expected);
+    },
+  );
 
   it.each<[string, Partial<Task>]>([
     ["a word that cancels", { outcome: { type: "canceling", count: 1 } }],
-    ["the answer to a question", { outcome: undefined }],
+    ["the answer to a question", { outcome: undefined, delivery: undefined }],
     [
-      "what nobody had said to the bot",
-      { outcome: undefined, message: { ...sampleTask().message, unaddressed: true } },
+      "a message that was not for the bot",
+      {
+        outcome: undefined,
+        delivery: undefined,
+        message: { ...sampleTask().message, unaddressed: true },
+      },
     ],
-  ])("knows nothing of %s", async (_, changes) => {
-    const { note, entryOf } = historyOf();
-    const task = ended(changes);
-    await note({ task });
-    expect(await entryOf(task)).toBeUndefined();
+  ])("is not counted for %s", (_, changes) => {
+    expect(toUsageEntry(end(under(changes)))).toBeUndefined();
   });
 
-  it("forgets after so many days, and with none keeps nothing", async () => {
-    const kept = historyOf({ retentionDays: 1 });
-    const task = ended();
-    await kept.note({ task });
-    kept.pass(dayMs - 1);
-    expect(await kept.entryOf(task)).toBeDefined();
-    kept.pass(1);
-    expect(await kept.entryOf(task)).toBeUndefined();
-    const none = historyOf({ retentionDays: 0 });
-    await none.note({ task });
-    expect(await none.entryOf(task)).toBeUndefined();
-  });
-
-  it("has the votes of the first thousand people, and what each of them thinks later", async () => {
-    const { note, entryOf } = historyOf();
-    const task = ended();
-    await note({ task });
-    const entry = await entryOf(task);
-    if (entry === undefined) throw new Error("there is no entry");
-    const votesOf = (first: number, count: number, vote: "up" | "down") =>
-      Array.from({ length: count }, (_, index) => ({
-        voterId: `person ${first + index}`,
-        vote,
-        atMs: nowMs,
-      }));
-    const nearlyFull = withVotes(entry, votesOf(0, 999, "up")) ?? entry;
-    const full = withVotes(nearlyFull, votesOf(999, 3, "up")) ?? entry;
-    expect(countVotes(full.votes)).toEqual({ up: 1000, down: 0 });
-    expect(withVotes(full, votesOf(1000, 1, "up"))).toBeUndefined();
-    expect(countVotes(withVotes(full, votesOf(999, 2, "down"))?.votes)).toEqual({
-      up: 999,
-      down: 1,
-    });
+  it("counts the votes of people by what they say", () => {
+    const votes = (["up", "down", "up"] as const).map((vote, index) => ({
+      voterId: `v${index}`,
+      vote,
+      atMs: nowMs,
+    }));
+    expect(countVotes(votes)).toEqual({ up: 2, down: 1 });
+    expect(toUsageEntry(end(under({ votes })))?.votes).toEqual({ up: 2, down: 1 });
   });
 });

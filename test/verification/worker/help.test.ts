@@ -50,9 +50,9 @@ describe("a message that is nothing but the word for help", () => {
     expect(world.sessions).toEqual([]);
   });
 
-  it("leaves no entry in the usage history", async () => {
+  it("does not count as use", async () => {
     const { world } = await said({ text: "help" });
-    expect([...world.usageHistory.keys()]).toEqual([]);
+    expect([...world.records.values()].map(({ endedAtMs }) => endedAtMs)).toEqual([undefined]);
   });
 
   it("goes to the agent where that is switched off", async () => {

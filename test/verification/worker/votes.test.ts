@@ -1,9 +1,8 @@
-/** People vote on an answer: one vote a person, stored first, then told to the Execution zone and noted in the usage history. */
+/** People vote on an answer: one vote a person, stored first, then told to the Execution zone. */
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
-import { createHistoryId } from "@sekisho/verification/usage/entry.ts";
 import { newZoneSecret, withNewSecret, zoneSecretId } from "@sekisho/verification/zone-secret.ts";
 import { askedAtMs, sampleAsk } from "../task/sample.ts";
 import { sampleClick } from "./sample-click.ts";
@@ -22,8 +21,6 @@ function click(vote: Vote, changes: Partial<ButtonClick> = {}): ButtonClick {
 
 const storedVotes = ({ records }: World) =>
   records.get(ask.requestId)?.votes?.map(({ vote }) => vote);
-const notedVotes = ({ usageHistory }: World) =>
-  Object.values(usageHistory.get(createHistoryId(ask.requestId))?.votes ?? {});
 const toldVotes = ({ votes }: World) => votes.map(({ vote }) => vote);
 
 async function replaceSecret(world: World): Promise<void> {
@@ -35,11 +32,10 @@ async function replaceSecret(world: World): Promise<void> {
 }
 
 describe("a vote", () => {
-  it("is in the record and the usage history, and is told to the Execution zone without Slack's id of the person", async () => {
+  it("is in the record, and is told to the Execution zone without Slack's id of the person", async () => {
     const world = await runWorld();
     await world.clickButton(click("up")).run();
     expect(storedVotes(world)).toEqual(["up"]);
-    expect(notedVotes(world)).toEqual(["up"]);
     expect(world.votes).toEqual([
       {
         request_id: ask.requestId,
@@ -64,7 +60,6 @@ describe("a vote", () => {
     await world.clickButton(click("down", { atMs: firstAtMs + 1000 })).run();
     await world.clickButton(click("up", { user: "U2" })).run();
     expect(storedVotes(world)?.sort()).toEqual(["down", "up"]);
-    expect(notedVotes(world).sort()).toEqual(["down", "up"]);
     expect(toldVotes(world)).toEqual(["up", "down", "up"]);
     expect(new Set(world.votes.map(({ voter_id }) => voter_id)).size).toBe(2);
   });
@@ -86,7 +81,6 @@ describe("a vote", () => {
     world.clickButton(late);
     await world.clickButton(late).run();
     expect(storedVotes(world)).toEqual(["down"]);
-    expect(notedVotes(world)).toEqual(["down"]);
     expect(new Set(toldVotes(world))).toEqual(new Set(["down"]));
   });
 
@@ -143,7 +137,7 @@ describe("a vote", () => {
     await world.clickButton(click("up", { atMs: world.now() })).run({ maxSteps: 1 });
     expect(storedVotes(world)).toBeUndefined();
     await world.run();
-    expect([storedVotes(world), notedVotes(world)]).toEqual([["up"], ["up"]]);
+    expect(storedVotes(world)).toEqual(["up"]);
   });
 });
 
@@ -157,17 +151,13 @@ describe("an Execution zone", () => {
     const world = await runWorld({ fate });
     await world.clickButton(click("up")).run();
     expect(calls).toBe(1);
-    expect([storedVotes(world), notedVotes(world), world.answers()]).toEqual([
-      ["up"],
-      ["up"],
-      ["A checkpoint."],
-    ]);
+    expect([storedVotes(world), world.answers()]).toEqual([["up"], ["A checkpoint."]]);
   });
 
   it("over A2A is not told, and the vote is kept all the same", async () => {
     const world = await runWorld({ takesVotes: false });
     await world.clickButton(click("up")).run();
-    expect([toldVotes(world), storedVotes(world), notedVotes(world)]).toEqual([[], ["up"], ["up"]]);
+    expect([toldVotes(world), storedVotes(world)]).toEqual([[], ["up"]]);
   });
 
   it.each(["refused", "lost"] as const)(
@@ -195,7 +185,7 @@ describe("an Execution zone", () => {
       fate: ({ name }): Fate => (name === "feedback" && ++calls > 0 ? "refused" : "ok"),
     });
     await world.clickButton(click("up")).run({ until: () => calls === 9 });
-    expect([storedVotes(world), notedVotes(world)]).toEqual([["up"], ["up"]]);
+    expect(storedVotes(world)).toEqual(["up"]);
     expect(world.loseMessages()).toBe(1);
   });
 
@@ -208,7 +198,7 @@ describe("an Execution zone", () => {
     const given = { type: "vote_given", requestId: ask.requestId, voterId: "v", tries: 3 };
     world.queueRaw(JSON.stringify(given));
     await world.run();
-    expect([notedVotes(world), toldVotes(world)]).toEqual([["up"], ["up"]]);
+    expect(toldVotes(world)).toEqual(["up"]);
   });
 
   it("gets a vote that changed while it was away as it is then", async () => {
@@ -227,29 +217,26 @@ describe("an Execution zone", () => {
 describe("a vote whose worker dies", () => {
   const isOfVote = ({ party }: { party: string }) => party !== "slack";
 
-  it.each(deaths)(
-    "(%s) at any of its operations is stored, noted and told all the same",
-    async (fate) => {
-      let operations = 0;
-      const base = createWorld({
-        fate(operation) {
-          if (isOfVote(operation)) operations += 1;
-          return "ok";
-        },
-      });
-      await base.deliver(ask).run();
-      const before = operations;
-      await base.clickButton(click("up")).run();
-      const ofVote = operations - before;
-      expect(ofVote).toBeGreaterThan(4);
-      for (let nth = before; nth < before + ofVote; nth++) {
-        const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
-        await world.deliver(ask).run();
-        await world.clickButton(click("up")).run();
-        expect([nth, storedVotes(world), notedVotes(world)]).toEqual([nth, ["up"], ["up"]]);
-        expect(new Set(toldVotes(world))).toEqual(new Set(["up"]));
-        expect(world.answers()).toEqual(["A checkpoint."]);
-      }
-    },
-  );
+  it.each(deaths)("(%s) at any of its operations is stored and told all the same", async (fate) => {
+    let operations = 0;
+    const base = createWorld({
+      fate(operation) {
+        if (isOfVote(operation)) operations += 1;
+        return "ok";
+      },
+    });
+    await base.deliver(ask).run();
+    const before = operations;
+    await base.clickButton(click("up")).run();
+    const ofVote = operations - before;
+    expect(ofVote).toBeGreaterThan(2);
+    for (let nth = before; nth < before + ofVote; nth++) {
+      const world = createWorld({ fate: nthFate(nth, fate, isOfVote) });
+      await world.deliver(ask).run();
+      await world.clickButton(click("up")).run();
+      expect([nth, storedVotes(world)]).toEqual([nth, ["up"]]);
+      expect(new Set(toldVotes(world))).toEqual(new Set(["up"]));
+      expect(world.answers()).toEqual(["A checkpoint."]);
+    }
+  });
 });

@@ -11,7 +11,7 @@ import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engin
 import { silentLog } from "@sekisho/runtime/log.ts";
 import type { TaskEvent } from "@sekisho/verification/task/events.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
-import type { RunAct } from "@sekisho/verification/worker/run-step.ts";
+import type { ActResult, RunAct } from "@sekisho/verification/worker/run-step.ts";
 import { createWorker } from "@sekisho/verification/worker/worker.ts";
 import fc from "fast-check";
 import { collectLog } from "../../doubles/collect-log.ts";
@@ -46,8 +46,8 @@ describe("the worker", () => {
       // The task is sent, and its outcome is known.
       ...["replace", "execute_task", "replace"],
       "send",
-      // In one call: the thread, the entry of the usage history, and the task.
-      ...["replace", "create", "replace"],
+      // In one call: the thread and the task.
+      ...["replace", "replace"],
       // The cleanup.
       ...["get", "replace"],
     ]);
@@ -353,10 +353,10 @@ async function heldTask() {
   const sent: { body: string; delayMs?: number }[] = [];
   const acts: string[] = [];
   const runAct = Object.assign(
-    async ({ act, signal }: { act: { type: string }; signal: AbortSignal }): Promise<TaskEvent> => {
+    async ({ act, signal }: { act: { type: string }; signal: AbortSignal }): Promise<ActResult> => {
       acts.push(act.type);
       await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      return { type: "call_failed", nowMs, act: "send", error: inDoubt };
+      return { event: { type: "call_failed", nowMs, act: "send", error: inDoubt } };
     },
     { stopSession: async () => {} },
   );
@@ -454,7 +454,7 @@ it("ends an act by its signal a good while before the lease is over, and not muc
       started.resolve();
       await aborted;
       ended = true;
-      return { type: "call_failed", nowMs, act: "poll", error: inDoubt } as const;
+      return { event: { type: "call_failed", nowMs, act: "poll", error: inDoubt } } as const;
     },
     { stopSession: async () => {} },
   );
@@ -509,7 +509,7 @@ it("stops a session of the task's own when the answer is in the thread, and not 
       happened.push(act.type);
       const event = outcomes[act.type]?.(nowMs);
       if (event === undefined) throw new Error(`unexpected ${act.type}`);
-      return event;
+      return { event };
     },
     { stopSession: async () => void happened.push("stop_session") },
   );
@@ -519,6 +519,41 @@ it("stops a session of the task's own when the answer is in the thread, and not 
     body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
   });
   expect(happened).toEqual(["deliver", "leave_thread", "stop_session"]);
+});
+
+it.each([
+  { what: "with the record", revision: 1, runs: ["returns"] },
+  {
+    what: "by itself if another worker has changed the item",
+    revision: 7,
+    runs: ["returns", "does"],
+  },
+])("does the writes of an act $what", async ({ revision, runs }) => {
+  const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
+  const id = randomUUID();
+  const item = sampleTask({ id, revision, state: "done" });
+  await store.create({ item: sampleTask({ id, state: "sent" }) });
+  const outcome = { type: "answer", text: "A checkpoint." } as const;
+  await store.create({
+    item: sampleTask({ state: "delivering", call: sampleCall(), outcome, wakeSeq: 2 }),
+  });
+  const writing: string[] = [];
+  const runAct: RunAct = Object.assign(
+    async (request: Parameters<RunAct>[0]): Promise<ActResult> => {
+      if (request.act.type === "deliver") return { event: { type: "delivered" } };
+      writing.push(request.storesWrites ? "returns" : "does");
+      const event = { type: "thread_left" } as const;
+      return request.storesWrites ? { event, writes: [{ type: "replace", item }] } : { event };
+    },
+    { stopSession: async () => undefined },
+  );
+  const worker = workerWith({ store, runAct, now, queue: { send: async () => {} } });
+  await worker.handle({
+    body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
+  });
+  expect(writing).toEqual(runs);
+  expect((await store.get({ id }))?.state).toBe(revision === 1 ? "done" : "sent");
+  expect(await store.get({ id: sampleTask().id })).toMatchObject({ state: "done", wakeSeq: 3 });
 });
 
 it("two workers on one queue share the work without waiting for each other's leases", async () => {
@@ -538,7 +573,7 @@ it("two workers on one queue share the work without waiting for each other's lea
         const outcome = outcomes[act.type];
         if (outcome === undefined) throw new Error(`unexpected ${act.type}`);
         if (act.type === "leave_thread" && ++left === tasks) over.resolve();
-        return outcome(Date.now());
+        return { event: outcome(Date.now()) };
       },
       { stopSession: async () => {} },
     );

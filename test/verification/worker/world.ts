@@ -23,7 +23,6 @@ import type { Policy } from "@sekisho/verification/task/routing.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
-import type { HistoryEntry } from "@sekisho/verification/usage/entry.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
@@ -161,7 +160,6 @@ export function createWorld({
   const records = new Map<string, Task>();
   const threads = new Map<string, Thread>();
   const sentTo: string[] = [];
-  const usageHistory = new Map<string, HistoryEntry>();
   const secretStore = createMemoryTaskStore({ parse: parseZoneSecret });
   // The gate is given: nobody reads these.
   const { ruleStore, usageStore, refusalStore } = openWorkerStores((parse) =>
@@ -204,16 +202,11 @@ export function createWorld({
     };
     const store = worldStore({ operate, alive, records, unwritable, unreadable });
     const threadStore = worldStore({ operate, alive, records: threads });
-    const historyStore = worldStore({ operate, alive, records: usageHistory });
-    const writer = oneByOne({
-      kinds: { "thread:": threadStore, "history:": historyStore },
-      rest: store,
-    });
+    const writer = oneByOne({ kinds: { "thread:": threadStore }, rest: store });
     return createVerificationWorker({
       engine: {
         store: { ...store, ...writer },
         threadStore,
-        historyStore,
         secretStore,
         ...gateStores,
         queue,
@@ -250,7 +243,6 @@ export function createWorld({
           streaming,
         },
         limits: { ...defaults.limits, leaseMs },
-        usageHistory: { retentionDays: 30, texts: false },
       },
       log,
       newId: () => `${idPrefix}${String(counter++).padStart(12, "0")}`,
@@ -318,7 +310,6 @@ export function createWorld({
     groups,
     underWay,
     uploads,
-    usageHistory,
     secretStore,
     now,
     /** Slack delivers the message: the ingress puts it into the queue. */

@@ -7,7 +7,7 @@ export const taskTable = {
   /** Seconds since the epoch after which DynamoDB may remove the item. */
   ttlAttribute: "ttl",
   /**
-   * The tasks and the usage history of the Verification zone, for the command line. The key changes only when a task ends. Other items are not in
+   * The tasks of the Verification zone, and its usage history of version 1.0.0, for the command line. The key changes only when a task ends. Other items are not in
    * the index, because nobody lists them and every entry costs a write. Not in the table of an Execution zone.
    */
   shards: { indexName: "by-shard", partitionKey: "shard", sortKey: "position" },

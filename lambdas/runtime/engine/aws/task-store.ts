@@ -337,8 +337,8 @@ const sortKeys = {
 } as const satisfies Record<StoreIndex, string>;
 
 /**
- * Converts an item to DynamoDB attributes: its JSON text, and attributes for conditions, indexes and expiry. Leaves out the id and the
- * position, which a replace keeps. `writer` identifies the write.
+ * Converts an item to DynamoDB attributes: its JSON text, and attributes for conditions, indexes and expiry. Leaves out the id, and the
+ * position unless the item has ended: a replace keeps both. `writer` identifies the write.
  */
 export function toRecordAttributes({
   item,
@@ -364,6 +364,10 @@ export function toRecordAttributes({
   if (shard !== undefined) attributes.shard = { S: shard };
   if (item.listedAtMs !== undefined)
     attributes.listed = { S: formatListedKey({ listedAtMs: item.listedAtMs, id: item.id }) };
+  if (item.endedAtMs !== undefined)
+    attributes.position = {
+      S: formatPosition({ nowMs: item.endedAtMs, count: 0, id: item.id }),
+    };
   return attributes;
 }
 
@@ -387,6 +391,11 @@ export function formatPosition({
   id: string;
 }): string {
   return `${padNumber(nowMs)}.${String(count).padStart(10, "0")}.${id}`;
+}
+
+/** A cursor for a listing by `state` of the items that were created, or have ended, at that time or later. */
+export function cursorAt(atMs: number): string {
+  return formatPosition({ nowMs: atMs, count: 0, id: "-" });
 }
 
 /** Sorts by the time and then by the id. */

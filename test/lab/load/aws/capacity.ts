@@ -94,7 +94,7 @@ export function openCapacity(): Capacity {
 
 /** `thread:T1/C1/1.2` is one of the threads, `open#3` of the open tasks, and an id without a prefix of the tasks. */
 function familyOf(key: string): string {
-  const [, prefix] = /^((?:usage:)?[a-z-]+[:#]|history\/[\d-]+#)/.exec(key) ?? [];
-  if (prefix !== undefined) return `${prefix.replace(/\d{4}-\d\d-\d\d/, "DAY")}…`;
+  const [, prefix] = /^((?:usage:)?[a-z-]+[:#])/.exec(key) ?? [];
+  if (prefix !== undefined) return `${prefix}…`;
   return /^[0-9a-f]{8}-/.test(key) ? "task" : key;
 }

@@ -23,7 +23,8 @@ describe("the aws engine with ten times as many tasks that wait", () => {
     const grown = growthProblems({ few, many }).filter((problem) => !problem.includes("heap"));
     expect(grown).toEqual([]);
     const calls = callsPerTask(many);
-    expect(calls["dynamodb:TransactWriteItems"]).toBe(1);
+    // Only a worker that has seen the thread leaves it with the write of the record.
+    expect(calls["dynamodb:TransactWriteItems"]).toBeLessThanOrEqual(1);
     expect(calls["host:execute_task"]).toBe(1);
     expect(calls.polls).toBeGreaterThan(5);
     expect(Object.keys(calls).filter((name) => /Query|Scan/.test(name))).toEqual([]);

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "@jest/globals";
 import { taskStateSchema } from "@sekisho/contracts/methods.ts";
 import { type DynamoDb, openDynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
 import { shardCount, toShardKey, toStateBucket } from "@sekisho/runtime/engine/aws/table.ts";
-import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { createDynamoTaskStore, cursorAt } from "@sekisho/runtime/engine/aws/task-store.ts";
 import type { TaskItem } from "@sekisho/runtime/engine/ports.ts";
 import { taskSchema } from "@sekisho/verification/task/task.ts";
 import {
@@ -136,6 +136,28 @@ describeWithDynamoDb(`the DynamoDB task store${leftOut}`, () => {
     expect(await open({ through: client }).writeTogether({ writes })).toBe(true);
     expect(tries.count).toBe(2);
     expect(await open({ through: direct }).get({ id: "a" })).toEqual({ ...item, revision: 2 });
+  });
+
+  it("lists items by the time of their end, and from a time on", async () => {
+    table = await createTaskTable({ client: admin });
+    const store = open({ through: direct });
+    for (const [id, endedAtMs] of [
+      ["late", 3000],
+      ["early", 1000],
+      ["later", 4000],
+    ] as const) {
+      await store.create({ item: { ...item, id, state: "waiting" } });
+      await store.replace({ item: { ...item, id, state: "done", endedAtMs } });
+      // What comes after the end does not move it.
+      await store.replace({ item: { ...item, id, state: "done", endedAtMs, revision: 2 } });
+    }
+    const listed = async (cursor?: string) => {
+      const request = { index: "state" as const, key: "done", limit: 9 };
+      const { items } = await store.list(cursor === undefined ? request : { ...request, cursor });
+      return items.map(({ id }) => id);
+    };
+    expect(await listed()).toEqual(["early", "late", "later"]);
+    expect(await listed(cursorAt(3000))).toEqual(["late", "later"]);
   });
 
   it("writes again where a transaction of somebody else is under way, and gives up where that does not end", async () => {
