@@ -41,6 +41,21 @@ function untilAsked(world: World, index = 0): Promise<void> {
 }
 
 describe("a question", () => {
+  it("takes an answer although its record is written at that moment", async () => {
+    let isWritten = false;
+    async function mayAnswer() {
+      const { revision } = world.taskOf(ask) ?? { revision: 0 };
+      if (!isWritten) world.changeTask(ask, { revision: revision + 1 });
+      isWritten = true;
+      return true;
+    }
+    const world: World = createWorld({ questions: [question], gate: { mayAnswer } });
+    world.deliver(ask);
+    await untilAsked(world);
+    await world.clickButton(buttonClick()).run();
+    expect([world.given.length, world.answers()]).toEqual([1, ["A checkpoint."]]);
+  });
+
   it("is answered by a button: the agent gets the option, and its answer comes below the question", async () => {
     const world = await askingWorld();
     await world.clickButton(buttonClick()).run();
