@@ -142,7 +142,7 @@ function listEntryFiles({ entries = {}, commands = {}, loadedByPath = [] }: Publ
 /** Rewrites imports of our packages: to paths within this package, or to the compiled files of the package that is installed beside it. */
 function rewriteImports({ pack, path, text }: { pack: Published; path: string; text: string }) {
   return text.replace(
-    /((?:\bfrom|\bimport)\s*\(?\s*)(["'])((?:\.{1,2}|@sekisho\/[a-z]+)(?:\/[^"'\n]+)?)\2/g,
+    /\b(from |import |import\()(["'])((?:\.|@sekisho\/)[^"'\n]+)\2/g,
     (statement: string, keyword: string, quote: string, specifier: string) => {
       const own = ours.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
       // Templates of files for a project import packages by their public names.
