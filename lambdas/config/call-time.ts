@@ -2,7 +2,7 @@
  * How long calls to the Execution zone may take, and what follows for the worker on AWS. A worker renews its lease during a long call, so
  * neither the lease nor the time until another worker takes over from one that was killed grows with it.
  */
-import { isOwnExecution } from "./destination-address.ts";
+import { factsOf, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 
@@ -32,7 +32,7 @@ const localLongPollMs = 10_000;
 
 export function resolveLongPollMs(destination: Destination, limits: Limits): number {
   if (destination.longPollMs !== "auto") return destination.longPollMs;
-  if (destination.transport !== "in-process" && !isOwnExecution(destination)) return 0;
+  if (!factsOf(destination).isLocal && !isOwnExecution(destination)) return 0;
   return Math.min(localLongPollMs, Math.floor(callTimes(destination, limits).callTimeoutMs / 2));
 }
 

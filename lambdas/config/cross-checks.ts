@@ -2,11 +2,17 @@
 import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { findPartition } from "@sekisho/runtime/aws/partitions.ts";
 import { callTimes, localSyncBudgetMs, maxStageCallMs, resolveLongPollMs } from "./call-time.ts";
-import { isOwnExecution, listAddresses, resolveAuthorizerConfig } from "./destination-address.ts";
+import {
+  factsOf,
+  isLocalOnly,
+  isOwnExecution,
+  listAddresses,
+  resolveAuthorizerConfig,
+} from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { AgentConfig } from "./execution-schema.ts";
 import type { Config } from "./schema.ts";
-import { isLocalOnly, longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
+import { longestTaskMs, maxLambdaTaskMs } from "./stage-config.ts";
 import { findClosest } from "./unknown-key.ts";
 import type { ValidParts } from "./valid-parts.ts";
 
@@ -163,7 +169,7 @@ function sendsToken(destination: Destination): boolean {
 
 /** True if the destination is the Execution host that the section `execution` configures. */
 function isLocalHost(destination: Destination): boolean {
-  return destination.transport === "in-process" || isOwnExecution(destination);
+  return factsOf(destination).isLocal === true || isOwnExecution(destination);
 }
 
 /** Lambda ends a worker after 15 minutes. The rest of that time is for releasing its tasks. */
@@ -285,8 +291,8 @@ function kindProblems(config: Config, name: string): Problem[] {
     const destination = destinations[routed];
     if (destination === undefined) continue;
     const path = ["routes", index, "destination"];
-    if (destination.transport === "in-process") {
-      const message = `"${routed}" has the transport in-process, which the stage ${name} cannot use; choose another destination`;
+    if (factsOf(destination).isLocal) {
+      const message = `"${routed}" has the transport ${destination.transport}, which the stage ${name} cannot use; choose another destination`;
       problems.push({ path, message });
     } else if (isLocalOnly(destination)) {
       const message = `"${routed}" has no card, which the stage ${name} needs; set destinations.${routed}.card`;

@@ -1,9 +1,32 @@
-/** The addresses and the authorizer of a destination, for every transport. */
+/** The facts of each transport, and the addresses and the authorizer of a destination. It loads no schema, so that cold starts build none. */
 
 import { listAuthorizerSecrets } from "./authorizer-needs.ts";
 import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { SecretReference } from "./values.ts";
+
+/** What holds for the destinations of a transport, beside their schema. */
+type TransportFacts<D> = {
+  /** True if only the Execution host of the same machine can be reached, so that no stage can use it. */
+  isLocal?: true;
+  /** The address, where it is neither `url` nor `card`. */
+  address?: (destination: D) => string;
+  /** How calls prove who makes them, where the configuration does not choose it. */
+  authorizer?: string;
+};
+
+const transportFacts: {
+  readonly [T in Destination["transport"]]: TransportFacts<Extract<Destination, { transport: T }>>;
+} = {
+  "in-process": { isLocal: true, address: () => "the same program" },
+  https: {},
+  a2a: {},
+  agentcore: { address: ({ runtimeArn }) => runtimeArn, authorizer: "sigv4" },
+};
+
+export function factsOf({ transport }: Destination): TransportFacts<never> {
+  return transportFacts[transport];
+}
 
 /** `field` is the name of the configuration field. */
 export type ConfiguredAddress = { field: "card" | "url"; address: string };
@@ -29,23 +52,23 @@ export function isOwnExecution(destination: Destination): boolean {
   );
 }
 
+/** True if the destination is the Execution host of the same machine, which no stage has. */
+export function isLocalOnly(destination: Destination): boolean {
+  return (
+    factsOf(destination).isLocal === true ||
+    (destination.transport === "a2a" && isOwnExecution(destination))
+  );
+}
+
 /** Undefined if the destination is the Execution zone of this configuration, whose address depends on where it runs. */
 export function toAddress(destination: Destination): string | undefined {
-  switch (destination.transport) {
-    case "agentcore":
-      return destination.runtimeArn;
-    case "in-process":
-      return "the same program";
-    case "https":
-    case "a2a":
-      return listAddresses(destination)[0]?.address;
-  }
+  const { address } = factsOf(destination);
+  // The facts are those of the destination's own transport.
+  return address?.(destination as never) ?? listAddresses(destination)[0]?.address;
 }
 
 export function authorizerOf(destination: Destination): string {
-  return destination.transport === "agentcore"
-    ? "sigv4"
-    : (resolveAuthorizerConfig(destination)?.type ?? "none");
+  return factsOf(destination).authorizer ?? resolveAuthorizerConfig(destination)?.type ?? "none";
 }
 
 export function listDestinationSecrets(destination: Destination): SecretReference[] {

@@ -1,5 +1,5 @@
 /** The configuration of one stage on AWS: destinations with their addresses, and secrets as names in Secrets Manager. */
-import { isOwnExecution } from "./destination-address.ts";
+import { isLocalOnly, isOwnExecution } from "./destination-address.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { Config } from "./schema.ts";
 import type { ExecutionKind, Stage } from "./stage-schema.ts";
@@ -52,14 +52,6 @@ export function isA2aEndpoint({
   kind: ExecutionKind;
 }): boolean {
   return kind === "lambda" && config.execution.a2a.url !== undefined;
-}
-
-/** True if the destination is the host of the local run and has no counterpart in a stage. */
-export function isLocalOnly(destination: Destination): boolean {
-  return (
-    destination.transport === "in-process" ||
-    (destination.transport === "a2a" && isOwnExecution(destination))
-  );
 }
 
 /** The configuration for the functions of a stage. Each `{ env }` becomes the secret `sekisho/STAGE/NAME`; the stages are left out. */
