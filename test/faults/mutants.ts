@@ -171,7 +171,7 @@ export const mutants: readonly Mutant[] = [
     find: `    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
   }`,
     replace: `    const { lease: _held, ...free } = task;
-    const savedFirst = await replaceWith(store, hold, { ...free, wakeSeq: seq + 1 });
+    const savedFirst = await replaceWithUnstored(options, hold, { ...free, wakeSeq: seq + 1 });
     await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
     return savedFirst;
   }`,
