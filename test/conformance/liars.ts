@@ -1274,7 +1274,8 @@ const otherValues: readonly ChangedValue[] = [
 ];
 
 const profile = "agentcore";
-const whileSlow = { profile, texts: { slow: "slow 4s" } } as const;
+/** Long enough for three pings on a machine that is busy with other work. */
+const whileSlow = { profile, texts: { slow: "slow 15s" } } as const;
 const pings = ({ request }: Exchange) => request.url.endsWith("/ping");
 /** Answers pings with this. */
 const answeringPings = (value: () => object) => where(pings, () => json(value()));
