@@ -37,6 +37,7 @@ import { createS3FileStore } from "../files/s3-store.ts";
 import { createFindTeam } from "../installations/find-team.ts";
 import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
+import { toStateBucket } from "../task/buckets.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { InterruptedStep } from "../worker/held-lease.ts";
 import { createLiveConfig } from "../worker/live-config.ts";
@@ -194,9 +195,14 @@ function createStageWorker(options: {
 
   const client = openDynamoDb(aws);
   const stores = openWorkerStores((parse) =>
-    createDynamoTaskStore({ client, table, parse, hasPrincipals: true }),
+    createDynamoTaskStore({ client, table, parse, hasPrincipals: true, bucketOf: toStateBucket }),
   );
-  const settingsStore = createDynamoTaskStore({ client, table, parse: parseStoredSettings });
+  const settingsStore = createDynamoTaskStore({
+    client,
+    table,
+    parse: parseStoredSettings,
+    bucketOf: toStateBucket,
+  });
   const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
   const read = createReadLiveSettings({ store: settingsStore, readFormer, log });
   const live = createLiveConfig({ deployed, read, log });
