@@ -23,6 +23,7 @@ import { toStateBucket } from "../task/buckets.ts";
 import { parseTask } from "../task/task.ts";
 import { createHandleDeadLetter } from "../worker/dead-letter.ts";
 import { createLiveConfig } from "../worker/live-config.ts";
+import { readQueuedIds } from "../worker/queued-ids.ts";
 
 export type DeadLetterHandler = (
   event: unknown,
@@ -86,6 +87,7 @@ export function createDeadLetterHandler({
       batch: parseBatch(event),
       handle: handleRecord,
       queue,
+      idsOf: readQueuedIds,
       log,
     });
     end();

@@ -41,6 +41,7 @@ import { toStateBucket } from "../task/buckets.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { InterruptedStep } from "../worker/held-lease.ts";
 import { createLiveConfig } from "../worker/live-config.ts";
+import { readQueuedIds } from "../worker/queued-ids.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
 import type { Worker } from "../worker/worker.ts";
 
@@ -75,7 +76,7 @@ export function createVerificationWorkerHandler({
   const log = createLog({ service: "verification", ...logs });
   const client = openSqs(aws);
   const queue = createSqsQueue({ client, queueUrl });
-  const retryLater = createRetryLater({ client, queueUrl, log });
+  const retryLater = createRetryLater({ client, queueUrl, idsOf: readQueuedIds, log });
   const stage = createStageWorker({ config, environment, queue, log });
   const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === queueArn;
 
@@ -104,6 +105,7 @@ export function createVerificationWorkerHandler({
         if (isOwn(record)) await retryLater({ ...record, notBeforeMs });
       },
       queue,
+      idsOf: readQueuedIds,
       log,
     });
   }

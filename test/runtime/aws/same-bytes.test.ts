@@ -215,7 +215,7 @@ const calls: Record<
   "a failed message is set to come again": {
     operations: ["ChangeMessageVisibility"],
     act: (aws) =>
-      createRetryLater({ client: openSqs(aws), queueUrl, log: silentLog })({
+      createRetryLater({ client: openSqs(aws), queueUrl, idsOf: () => ({}), log: silentLog })({
         body: "{}",
         receiptHandle: "handle",
         receiveCount: 2,

@@ -20,6 +20,7 @@ import { createShare } from "@sekisho/verification/slots.ts";
 import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import type { AskMessage } from "@sekisho/verification/task/messages.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
@@ -196,6 +197,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
             failed: async (_record, reason) =>
               void failures.push(`a message failed: ${String(reason)}`),
             queue,
+            idsOf: readQueuedIds,
             log: silentLog,
             now,
           });
