@@ -16,6 +16,7 @@ import { formerStateOf } from "@sekisho/sekisho/usage/former-history.ts";
 import { storedRulesId } from "@sekisho/verification/gate/rules.ts";
 import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
 import { encodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import { interactionIdOf, requestIdOf, sessionIdOf } from "@sekisho/verification/task/routing.ts";
 import { threadIdOf } from "@sekisho/verification/task/thread.ts";
 import { sampleTask } from "./verification/task/sample.ts";
@@ -23,6 +24,10 @@ import { sampleTask } from "./verification/task/sample.ts";
 const requestId = "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d";
 const zoneSecret = "a secret of the zone, 32 bytes long";
 const conversation = { channel: "C1", threadTs: "1760000000.000100" };
+
+function shardOf(state: string): string {
+  return toShardKey({ id: requestId, bucket: toStateBucket(state) ?? "" });
+}
 
 const values: readonly (readonly [name: string, value: unknown, expected: unknown])[] = [
   [
@@ -84,8 +89,8 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ["stored key of a thread", threadIdOf(sampleTask()), "thread:C1/1760000000.000100"],
   ["stored key of a task", sampleTask().id, "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d"],
   ["stored state of a day's entry of 1.0.0", formerStateOf("2026-11-22"), "history/2026-11-22"],
-  ["shard of an open task", toShardKey({ id: requestId, state: "waiting" }), "open#12"],
-  ["shard of a task that is over", toShardKey({ id: requestId, state: "done" }), "done#12"],
+  ["shard of an open task", shardOf("waiting"), "open#12"],
+  ["shard of a task that is over", shardOf("done"), "done#12"],
   [
     "attributes of a record",
     toRecordAttributes({
@@ -98,6 +103,7 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
         expiresAtMs: 86_400_000,
         listedAtMs: 5,
       },
+      bucket: toStateBucket("done"),
       writer: "w",
     }),
     {

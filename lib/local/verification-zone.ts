@@ -15,6 +15,7 @@ import { createFiles } from "@sekisho/verification/files/create-files.ts";
 import { createIngress, createIntake } from "@sekisho/verification/ingress/ingress.ts";
 import { type Page, startVerificationServer } from "@sekisho/verification/ingress/server.ts";
 import { createSlackApi } from "@sekisho/verification/slack/api/web-api.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
 import type { Observation } from "@sekisho/verification/worker/run-step.ts";
 import {
   createVerificationWorker,
@@ -120,6 +121,7 @@ export async function startVerificationZone(
     handleTimeoutMs,
     signal: stop.signal,
     graceMs: closeGraceMs,
+    idsOf: readQueuedIds,
     log,
   };
   const complete = async ({ body, receiveCount }: ReceivedMessage, signal: AbortSignal) => {

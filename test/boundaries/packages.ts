@@ -34,7 +34,6 @@ export const packages: readonly Package[] = [
     mayImport: ["@sekisho/contracts"],
     layers: [
       ["engine/"],
-      ["queued-ids.ts"],
       ["telemetry/"],
       ["aws/", "log.ts", "public-fetch/", "repeated-keys.ts"],
       ["http/"],

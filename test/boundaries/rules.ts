@@ -1,4 +1,5 @@
 /** The boundaries as data: which files a rule is about, and what they may not import or say. */
+import { taskSchema } from "@sekisho/verification/task/task.ts";
 import { findCircles } from "./circles.ts";
 import { listLayerBreaches, listPackageBreaches } from "./packages.ts";
 import { pureFiles, pureFolders } from "./pure-files.ts";
@@ -58,6 +59,20 @@ export const rules: readonly Rule[] = [
     name: "the task machine imports the contract, zod and hashes alone",
     about: /^lambdas\/verification\/task\//,
     mustNotImport: /^(?!(zod|node:crypto)$|contracts\/|lambdas\/verification\/task\/)/,
+  },
+  {
+    name: "an engine is told the states and messages of its user, and does not know them",
+    about: /^lambdas\/runtime\/engine\//,
+    mustNotImport: /^contracts\/(?!errors\.ts$)/,
+    mustNotSay: new RegExp(
+      `["'](${taskSchema.shape.state.options.join("|")})["']|\\b(request|task)_?id\\b`,
+      "i",
+    ),
+  },
+  {
+    name: "each store of the Verification zone's table says which records are listed together",
+    about: /^lambdas\/verification\//,
+    mustNotSay: /\bcreateDynamoTaskStore\((?![^;]*\bbucketOf\b)/,
   },
   {
     name: "the environment is read in the listed files only",

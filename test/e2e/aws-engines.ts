@@ -7,6 +7,7 @@ import type { DynamoDb, Sqs } from "@sekisho/runtime/engine/aws/client.ts";
 import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
 import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import {
   emulatedAws,
   emulatorAccess,
@@ -49,7 +50,13 @@ export async function startAwsEngines(): Promise<AwsEngines> {
       });
       return (zone) => ({
         taskStore: ({ parse }) =>
-          createDynamoTaskStore({ client: items, table: names[zone], parse, hasPrincipals: true }),
+          createDynamoTaskStore({
+            client: items,
+            table: names[zone],
+            parse,
+            hasPrincipals: true,
+            bucketOf: zone === "verification" ? toStateBucket : undefined,
+          }),
         taskQueue: () => ({
           queue: createSqsQueue({ client: messages, queueUrl }),
           deadLetters: createSqsQueue({ client: messages, queueUrl: deadLettersUrl }),

@@ -18,6 +18,7 @@ import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
 import type { Worker } from "@sekisho/verification/worker/worker.ts";
 import type { ZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";
@@ -216,7 +217,12 @@ function startProcess(parts: ZoneParts): Pool<Ingress> {
 
   function boot(): Ingress {
     const worker = bootWorker();
-    const loop = { visibilityTimeoutMs, signal: new AbortController().signal, log };
+    const loop = {
+      visibilityTimeoutMs,
+      signal: new AbortController().signal,
+      idsOf: readQueuedIds,
+      log,
+    };
     void runQueueLoop({
       ...loop,
       consumer: createLoopConsumer({ world, queue, name: "queue" }),
@@ -347,6 +353,7 @@ function startFunctions(parts: ZoneParts): Pool<Ingress> {
             queue.hideFor({ delivery, ms: 1000 * retryDelaySeconds(record) });
         },
         queue: queue.sender,
+        idsOf: readQueuedIds,
         log,
       });
       end();

@@ -5,6 +5,7 @@ import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
 import type { QueueConsumer, TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
 import type { ExecutionTask } from "../tasks/execution-task.ts";
+import { readExecutionIds } from "../tasks/task-message.ts";
 import { createCards, createLateCards } from "./cards.ts";
 import type { A2aSettings } from "./endpoint.ts";
 import { createPushDelivery } from "./push-delivery.ts";
@@ -92,6 +93,7 @@ export function startPushLoop(options: {
     visibilityTimeoutMs,
     graceMs,
     signal: stopping.signal,
+    idsOf: readExecutionIds,
     log,
   });
   return {

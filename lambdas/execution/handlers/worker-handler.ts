@@ -15,7 +15,6 @@ import { leaveToNewerVersion } from "@sekisho/runtime/engine/leave-to-newer.ts";
 import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
 import { createLog, type Log } from "@sekisho/runtime/log.ts";
-import { readQueuedIds } from "@sekisho/runtime/queued-ids.ts";
 import { createPushDelivery, type PushDelivery } from "../a2a/push-delivery.ts";
 import { agentDependencies, type CreateAgent } from "../agents/create-agent.ts";
 import { openCompletionQueue, openTaskQueue, openTaskStore } from "../aws-engine.ts";
@@ -23,7 +22,7 @@ import { readExecutionWorkerEnvironment } from "../config/aws-environment.ts";
 import { createExecutionWorker, type ExecutionWorker } from "../execution-worker.ts";
 import { workerSettings } from "../host-settings.ts";
 import { runAsAgent } from "../runs/uncaught-errors.ts";
-import { isNewerMessage, parseExecutionMessage } from "../tasks/task-message.ts";
+import { isNewerMessage, parseExecutionMessage, readExecutionIds } from "../tasks/task-message.ts";
 
 /** Throws if the environment is invalid. */
 export function createExecutionWorkerHandler(options: {
@@ -106,7 +105,7 @@ export function handleExecutionBatches(request: {
     } catch (error) {
       if (queue === undefined || !(isNewerRecord(error) || isNewerMessage(body))) throw error;
       if (!(await leaveToNewerVersion({ queue, body, group, nowMs: now() }))) throw error;
-      log.warn("left_to_newer_version", { ...readQueuedIds(body) });
+      log.warn("left_to_newer_version", { ...readExecutionIds(body) });
     }
   }
 
@@ -114,7 +113,7 @@ export function handleExecutionBatches(request: {
     const batch = parseBatch(event);
     const { signal, end } = endingSignal({ context, reserveMs: stopBeforeEndMs });
     const handle = ({ body, group }: SqsRecord) => handleOrLeave({ body, group, signal });
-    const response = await handleBatch({ batch, handle, queue, log });
+    const response = await handleBatch({ batch, handle, queue, idsOf: readExecutionIds, log });
     end();
     await settled();
     return response;

@@ -1,9 +1,10 @@
 /** The messages of the Execution zone's task queue. They hold only ids; a task's content stays in its record. */
 
 import { taskStateSchema } from "@sekisho/contracts/methods.ts";
+import type { LogFields } from "@sekisho/runtime/log.ts";
 import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import * as z from "zod";
-import { digest } from "./execution-task.ts";
+import { digest, toLoggableId } from "./execution-task.ts";
 
 const runSchema = z.object({ taskId: z.string().min(1) });
 
@@ -58,6 +59,14 @@ export function deriveCallerGroup({ principal }: { principal: string }): string 
 /** Throws if the body is not such a message. */
 export function parseExecutionMessage(body: string): ExecutionMessage {
   return taskMessageSchema.parse(JSON.parse(body));
+}
+
+/** Finds the task id of a message, for the log line when its handling fails. Leaves out an id that is not a UUID. */
+export function readExecutionIds(body: string): LogFields {
+  const message = Object(parseJson(body)) as Record<string, unknown>;
+  const named = message.push ?? message.look ?? message.vote ?? message;
+  const { taskId } = Object(named) as { taskId?: unknown };
+  return { task_id: toLoggableId(taskId) };
 }
 
 const knownMembers = ["taskId", "push", "look", "vote"];

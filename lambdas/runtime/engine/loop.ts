@@ -3,8 +3,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../async/waiting.ts";
 import { errorKind } from "../error-kind.ts";
-import type { Log } from "../log.ts";
-import { readQueuedIds } from "../queued-ids.ts";
+import type { Log, LogFields } from "../log.ts";
 import type { QueueConsumer, ReceivedMessage } from "./ports.ts";
 
 /** SQS's limits of one receive: messages and waiting time. */
@@ -31,6 +30,8 @@ export async function runQueueLoop(options: {
   visibilityTimeoutMs: number;
   handleTimeoutMs?: number;
   signal: AbortSignal;
+  /** Finds the ids of a message for its log lines. Must not throw. */
+  idsOf: (body: string) => LogFields;
   log: Log;
   graceMs?: number;
   /** Resolves after `ms`, or when the signal aborts. */
@@ -43,6 +44,7 @@ export async function runQueueLoop(options: {
     concurrency,
     visibilityTimeoutMs,
     signal,
+    idsOf,
     log,
     graceMs = 10_000,
   } = options;
@@ -70,7 +72,7 @@ export async function runQueueLoop(options: {
       await handle(message, limit.signal);
     } catch (error) {
       log.warn("queue_message_failed", {
-        ...readQueuedIds(message.body),
+        ...idsOf(message.body),
         cause_kind: errorKind(error),
         attempt,
       });
@@ -83,10 +85,10 @@ export async function runQueueLoop(options: {
       const isFinished = await consumer.finish({ receipt: message.receipt });
       const isExpected = handleTimeoutMs > visibilityTimeoutMs && !limit.signal.aborted;
       if (!isFinished && !isExpected)
-        log.warn("queue_receipt_void", { ...readQueuedIds(message.body), attempt });
+        log.warn("queue_receipt_void", { ...idsOf(message.body), attempt });
     } catch (error) {
       log.error("queue_finish_failed", {
-        ...readQueuedIds(message.body),
+        ...idsOf(message.body),
         cause_kind: errorKind(error),
         attempt,
       });

@@ -19,9 +19,11 @@ import { createReadFormer, openSsm } from "../config/former-settings.ts";
 import { parseStoredSettings, readSettings } from "../config/stored-settings.ts";
 import { readDeadLetterEnvironment } from "../config/worker-environment.ts";
 import { createPolicy } from "../gate/rules.ts";
+import { toStateBucket } from "../task/buckets.ts";
 import { parseTask } from "../task/task.ts";
 import { createHandleDeadLetter } from "../worker/dead-letter.ts";
 import { createLiveConfig } from "../worker/live-config.ts";
+import { readQueuedIds } from "../worker/queued-ids.ts";
 
 export type DeadLetterHandler = (
   event: unknown,
@@ -43,8 +45,13 @@ export function createDeadLetterHandler({
   const queue = createSqsQueue({ client: sqs, queueUrl });
   const archive = createSqsQueue({ client: sqs, queueUrl: archiveUrl });
   const client = openDynamoDb(aws);
-  const store = createDynamoTaskStore({ client, table, parse: parseTask });
-  const settingsStore = createDynamoTaskStore({ client, table, parse: parseStoredSettings });
+  const store = createDynamoTaskStore({ client, table, parse: parseTask, bucketOf: toStateBucket });
+  const settingsStore = createDynamoTaskStore({
+    client,
+    table,
+    parse: parseStoredSettings,
+    bucketOf: toStateBucket,
+  });
   const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
   // Its role may create no records, so only the worker takes settings over.
   const read = async () => (await readSettings({ store: settingsStore, readFormer })).settings;
@@ -80,6 +87,7 @@ export function createDeadLetterHandler({
       batch: parseBatch(event),
       handle: handleRecord,
       queue,
+      idsOf: readQueuedIds,
       log,
     });
     end();

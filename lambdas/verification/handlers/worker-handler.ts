@@ -37,9 +37,11 @@ import { createS3FileStore } from "../files/s3-store.ts";
 import { createFindTeam } from "../installations/find-team.ts";
 import { createStageTokens } from "../installations/managed-installations.ts";
 import { createSlackApi } from "../slack/api/web-api.ts";
+import { toStateBucket } from "../task/buckets.ts";
 import { installationOf, type Task } from "../task/task.ts";
 import { InterruptedStep } from "../worker/held-lease.ts";
 import { createLiveConfig } from "../worker/live-config.ts";
+import { readQueuedIds } from "../worker/queued-ids.ts";
 import { createVerificationWorker, openWorkerStores } from "../worker/verification-worker.ts";
 import type { Worker } from "../worker/worker.ts";
 
@@ -74,7 +76,7 @@ export function createVerificationWorkerHandler({
   const log = createLog({ service: "verification", ...logs });
   const client = openSqs(aws);
   const queue = createSqsQueue({ client, queueUrl });
-  const retryLater = createRetryLater({ client, queueUrl, log });
+  const retryLater = createRetryLater({ client, queueUrl, idsOf: readQueuedIds, log });
   const stage = createStageWorker({ config, environment, queue, log });
   const isOwn = ({ eventSourceARN }: SqsRecord) => eventSourceARN === queueArn;
 
@@ -103,6 +105,7 @@ export function createVerificationWorkerHandler({
         if (isOwn(record)) await retryLater({ ...record, notBeforeMs });
       },
       queue,
+      idsOf: readQueuedIds,
       log,
     });
   }
@@ -194,9 +197,14 @@ function createStageWorker(options: {
 
   const client = openDynamoDb(aws);
   const stores = openWorkerStores((parse) =>
-    createDynamoTaskStore({ client, table, parse, hasPrincipals: true }),
+    createDynamoTaskStore({ client, table, parse, hasPrincipals: true, bucketOf: toStateBucket }),
   );
-  const settingsStore = createDynamoTaskStore({ client, table, parse: parseStoredSettings });
+  const settingsStore = createDynamoTaskStore({
+    client,
+    table,
+    parse: parseStoredSettings,
+    bucketOf: toStateBucket,
+  });
   const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
   const read = createReadLiveSettings({ store: settingsStore, readFormer, log });
   const live = createLiveConfig({ deployed, read, log });

@@ -2,7 +2,6 @@
 
 import { isNewerRecord } from "@sekisho/runtime/engine/record-version.ts";
 import { ItemError } from "@sekisho/runtime/engine/records.ts";
-import { readQueuedIds } from "@sekisho/runtime/queued-ids.ts";
 import { isUnsent } from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
@@ -22,6 +21,7 @@ import { queueGroupOf, type Task } from "../task/task.ts";
 import { causeKindOf } from "./data-failures.ts";
 import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
 import { leaveMessage } from "./newer-version.ts";
+import { readQueuedIds } from "./queued-ids.ts";
 import { type ActlessOptions, runStep } from "./run-step.ts";
 
 type DeadLetter = {

@@ -1,7 +1,7 @@
 /** Leaves a message to a worker of a newer version (docs/how-to/upgrade.md). */
 import { leaveToNewerVersion } from "@sekisho/runtime/engine/leave-to-newer.ts";
-import { readQueuedIds } from "@sekisho/runtime/queued-ids.ts";
 import { InterruptedStep } from "./held-lease.ts";
+import { readQueuedIds } from "./queued-ids.ts";
 import type { ActlessOptions } from "./run-step.ts";
 
 /** `thrown` says why a known message is left. Resolves to false if it has been left for too long. */

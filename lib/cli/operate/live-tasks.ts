@@ -1,7 +1,8 @@
 /** The live list of tasks. One poll serves all viewers, and no poll runs without a viewer. */
 import { setTimeout } from "node:timers/promises";
+import { openStates } from "@sekisho/verification/task/buckets.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import { openStates, type TaskZone } from "../tasks/stored-task.ts";
+import type { TaskZone } from "../tasks/stored-task.ts";
 import { type TaskRow, toTaskRow } from "./task-row.ts";
 
 /** `more` names the states of which there are more tasks than are listed. */

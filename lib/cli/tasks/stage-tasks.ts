@@ -1,12 +1,8 @@
 /** Lists the tasks in a stage's table. Queries the index, whose items hold only ids and keys and so are much smaller. */
 import { readPages } from "@sekisho/runtime/engine/aws/client.ts";
 import { type IndexEntry, queryShards } from "@sekisho/runtime/engine/aws/shard-query.ts";
-import {
-  listShardKeys,
-  openBucket,
-  taskTable,
-  toStateBucket,
-} from "@sekisho/runtime/engine/aws/table.ts";
+import { listShardKeys, taskTable } from "@sekisho/runtime/engine/aws/table.ts";
+import { openBucket, toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { OpenStage } from "../zone/open-zone.ts";
 import type { TaskListings, TaskZone } from "./stored-task.ts";

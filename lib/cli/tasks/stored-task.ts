@@ -88,8 +88,6 @@ export function parseRecord(json: unknown): StoredRecord {
   return recordSchema.parse(json);
 }
 
-export const openStates = taskSchema.shape.state.options.filter((state) => state !== "done");
-
 /**
  * Merges listings that are each ordered by age, and reads each no further than necessary. A task that changes its state during
  * the listing comes once. Records without a task are left out.

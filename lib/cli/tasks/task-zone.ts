@@ -1,6 +1,7 @@
 /** The tasks of a zone, for the commands and the operators' page: of a file on this machine, or of a stage. */
 import { dirname } from "node:path";
 import { isFolderLocked } from "@sekisho/local/folder-lock.ts";
+import { openStates } from "@sekisho/verification/task/buckets.ts";
 import { slackConnectionOf } from "../names/connect.ts";
 import { createSlackNames, type SlackNames } from "../names/slack-names.ts";
 import type { ExecutionTarget } from "../zone/execution-store.ts";
@@ -8,7 +9,7 @@ import { listItems } from "../zone/list-items.ts";
 import type { LocalZone } from "../zone/local-zone.ts";
 import type { OpenZone } from "../zone/open-zone.ts";
 import { atZone, type ZoneRun, type ZoneValues } from "../zone/zone.ts";
-import { mergeOldestFirst, openStates, parseStored, type TaskZone } from "./stored-task.ts";
+import { mergeOldestFirst, parseStored, type TaskZone } from "./stored-task.ts";
 
 /** With the names of what the tasks name by ids, and where the Execution zone's record is. */
 export type NamedTaskZone = TaskZone & { names: SlackNames; at: ExecutionTarget };

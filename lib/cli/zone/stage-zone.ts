@@ -4,6 +4,7 @@ import { findExecutionTarget } from "@sekisho/config/stage-config.ts";
 import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
 import type { ErasableStore, TaskItem } from "@sekisho/runtime/engine/ports.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import { callerIdentity } from "../aws/account.ts";
 import { AwsFailure, callAws } from "../aws/aws-failure.ts";
 import { openSdkDynamoDb, openSdkSqs } from "../aws/sdk-clients.ts";
@@ -30,7 +31,13 @@ export async function openStageZone({
     where: `in stage ${named.stageName}`,
     store: ({ parse, doing }) =>
       guardedStore({
-        store: createDynamoTaskStore({ client, table: outputs.tableName, parse, signal }),
+        store: createDynamoTaskStore({
+          client,
+          table: outputs.tableName,
+          parse,
+          bucketOf: toStateBucket,
+          signal,
+        }),
         doing,
         signal,
       }),

@@ -1,4 +1,5 @@
 /** Where the commands find tasks, one of each kind: a sqlite file, and a stage whose table and queue are in the emulators. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import { openDynamoDb, openSqs } from "@sekisho/runtime/engine/aws/client.ts";
 import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
 import { type Engine, openSqliteEngine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import { emulatedAws, whyNoDynamoDb } from "../../doubles/aws/emulators.ts";
 import { createQueuePair, createTaskTable } from "../../doubles/aws/emulators-resources.ts";
 import { type AwsServices, startAwsServices } from "../../doubles/aws/json-services.ts";
@@ -68,7 +70,12 @@ export async function openAwsPlace({ slack = {} }: { slack?: object } = {}): Pro
     folder,
     engine: {
       taskStore: ({ parse }) =>
-        createDynamoTaskStore({ client: openDynamoDb(emulatedAws(dynamoUrl)), table, parse }),
+        createDynamoTaskStore({
+          client: openDynamoDb(emulatedAws(dynamoUrl)),
+          table,
+          parse,
+          bucketOf: toStateBucket,
+        }),
       taskQueue: () => ({
         queue: createSqsQueue({ client: openSqs(emulatedAws(sqsUrl)), queueUrl }),
         deadLetters: createSqsQueue({

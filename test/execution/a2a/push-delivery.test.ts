@@ -4,6 +4,7 @@ import { describe, expect, it } from "@jest/globals";
 import { planNextPush, waitMs } from "@sekisho/execution/a2a/push-delivery.ts";
 import { toA2aTask } from "@sekisho/execution/a2a/view.ts";
 import { type ExecutionTask, parseExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
+import { readExecutionIds } from "@sekisho/execution/tasks/task-message.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
@@ -489,6 +490,7 @@ function startProcess({
     concurrency: 4,
     visibilityTimeoutMs,
     signal: ending.signal,
+    idsOf: readExecutionIds,
     log: silentLog,
     graceMs: 0,
   });

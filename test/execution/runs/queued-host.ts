@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Agent } from "@sekisho/execution/agents/agent.ts";
 import { createExecutionWorker } from "@sekisho/execution/execution-worker.ts";
 import type { HostOptions } from "@sekisho/execution/host.ts";
+import { readExecutionIds } from "@sekisho/execution/tasks/task-message.ts";
 import { runQueueLoop } from "@sekisho/runtime/engine/loop.ts";
 import type { TaskQueue } from "@sekisho/runtime/engine/ports.ts";
 import { openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
@@ -67,6 +68,7 @@ export function createQueuedHost(options: Partial<HostOptions> = {}): QueuedHost
           concurrency: 4,
           visibilityTimeoutMs: 60_000,
           signal: ending.signal,
+          idsOf: readExecutionIds,
           log: silentLog,
           graceMs: 0,
         }),

@@ -4,6 +4,7 @@ import { formatStackName, verificationOutputs } from "@sekisho/cdk/names.ts";
 import { openDynamoDb } from "@sekisho/runtime/engine/aws/client.ts";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
 import type { TaskItem, TaskStore } from "@sekisho/runtime/engine/ports.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import { emulatedAws } from "../../doubles/aws/emulators.ts";
 import type { Zone } from "../kills/plan.ts";
 import { stageName } from "./synthesized.ts";
@@ -83,7 +84,8 @@ export function openZoneTables({
       const tables = resolver.resources("AWS::DynamoDB::Table");
       const table = tables.find(({ label }) => label.startsWith(`${stackOf[zone]}/`));
       if (table === undefined) throw new Error(`The ${zone} zone has no table.`);
-      return createDynamoTaskStore({ client, table: table.ref, parse });
+      const bucketOf = zone === "verification" ? toStateBucket : undefined;
+      return createDynamoTaskStore({ client, table: table.ref, parse, bucketOf });
     },
   };
 }

@@ -20,6 +20,7 @@ import { createReadFormer, openSsm } from "@sekisho/verification/config/former-s
 import { createSendToQueue } from "@sekisho/verification/ingress/http-api.ts";
 import { createManagedInstallations } from "@sekisho/verification/installations/managed-installations.ts";
 import { createTableLedger } from "@sekisho/verification/oauth/table-ledger.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import { serve } from "../../doubles/serving.ts";
 import { sigv4Problem } from "../../doubles/sigv4-check.ts";
 import type { Received } from "../../doubles/web-server.ts";
@@ -146,7 +147,13 @@ const item: TaskItem = {
 };
 const parse = (json: unknown) => json as TaskItem;
 const storeOf = (aws: AwsDependencies, hasPrincipals = true) =>
-  createDynamoTaskStore({ client: openDynamoDb(aws), table: "tasks", parse, hasPrincipals });
+  createDynamoTaskStore({
+    client: openDynamoDb(aws),
+    table: "tasks",
+    parse,
+    hasPrincipals,
+    bucketOf: toStateBucket,
+  });
 const queueOf = (aws: AwsDependencies) =>
   createSqsQueue({ client: openSqs(aws), queueUrl, now: () => nowMs });
 const receive = { max: 3, visibilityTimeoutMs: 90_000, waitMs: 0 };
@@ -208,7 +215,7 @@ const calls: Record<
   "a failed message is set to come again": {
     operations: ["ChangeMessageVisibility"],
     act: (aws) =>
-      createRetryLater({ client: openSqs(aws), queueUrl, log: silentLog })({
+      createRetryLater({ client: openSqs(aws), queueUrl, idsOf: () => ({}), log: silentLog })({
         body: "{}",
         receiptHandle: "handle",
         receiveCount: 2,

@@ -34,6 +34,7 @@ function run(options: Partial<LoopOptions> & Pick<LoopOptions, "handle">): Promi
     concurrency: 4,
     visibilityTimeoutMs,
     signal: stop.signal,
+    idsOf: (body: string) => ({ task_id: `task of ${body.length}` }),
     log: silentLog,
   };
   return runQueueLoop({ ...defaults, ...options });
@@ -150,9 +151,10 @@ describe("failures", () => {
     await until(() => lines.length === 2);
     stop.abort();
     await running;
+    const ids = { task_id: "task of 11" };
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
-      { message: "queue_message_failed", cause_kind: "TypeError", attempt: 1 },
-      { message: "queue_finish_failed", cause_kind: "RangeError", attempt: 2 },
+      { message: "queue_message_failed", ...ids, cause_kind: "TypeError", attempt: 1 },
+      { message: "queue_finish_failed", ...ids, cause_kind: "RangeError", attempt: 2 },
     ]);
     expect(lines.join("")).not.toContain("secret");
   });

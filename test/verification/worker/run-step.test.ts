@@ -12,6 +12,7 @@ import { salvageTask } from "@sekisho/verification/task/recovery.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { isDataFailure, pureStep } from "@sekisho/verification/worker/data-failures.ts";
 import { InterruptedStep } from "@sekisho/verification/worker/held-lease.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 import { createWorld, runWorld } from "./world.ts";
@@ -263,6 +264,7 @@ describe("a step that fails", () => {
     const retryLater = createRetryLater({
       client,
       queueUrl: "queue",
+      idsOf: readQueuedIds,
       log: silentLog,
       now: () => 1_000_000,
     });

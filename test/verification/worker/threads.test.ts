@@ -16,6 +16,7 @@ import type { UserMessage } from "@sekisho/verification/task/messages.ts";
 import { taskSchema } from "@sekisho/verification/task/task.ts";
 import { threadSchema } from "@sekisho/verification/task/thread.ts";
 import type { ExecutionClient } from "@sekisho/verification/transport/runner.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
@@ -283,6 +284,7 @@ it("a destination that hangs holds no more slots than are its own, and the other
     concurrency,
     visibilityTimeoutMs: 90_000,
     signal: stop.signal,
+    idsOf: readQueuedIds,
     log: silentLog,
     graceMs: 10,
   });

@@ -11,6 +11,7 @@ import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engin
 import { silentLog } from "@sekisho/runtime/log.ts";
 import type { TaskEvent } from "@sekisho/verification/task/events.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
 import type { ActResult, RunAct } from "@sekisho/verification/worker/run-step.ts";
 import { createWorker } from "@sekisho/verification/worker/worker.ts";
 import fc from "fast-check";
@@ -585,6 +586,7 @@ it("two workers on one queue share the work without waiting for each other's lea
       concurrency: 8,
       visibilityTimeoutMs: 90_000,
       signal: stop.signal,
+      idsOf: readQueuedIds,
       log,
     });
     return { database, queue, loop };

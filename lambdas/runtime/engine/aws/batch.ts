@@ -3,8 +3,7 @@
 import * as z from "zod";
 import { createDeadline } from "../../async/deadline.ts";
 import { errorKind } from "../../error-kind.ts";
-import type { Log } from "../../log.ts";
-import { readQueuedIds } from "../../queued-ids.ts";
+import type { Log, LogFields } from "../../log.ts";
 import type { TaskQueue } from "../ports.ts";
 import type { Sqs } from "./client.ts";
 import { remainingDelayMs } from "./sqs-message.ts";
@@ -50,10 +49,12 @@ export async function handleBatch(request: {
   handle: (record: SqsRecord) => Promise<void>;
   failed?: (record: SqsRecord, reason: unknown) => Promise<void>;
   queue?: TaskQueue | undefined;
+  /** Finds the ids of a message for its log lines. Must not throw. */
+  idsOf: (body: string) => LogFields;
   log: Log;
   now?: () => number;
 }): Promise<BatchResponse> {
-  const { batch, handle, failed = async () => {}, queue, log, now = Date.now } = request;
+  const { batch, handle, failed = async () => {}, queue, idsOf, log, now = Date.now } = request;
   async function handleOne(record: SqsRecord): Promise<void> {
     const { body, group, messageAttributes } = record;
     const delayMs = remainingDelayMs({ attributes: messageAttributes, nowMs: now() });
@@ -68,7 +69,7 @@ export async function handleBatch(request: {
     if (result?.status !== "rejected") return [];
     const { reason }: { reason: unknown } = result;
     const fields = { cause_kind: errorKind(reason), attempt: record.receiveCount };
-    log.warn("queue_message_failed", { ...readQueuedIds(record.body), ...fields });
+    log.warn("queue_message_failed", { ...idsOf(record.body), ...fields });
     return [{ record, reason }];
   });
   await Promise.all(failures.map(({ record, reason }) => failed(record, reason)));
@@ -86,10 +87,12 @@ export function retryDelaySeconds({ receiveCount }: { receiveCount: number }): n
 export function createRetryLater(options: {
   client: Sqs;
   queueUrl: string;
+  /** Finds the ids of a message for its log lines. Must not throw. */
+  idsOf: (body: string) => LogFields;
   log: Log;
   now?: () => number;
 }) {
-  const { client, queueUrl, log, now = Date.now } = options;
+  const { client, queueUrl, idsOf, log, now = Date.now } = options;
   return async (request: {
     body: string;
     receiptHandle: string;
@@ -109,7 +112,7 @@ export function createRetryLater(options: {
       });
     } catch (error) {
       const kind = errorKind(error);
-      log.warn("queue_retry_failed", { ...readQueuedIds(body), cause_kind: kind });
+      log.warn("queue_retry_failed", { ...idsOf(body), cause_kind: kind });
     }
   };
 }

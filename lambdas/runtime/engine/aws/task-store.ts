@@ -13,7 +13,7 @@ import {
   readPages,
 } from "./client.ts";
 import { type EntryPage, type IndexEntry, queryShards } from "./shard-query.ts";
-import { taskTable, toShardKey, toStateBucket } from "./table.ts";
+import { type BucketOf, taskTable, toShardKey } from "./table.ts";
 
 /**
  * The table needs the layout `taskTable`. `parse` throws if a value is not a valid item. `signal` ends
@@ -26,10 +26,16 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   parse: (json: unknown) => T;
   /** The table has the index of principals. Without it, such a listing reads the whole table. */
   hasPrincipals?: boolean;
+  /**
+   * Puts items into the index of shards. All stores that write to one table need the same function, because a replace takes an item without
+   * a bucket out of the index. Default: no item is in the index, and a listing by state reads the whole table.
+   */
+  bucketOf?: BucketOf | undefined;
   signal?: AbortSignal;
   now?: () => number;
 }): ErasableStore<T> & ItemWriter {
   const { client, table, parse, hasPrincipals = false, signal, now = Date.now } = options;
+  const { bucketOf = () => undefined } = options;
   let created = 0;
 
   async function read(id: string): Promise<RecordAttributes | undefined> {
@@ -51,7 +57,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       Item: {
         id: { S: item.id },
         position: { S: position },
-        ...toRecordAttributes({ item: stored, writer }),
+        ...toRecordAttributes({ item: stored, bucket: bucketOf(item.state), writer }),
       },
     };
     const condition = {
@@ -65,7 +71,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     const stored = { ...item, revision: item.revision + 1 };
     const writer = createId();
     const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateTo(
-      toRecordAttributes({ item: stored, writer }),
+      toRecordAttributes({ item: stored, bucket: bucketOf(item.state), writer }),
     );
     const content = { Key: { id: { S: item.id } }, UpdateExpression };
     const condition = {
@@ -157,7 +163,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
     limit: number;
   }): Promise<EntryPage> {
     const { index, ...request } = input;
-    const bucket = index === "state" ? toStateBucket(request.key) : undefined;
+    const bucket = index === "state" ? bucketOf(request.key) : undefined;
     if (bucket !== undefined) return queryShards({ client, table, bucket, signal, ...request });
     return index === "principal" && hasPrincipals
       ? queryPrincipal(request)
@@ -342,9 +348,11 @@ const sortKeys = {
  */
 export function toRecordAttributes({
   item,
+  bucket,
   writer,
 }: {
   item: TaskItem;
+  bucket: string | undefined;
   writer: string;
 }): RecordAttributes {
   const attributes: RecordAttributes = {
@@ -360,8 +368,7 @@ export function toRecordAttributes({
     // An index key must not be empty.
     if (key) attributes[name] = { S: key };
   }
-  const shard = toShardKey(item);
-  if (shard !== undefined) attributes.shard = { S: shard };
+  if (bucket !== undefined) attributes.shard = { S: toShardKey({ id: item.id, bucket }) };
   if (item.listedAtMs !== undefined)
     attributes.listed = { S: formatListedKey({ listedAtMs: item.listedAtMs, id: item.id }) };
   if (item.endedAtMs !== undefined)

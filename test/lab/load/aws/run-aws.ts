@@ -3,6 +3,7 @@
  * time is virtual: it stands still while messages are handled, and moves to the next due message when none is left. So the counts do not
  * depend on the machine.
  */
+
 import { setImmediate as turn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -16,8 +17,10 @@ import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { createDestinations } from "@sekisho/verification/destinations.ts";
 import { noStoredRules, parseReadableRules } from "@sekisho/verification/gate/rules.ts";
 import { createShare } from "@sekisho/verification/slots.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import type { AskMessage } from "@sekisho/verification/task/messages.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
@@ -125,7 +128,9 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
   };
   const queue = createSqsQueue({ client: sqs.client, queueUrl: "https://sqs.example/queue", now });
   const stores = () =>
-    openWorkerStores((parse) => createDynamoTaskStore({ client, table: "tasks", parse, now }));
+    openWorkerStores((parse) =>
+      createDynamoTaskStore({ client, table: "tasks", parse, bucketOf: toStateBucket, now }),
+    );
 
   function bootWorker(): Worker {
     const destinations = createDestinations({
@@ -161,6 +166,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
       client: dynamo.client,
       table: "tasks",
       parse: parseReadableRules,
+      bucketOf: toStateBucket,
       now,
     });
     const teams = Array.from({ length: Math.ceil(tasks / tasksOf.team) }, (_, number) => ({
@@ -191,6 +197,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
             failed: async (_record, reason) =>
               void failures.push(`a message failed: ${String(reason)}`),
             queue,
+            idsOf: readQueuedIds,
             log: silentLog,
             now,
           });

@@ -6,7 +6,7 @@ import {
   parseBatch,
   retryDelaySeconds,
 } from "@sekisho/runtime/engine/aws/batch.ts";
-import { silentLog } from "@sekisho/runtime/log.ts";
+import { createLog, silentLog } from "@sekisho/runtime/log.ts";
 import fc from "fast-check";
 import { createSqsRecord } from "../../../doubles/aws/sqs-event.ts";
 import { forAll } from "../../../doubles/for-all.ts";
@@ -23,6 +23,10 @@ function sqsEvent(
   };
 }
 
+function idsOf(body: string) {
+  return { task_id: `task of ${body}` };
+}
+
 function setUp(fails: (body: string) => boolean = () => false) {
   const handled: string[] = [];
   const failed: [string, number][] = [];
@@ -37,6 +41,7 @@ function setUp(fails: (body: string) => boolean = () => false) {
       failed: async ({ receiptHandle, receiveCount }) =>
         void failed.push([receiptHandle, receiveCount]),
       queue: { send: async (message) => void sent.push(message) },
+      idsOf,
       log: silentLog,
       now: () => nowMs,
     });
@@ -69,6 +74,7 @@ describe("a batch", () => {
         await all;
       },
       queue: { send: async () => {} },
+      idsOf,
       log: silentLog,
     });
     expect(started).toEqual(["a", "b", "c"]);
@@ -83,11 +89,30 @@ describe("a batch", () => {
     expect(sent).toEqual([{ body: "{}", delayMs: 60_000, group: "T1" }]);
   });
 
+  it("logs the ids of a failed message as its user reads them", async () => {
+    const lines: string[] = [];
+    await handleBatch({
+      batch: parseBatch(sqsEvent([{ id: "a", receiveCount: 2 }])),
+      handle: () => Promise.reject(new TypeError("out of reach")),
+      idsOf,
+      log: createLog({ service: "sekisho", write: (line) => lines.push(line) }),
+    });
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      {
+        message: "queue_message_failed",
+        task_id: "task of a",
+        cause_kind: "TypeError",
+        attempt: 2,
+      },
+    ]);
+  });
+
   it("handles a message early where there is no queue to send it on", async () => {
     const handled: string[] = [];
     const response = await handleBatch({
       batch: parseBatch(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
       handle: async ({ body }) => void handled.push(body),
+      idsOf,
       log: silentLog,
       now: () => nowMs,
     });
@@ -100,6 +125,7 @@ describe("a batch", () => {
       batch: parseBatch(sqsEvent([{ id: "early", dueAtMs: nowMs + 1 }])),
       handle: async () => {},
       queue: { send: () => Promise.reject(new Error("out of reach")) },
+      idsOf,
       log: silentLog,
       now: () => nowMs,
     });

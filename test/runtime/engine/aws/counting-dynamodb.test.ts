@@ -1,6 +1,7 @@
 /** The double of the load run keeps what DynamoDB promises, and counts capacity as DynamoDB documents it. */
 import { describe, expect, it } from "@jest/globals";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import { type CapacityUse, openCountingDynamoDb } from "../../../doubles/aws/counting-dynamodb.ts";
 import { createVirtualClock } from "../../../tables/clock.ts";
 import { taskStoreCases } from "../../../tables/task-store.ts";
@@ -13,7 +14,14 @@ describe("DynamoDB in memory", () => {
     const clock = createVirtualClock();
     const { client, close } = openCountingDynamoDb({ hasPrincipals: true });
     const open = () =>
-      createDynamoTaskStore({ client, table: "t", parse, hasPrincipals: true, now: clock.nowMs });
+      createDynamoTaskStore({
+        client,
+        table: "t",
+        parse,
+        hasPrincipals: true,
+        bucketOf: toStateBucket,
+        now: clock.nowMs,
+      });
     await run({ store: open(), openAgain: async () => open(), clock });
     close();
   });
@@ -30,7 +38,15 @@ describe("the capacity that a call uses", () => {
       hasPrincipals: true,
       onUse: (use) => void uses.push(use),
     });
-    await act(createDynamoTaskStore({ client, table: "t", parse, now: clock.nowMs }));
+    await act(
+      createDynamoTaskStore({
+        client,
+        table: "t",
+        parse,
+        bucketOf: toStateBucket,
+        now: clock.nowMs,
+      }),
+    );
     close();
     return uses;
   }

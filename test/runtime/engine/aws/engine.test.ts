@@ -7,6 +7,7 @@ import { type DynamoDb, openDynamoDb, type Sqs } from "@sekisho/runtime/engine/a
 import { createSqsQueue } from "@sekisho/runtime/engine/aws/task-queue.ts";
 import { createDynamoTaskStore } from "@sekisho/runtime/engine/aws/task-store.ts";
 import { openSdkDynamoDb, openSdkSqs } from "@sekisho/sekisho/aws/sdk-clients.ts";
+import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import {
   type Emulator,
   emulatedAws,
@@ -79,6 +80,7 @@ describeWithDynamoDb.each(stores)(
           table,
           parse,
           hasPrincipals: true,
+          bucketOf: toStateBucket,
           now: clock.nowMs,
         });
       };
