@@ -2,6 +2,7 @@
  * Encodes and decodes errors in every dialect: the error object with its `data`, and the HTTP response of a host.
  */
 import * as z from "zod";
+import { canRepeat } from "./certainty.ts";
 import { type Dialect, listReasons, toErrorCode, toHttpStatus } from "./dialects.ts";
 import type { JsonRpcErrorObject, RequestId } from "./envelope.ts";
 import { type ErrorDetails, isRetryable, type Reason, reasons, SekishoError } from "./errors.ts";
@@ -25,7 +26,7 @@ export const errorDataSchema = z.object({
 
 /**
  * Finds the reason by `data`, then by the number, then by the HTTP status. `status` narrows a number that several reasons share, and
- * replaces one that the dialect does not know. If several reasons remain, or none (then it is `internal`), the error is not `exact`. Never
+ * replaces one that the dialect does not know. If several reasons remain, or none (then it is `internal`), the error is `guessed`. Never
  * throws, whatever `data` is.
  */
 export function decodeError(request: {
@@ -41,13 +42,21 @@ export function decodeError(request: {
   const details = issues === undefined ? known : { ...known, issues };
   if (reason !== undefined) {
     const wasGuessed = retryable === false && isRetryable(reason);
-    return new SekishoError(reason, { details, code, exact: !wasGuessed });
+    return new SekishoError(reason, {
+      details,
+      code,
+      certainty: wasGuessed ? "guessed" : "refused",
+    });
   }
   const byCode = listReasons({ code, dialect });
   const pool = byCode.length > 0 ? byCode : reasons;
   const byStatus = pool.filter((candidate) => toHttpStatus(candidate) === status);
   const left = byStatus.length > 0 ? byStatus : byCode;
-  return new SekishoError(left[0] ?? "internal", { details, code, exact: left.length === 1 });
+  return new SekishoError(left[0] ?? "internal", {
+    details,
+    code,
+    certainty: left.length === 1 ? "refused" : "guessed",
+  });
 }
 
 /**
@@ -125,7 +134,7 @@ function detailsToObject({
   error: SekishoError;
   reason: Reason;
 }): Record<string, unknown> {
-  return { reason, retryable: error.retryable, ...error.details };
+  return { reason, retryable: canRepeat(error), ...error.details };
 }
 
 /** Keeps the known fields that are well-formed. Some agents send `{ missing: [...] }`, which becomes issues. Never throws. */
@@ -196,7 +205,7 @@ function detailsToArray(request: {
   const { error, reason, code } = request;
   const { retry_after_ms, issues, ...ids } = error.details;
   const a2aName = a2aNames.find((entry) => entry.code === code)?.name;
-  const metadata = Object.entries({ retryable: error.retryable, ...ids })
+  const metadata = Object.entries({ retryable: canRepeat(error), ...ids })
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => [name, String(value)]);
   return [

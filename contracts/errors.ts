@@ -69,27 +69,32 @@ export type ErrorDetails = {
   lost?: boolean | undefined;
 };
 
+/**
+ * What is known about a failed call. What follows from it is in certainty.ts.
+ * - `undelivered`: the request certainly had no effect. None of it was written, or the peer says that it took nothing.
+ * - `refused`: the peer, or a proxy before it, responded with this reason.
+ * - `guessed`: the peer responded with an error that several reasons have, and this is the first of them.
+ * - `unread`: the response was too large to read, so it says nothing about the task.
+ * - `ended`: the peer says that the task is over, but its result is unusable. Another request would get the same result.
+ * - `unknown`: nobody knows whether the request arrived. The reason is `ambiguous` then, and with no other value.
+ */
+export type Certainty = "undelivered" | "refused" | "guessed" | "unread" | "ended" | "unknown";
+
 /** Marks instances across copies of this module. */
 const mark = Symbol.for("sekisho.SekishoError");
 
 /**
  * The one error class. `message` is the fixed text of the reason. The exception is kept as `cause` for debugging, and must not reach users
- * or logs. `exact: false` marks a reason that was guessed from an ambiguous number: it never allows a repetition.
+ * or logs.
  *
  * `instanceof` works across modules, because a bundled agent has its own copy of this class, and errors cross between it and the host.
  */
 export class SekishoError extends Error {
   readonly reason: ClientReason;
   readonly details: ErrorDetails;
-  readonly exact: boolean;
+  readonly certainty: Certainty;
   /** The number that came over the wire. */
   readonly code: number | undefined;
-  /** The request certainly had no effect: none of it was written, or the peer says that it took nothing. */
-  readonly undelivered: boolean;
-  /** The response could not be read, so it says nothing about the task. */
-  readonly unread: boolean;
-  /** The peer says that the task is over, but its result is unusable. Another request would get the same result. */
-  readonly endsTask: boolean;
   /** Private, so that no log and no inspection of the error shows it. */
   readonly #explanation: string | undefined;
 
@@ -97,11 +102,9 @@ export class SekishoError extends Error {
     reason: ClientReason,
     options: {
       details?: ErrorDetails;
-      exact?: boolean;
+      /** Default: `refused`, or `unknown` if the reason is `ambiguous`. */
+      certainty?: Certainty | undefined;
       code?: number;
-      undelivered?: boolean;
-      unread?: boolean;
-      endsTask?: boolean;
       explanation?: string | undefined;
       cause?: unknown;
     } = {},
@@ -113,11 +116,8 @@ export class SekishoError extends Error {
     this.name = "SekishoError";
     this.reason = reason;
     this.details = options.details ?? {};
-    this.exact = options.exact ?? true;
+    this.certainty = options.certainty ?? (reason === "ambiguous" ? "unknown" : "refused");
     this.code = options.code;
-    this.undelivered = options.undelivered ?? false;
-    this.unread = options.unread ?? false;
-    this.endsTask = options.endsTask ?? false;
     this.#explanation = options.explanation;
   }
 
@@ -141,10 +141,6 @@ export class SekishoError extends Error {
   /** The agent's own words for the person about why its task failed. Untrusted, and never sent on. */
   get explanation(): string | undefined {
     return this.#explanation;
-  }
-
-  get retryable(): boolean {
-    return this.exact && isRetryable(this.reason);
   }
 
   /** Returns a SekishoError as it is, and wraps everything else as `internal`. */

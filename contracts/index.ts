@@ -1,4 +1,5 @@
 /** The entry `./contracts`: schemas, types and errors of the contract between the zones. docs/reference/contract.md describes it. */
+export { canRepeat } from "./certainty.ts";
 export { type Dialect, dialectSchema } from "./dialects.ts";
 export {
   type JsonRpcErrorObject,
@@ -8,6 +9,6 @@ export {
   responseSchema,
 } from "./envelope.ts";
 export { decodeError, encodeError, errorDataSchema } from "./error-data.ts";
-export { isRetryable, type Reason, SekishoError } from "./errors.ts";
+export { type Certainty, isRetryable, type Reason, SekishoError } from "./errors.ts";
 export * from "./methods.ts";
 export { contractVersion } from "./version.ts";

@@ -1,4 +1,5 @@
 /** Compares an answer with what a case expects. Throws a Deviation that says what came. */
+import { isGuessed } from "@sekisho/contracts/certainty.ts";
 import { listErrorCodes } from "@sekisho/contracts/dialects.ts";
 import type { JsonRpcErrorObject, RequestId } from "@sekisho/contracts/envelope.ts";
 import { decodeError } from "@sekisho/contracts/error-data.ts";
@@ -61,7 +62,7 @@ export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boole
   const decoded = decodeError({ error, dialect });
   return reasons.some((reason) => {
     const hasCode = listErrorCodes({ reason, dialect }).includes(error.code);
-    return hasCode && (!decoded.exact || decoded.reason === reason);
+    return hasCode && (isGuessed(decoded) || decoded.reason === reason);
   });
 }
 

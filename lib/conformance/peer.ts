@@ -1,5 +1,6 @@
 /** The endpoint under test: sends requests for the cases, describes every outcome, and remembers it for the cases that sum up. */
 import { randomBytes, randomUUID } from "node:crypto";
+import { canRepeat } from "@sekisho/contracts/certainty.ts";
 import type { Dialect } from "@sekisho/contracts/dialects.ts";
 import {
   type JsonRpcResponse,
@@ -298,8 +299,10 @@ function readRetryDelay(
   usualMs: number,
 ): number | undefined {
   if (response === undefined || !("error" in response)) return undefined;
-  const { reason, retryable, details } = decodeError({ error: response.error, dialect, status });
-  if (!retryable || (reason !== "rate_limited" && reason !== "unavailable")) return undefined;
+  const error = decodeError({ error: response.error, dialect, status });
+  const { reason, details } = error;
+  if (!canRepeat(error) || (reason !== "rate_limited" && reason !== "unavailable"))
+    return undefined;
   return Math.min(details.retry_after_ms ?? usualMs, maxRetryDelayMs);
 }
 

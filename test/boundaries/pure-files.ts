@@ -14,6 +14,7 @@ export const pureFolders: readonly string[] = [
 
 export const pureFiles: readonly string[] = [
   "contracts/methods.ts",
+  "contracts/certainty.ts",
   "contracts/completion.ts",
   "contracts/dialects.ts",
   "contracts/envelope.ts",

@@ -1,8 +1,10 @@
 /** The contract against the last released one: by its schemas, and by random messages of either one. */
+
 import { globSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, it } from "@jest/globals";
+import { canRepeat } from "@sekisho/contracts/certainty.ts";
 import { decodeError } from "@sekisho/contracts/error-data.ts";
 import { generatedFiles } from "@sekisho/contracts/generated-files.ts";
 import { type MethodName, methods } from "@sekisho/contracts/methods.ts";
@@ -68,7 +70,8 @@ suite(`beside a peer of ${last}`, () => {
       data: { reason: "of_a_later_version", retryable: true },
     };
     const decoded = decodeError({ error, dialect: "zone" });
-    expect(decoded).toMatchObject({ reason: "internal", exact: false, retryable: false });
+    expect(decoded).toMatchObject({ reason: "internal", certainty: "guessed" });
+    expect(canRepeat(decoded)).toBe(false);
   });
 });
 

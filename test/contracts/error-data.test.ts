@@ -1,5 +1,7 @@
 /** Errors encoded and decoded again: what survives with data, what a bare number may mean, and what is never sent. */
+
 import { describe, expect, it } from "@jest/globals";
+import { canRepeat, isGuessed } from "@sekisho/contracts/certainty.ts";
 import {
   type Dialect,
   dialectSchema,
@@ -60,7 +62,7 @@ describe("an error with its data", () => {
           encodeError({ error: new SekishoError(reason, { details }), dialect }),
         );
         const decoded = decodeError({ error: wire, dialect });
-        expect(decoded).toMatchObject({ reason, exact: true, code: wire.code });
+        expect(decoded).toMatchObject({ reason, certainty: "refused", code: wire.code });
         expect(decoded.details).toEqual(details);
         expect(listErrorCodes({ reason, dialect })).toContain(wire.code);
       }),
@@ -80,11 +82,13 @@ describe("an error with its data", () => {
               decodeError({ error: overTheWire(encodeError({ error, dialect })), dialect }),
             new SekishoError(reason, { details }),
           );
-          expect({ reason: last.reason, details: last.details, exact: last.exact }).toEqual({
-            reason,
-            details,
-            exact: true,
-          });
+          expect({ reason: last.reason, details: last.details, certainty: last.certainty }).toEqual(
+            {
+              reason,
+              details,
+              certainty: "refused",
+            },
+          );
         },
       ),
     );
@@ -103,7 +107,7 @@ describe("an error with its data", () => {
           );
           expect(decodeError({ error: wire, dialect: understood, status })).toMatchObject({
             reason,
-            exact: true,
+            certainty: "refused",
           });
         },
       ),
@@ -112,12 +116,13 @@ describe("an error with its data", () => {
 
   it("stays a guess when a guess is passed on, so that no hop makes it a reason to re-send", () => {
     for (const dialect of dialects) {
-      const guess = new SekishoError("rate_limited", { exact: false });
+      const guess = new SekishoError("rate_limited", { certainty: "guessed" });
       const decoded = decodeError({
         error: overTheWire(encodeError({ error: guess, dialect })),
         dialect,
       });
-      expect(decoded).toMatchObject({ reason: "rate_limited", exact: false, retryable: false });
+      expect(decoded).toMatchObject({ reason: "rate_limited", certainty: "guessed" });
+      expect(canRepeat(decoded)).toBe(false);
     }
   });
 });
@@ -131,7 +136,7 @@ describe("an error without data", () => {
         const decoded = decodeError({ error: { code, message: "" }, dialect });
         expect(candidates).toContain(reason);
         expect(decoded.reason).toBe(candidates[0]);
-        expect(decoded.exact).toBe(candidates.length === 1);
+        expect(isGuessed(decoded)).toBe(candidates.length > 1);
         expect(decoded.code).toBe(code);
       }
     },
@@ -147,7 +152,7 @@ describe("an error without data", () => {
         );
         const decoded = decodeError({ error: { code, message: "" }, dialect, status });
         expect(equals).toContain(decoded.reason);
-        expect(decoded.exact).toBe(equals.length === 1);
+        expect(isGuessed(decoded)).toBe(equals.length > 1);
       }
     },
   );
@@ -157,23 +162,23 @@ describe("an error without data", () => {
       decodeError({ error: { code: -32070, message: "" }, dialect: "zone", status: 500 }),
     ).toMatchObject({
       reason: "rate_limited",
-      exact: true,
+      certainty: "refused",
     });
     expect(
       decodeError({ error: { code: -32000, message: "" }, dialect: "vapora", status: 200 }),
     ).toMatchObject({
       reason: "task_not_found",
-      exact: false,
+      certainty: "guessed",
     });
   });
 
   it("with an unknown number is read from the HTTP status, and else is internal with the number kept", () => {
     const unknown = { code: -32042, message: "" };
     const read = (status?: number) => decodeError({ error: unknown, dialect: "zone", status });
-    expect(read(429)).toMatchObject({ reason: "rate_limited", exact: true, code: -32042 });
-    expect(read(404)).toMatchObject({ exact: false });
-    expect(read(200)).toMatchObject({ reason: "internal", exact: false, code: -32042 });
-    expect(read()).toMatchObject({ reason: "internal", exact: false, code: -32042 });
+    expect(read(429)).toMatchObject({ reason: "rate_limited", certainty: "refused", code: -32042 });
+    expect(read(404)).toMatchObject({ certainty: "guessed" });
+    expect(read(200)).toMatchObject({ reason: "internal", certainty: "guessed", code: -32042 });
+    expect(read()).toMatchObject({ reason: "internal", certainty: "guessed", code: -32042 });
   });
 
   it("is never a reason to re-send when it was a guess", () => {
@@ -184,7 +189,7 @@ describe("an error without data", () => {
         fc.integer({ min: 200, max: 599 }),
         (code, dialect, status) => {
           const decoded = decodeError({ error: { code, message: "" }, dialect, status });
-          if (!decoded.exact) expect(decoded.retryable).toBe(false);
+          if (isGuessed(decoded)) expect(canRepeat(decoded)).toBe(false);
         },
       ),
     );
@@ -439,7 +444,7 @@ describe("the answer of a host to an error", () => {
         expect(response.id).toBe(dialect === "vapora" ? null : anId);
         expect(decodeError({ error: response.error, dialect, status })).toMatchObject({
           reason,
-          exact: true,
+          certainty: "refused",
         });
       }),
     );

@@ -1,5 +1,7 @@
 /** Errors of other systems, and the reason that each becomes. */
+
 import { describe, expect, it } from "@jest/globals";
+import { isGuessed } from "@sekisho/contracts/certainty.ts";
 import type { Dialect } from "@sekisho/contracts/dialects.ts";
 import { responseSchema } from "@sekisho/contracts/envelope.ts";
 import { decodeError } from "@sekisho/contracts/error-data.ts";
@@ -134,7 +136,11 @@ describe("an error of another system", () => {
       const response = responseSchema.parse({ jsonrpc: "2.0", id: "1", error });
       if (!("error" in response)) throw new Error("no error in the response");
       const decoded = decodeError({ error: response.error, dialect, status });
-      expect({ reason: decoded.reason, exact: decoded.exact, details: decoded.details }).toEqual({
+      expect({
+        reason: decoded.reason,
+        exact: !isGuessed(decoded),
+        details: decoded.details,
+      }).toEqual({
         reason,
         exact,
         details,

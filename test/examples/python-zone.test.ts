@@ -168,7 +168,10 @@ suite(`the Python example, running${whyNoPython === undefined ? "" : ` (left out
   it("tells of an agent that fails, but not why", async () => {
     const edit = withAgent('    raise ValueError("the cause")');
     const { url, said } = await startPython({ env, edit });
-    await expect(ask(url)).rejects.toMatchObject({ reason: "execution_failed", exact: true });
+    await expect(ask(url)).rejects.toMatchObject({
+      reason: "execution_failed",
+      certainty: "refused",
+    });
     const params = { channel: "C1", text: "a" };
     const { answer } = await post(url, { jsonrpc: "2.0", id: 7, method: "execute_task", params });
     expect(answer).toEqual({

@@ -19,7 +19,7 @@ import type { World } from "./world.ts";
 
 /** A caller's own time, 30 s, is over before a slow request arrives. */
 const times = { usualMs: 20, giveUpMs: 31_000, landMs: 45_000 };
-const unavailable = () => new SekishoError("unavailable", { undelivered: true });
+const unavailable = () => new SekishoError("unavailable", { certainty: "undelivered" });
 const ambiguous = () => new SekishoError("ambiguous");
 
 /** `hosts` are absent where nobody listens. */

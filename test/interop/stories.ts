@@ -81,7 +81,10 @@ export const stories: readonly Story[] = [
   ).map(([what, text, reason]) => ({
     name: `${what} ends as ${reason}`,
     async tell({ execute, outcome }: Teller) {
-      expect(await refusal(execute(text).then(outcome))).toMatchObject({ reason, exact: true });
+      expect(await refusal(execute(text).then(outcome))).toMatchObject({
+        reason,
+        certainty: "refused",
+      });
     },
   })),
   {
@@ -136,7 +139,7 @@ export const stories: readonly Story[] = [
       await outcome(begun);
       expect(await refusal(call("cancel_task", { task_id }))).toMatchObject({
         reason: "invalid_state",
-        exact: true,
+        certainty: "refused",
       });
       // A2A has one error for both.
       const { reason } = await refusal(call("answer_task", { task_id, text: "yes" }));
@@ -149,10 +152,10 @@ export const stories: readonly Story[] = [
       const task_id = randomUUID();
       for (const method of ["get_task", "cancel_task"] as const) {
         const error = await refusal(call(method, { task_id }));
-        expect(error).toMatchObject({ reason: "task_not_found", exact: true });
+        expect(error).toMatchObject({ reason: "task_not_found", certainty: "refused" });
       }
       const error = await refusal(call("answer_task", { task_id, text: "yes" }));
-      expect(error).toMatchObject({ reason: "task_not_found", exact: true });
+      expect(error).toMatchObject({ reason: "task_not_found", certainty: "refused" });
     },
   },
 ];

@@ -162,8 +162,8 @@ export const answerCases: readonly TransportCase[] = [
     script: (call) => failure(call, "session_ending"),
     async check({ execute, calls }) {
       await expect(execute()).rejects.toMatchObject({
-        ...{ reason: "session_ending", retryable: true },
-        ...{ undelivered: true, exact: true },
+        reason: "session_ending",
+        certainty: "undelivered",
       });
       expect(calls).toHaveLength(1);
     },
@@ -172,7 +172,10 @@ export const answerCases: readonly TransportCase[] = [
     name: "a peer that says that it is unavailable took nothing",
     script: (call) => failure(call, "unavailable"),
     async check({ execute, calls }) {
-      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+      await expect(execute()).rejects.toMatchObject({
+        reason: "unavailable",
+        certainty: "undelivered",
+      });
       expect(calls).toHaveLength(3);
     },
   },
@@ -181,7 +184,10 @@ export const answerCases: readonly TransportCase[] = [
     script: (call) =>
       failure(call, "unavailable", call.count === 1 ? { details: { task_id: "task-1" } } : {}),
     async check({ execute }) {
-      await expect(execute()).rejects.toMatchObject({ reason: "unavailable", undelivered: false });
+      await expect(execute()).rejects.toMatchObject({
+        reason: "unavailable",
+        certainty: "refused",
+      });
     },
   },
   {
@@ -235,7 +241,10 @@ export const statusCases: readonly TransportCase[] = [
         script: () => html(status),
         async check({ execute, calls }) {
           // The answer need not be the peer's, so it says nothing about what the peer did.
-          await expect(execute()).rejects.toMatchObject({ reason, undelivered: false });
+          await expect(execute()).rejects.toMatchObject({
+            reason,
+            certainty: reason === "ambiguous" ? "unknown" : "refused",
+          });
           expect(calls).toHaveLength(sends[idempotent ? 0 : 1] ?? 0);
           expect(new Set(calls.map(({ id }) => id)).size).toBe(1);
         },
@@ -272,7 +281,9 @@ export const statusCases: readonly TransportCase[] = [
       script: ({ id }) =>
         json({ jsonrpc: "2.0", id, error: { code, message: "" } }, { status: 503 }),
       async check({ execute }) {
-        await expect(execute()).rejects.toMatchObject({ undelivered: false });
+        await expect(execute()).rejects.toMatchObject({
+          certainty: expect.not.stringMatching("undelivered"),
+        });
       },
     }),
   ),
@@ -307,7 +318,7 @@ async function expectRefused(run: Run): Promise<void> {
     const answered = call();
     await expect(answered).rejects.toMatchObject({
       reason: "invalid_response",
-      undelivered: false,
+      certainty: expect.not.stringMatching("undelivered"),
       details: {},
     });
     await expect(answered).rejects.not.toThrow(secret);
@@ -399,7 +410,10 @@ export const largeCases: readonly TransportCase[] = [
     maxResponseBytes,
     script: (call) => success(call, long),
     async check(run) {
-      await expect(get(run)).rejects.toMatchObject({ reason: "payload_too_large", unread: false });
+      await expect(get(run)).rejects.toMatchObject({
+        reason: "payload_too_large",
+        certainty: "refused",
+      });
       expect(run.calls).toHaveLength(1);
     },
   },
@@ -412,7 +426,10 @@ export const largeCases: readonly TransportCase[] = [
       return raw(JSON.stringify({ ...rest, error: { ...error, message: long } }));
     },
     async check(run) {
-      await expect(get(run)).rejects.toMatchObject({ reason: "execution_failed", unread: false });
+      await expect(get(run)).rejects.toMatchObject({
+        reason: "execution_failed",
+        certainty: "refused",
+      });
     },
   },
   {
@@ -427,7 +444,10 @@ export const largeCases: readonly TransportCase[] = [
       return raw(text + " ".repeat(4096));
     },
     async check(run) {
-      await expect(get(run)).rejects.toMatchObject({ reason: "payload_too_large", unread: true });
+      await expect(get(run)).rejects.toMatchObject({
+        reason: "payload_too_large",
+        certainty: "unread",
+      });
       expect(run.calls).toHaveLength(1);
     },
   },

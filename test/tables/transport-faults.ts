@@ -116,7 +116,10 @@ export const faultCases: readonly TransportCase[] = [
     script: success,
     async check({ execute, calls }) {
       const given = execute({ signal: AbortSignal.abort() });
-      await expect(given).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+      await expect(given).rejects.toMatchObject({
+        reason: "unavailable",
+        certainty: "undelivered",
+      });
       expect(calls).toHaveLength(0);
     },
   },
@@ -145,8 +148,7 @@ export const faultCases: readonly TransportCase[] = [
     async check({ execute, pauses }) {
       await expect(execute()).rejects.toMatchObject({
         reason: "unavailable",
-        retryable: true,
-        undelivered: true,
+        certainty: "undelivered",
       });
       expect(pauses).toHaveLength(2);
     },

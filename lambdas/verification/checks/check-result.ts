@@ -1,5 +1,6 @@
 /** Turns a destination's response to a health request into a check result with advice for an operator. */
 
+import { isGuessed } from "@sekisho/contracts/certainty.ts";
 import { type Dialect, listErrorCodes } from "@sekisho/contracts/dialects.ts";
 import { type JsonRpcErrorObject, responseSchema } from "@sekisho/contracts/envelope.ts";
 import { decodeError } from "@sekisho/contracts/error-data.ts";
@@ -84,15 +85,17 @@ export function reasonText({
 function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): CheckResult {
   const { response, dialect, authorizer, healthRequest } = answered;
   const { code, message } = error;
-  const { reason, exact } = decodeError({ error, dialect, status: response.status });
+  const decoded = decodeError({ error, dialect, status: response.status });
+  const { reason } = decoded;
+  const hasReason = !isGuessed(decoded);
   const canMean = (one: Reason) =>
-    exact ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code);
+    hasReason ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code);
   const { healthyWords, healthyReasons } = healthRequest;
   const saysSo = healthyWords !== undefined && message.toLowerCase().includes(healthyWords);
   if (saysSo || healthyReasons.some(canMean)) return healthRequest.toCheckResult({ code });
   const summary = reasonText({ reason, authorizer });
-  if (summary !== undefined && exact) return createUnhealthyResult(summary);
-  if (reason === "internal" && exact)
+  if (summary !== undefined && hasReason) return createUnhealthyResult(summary);
+  if (reason === "internal" && hasReason)
     return createUnhealthyResult("It failed with an internal error. Look at its log.");
   return createUnhealthyResult(
     `It returned error ${code}, which does not show whether it can run tasks. Look at its log.`,

@@ -1,5 +1,6 @@
 /** Explains why a check got no usable response, and says what to do. It shows error codes only, because messages may contain secrets. */
 
+import { isUndelivered } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { findProxyError } from "@sekisho/runtime/http/tunnel.ts";
@@ -36,7 +37,7 @@ export function createFailedCheck({
   if ((error.reason === "unavailable" || error.reason === "ambiguous") && !hasAnswered(error)) {
     if (code !== undefined)
       return unreachable(`It closed the connection before it responded (${code}).`);
-    if (error.undelivered) return unreachable(`Connecting to ${hostOf(address)} took too long.`);
+    if (isUndelivered(error)) return unreachable(`Connecting to ${hostOf(address)} took too long.`);
     return unreachable("It did not respond in time, or it closed the connection.");
   }
   const explained = reasonText({ reason: error.reason, authorizer }) ?? error.message;

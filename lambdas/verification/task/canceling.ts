@@ -2,6 +2,7 @@
  * Cancels a task whose agent is at work, because the deadline has passed, the question got no reply, or a person asked for it. The task
  * stays `sent`, `waiting` or `asking` with a `cancelReason`. A result counts only if it exists already.
  */
+import { isEndOfTask, isTransient, saysNothing } from "@sekisho/contracts/certainty.ts";
 import type { EventOf } from "./events.ts";
 import { hasMoved, inKnownSession, mayHaveArrived, type Policy, withCall } from "./routing.ts";
 import {
@@ -10,7 +11,6 @@ import {
   extendDeadline,
   failedOutcome,
   graceMs,
-  isEndOfTask,
   isPastDeadline,
   maxAttempts,
   requestCancel,
@@ -106,8 +106,7 @@ export function onCancelFailed(
   }
   const again = { ...task, attempts: task.attempts + 1 };
   // A response that breaks the contract or belongs to another call says nothing about this one.
-  const saysNothing = error.reason === "invalid_response" || error.unread;
-  const mayRepeat = error.retryable || error.reason === "ambiguous" || saysNothing;
+  const mayRepeat = isTransient(error) || saysNothing(error);
   // A send that was not answered may still arrive.
   const mayStillCome =
     error.reason === "task_not_found" && mayHaveArrived(task) && again.attempts <= maxLookUps;

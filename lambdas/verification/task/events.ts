@@ -1,5 +1,5 @@
 /** The events and effects of the task machine, as plain data. */
-import type { ClientReason } from "@sekisho/contracts/errors.ts";
+import type { Certainty, ClientReason } from "@sekisho/contracts/errors.ts";
 import type { ExecuteTaskParams, TaskResult } from "@sekisho/contracts/methods.ts";
 import type { UserFile, UserMessage } from "./messages.ts";
 import type { Locale, Task, TaskOutcome, ThreadRoute } from "./task.ts";
@@ -154,20 +154,12 @@ export type ProgressShown = {
   isStopped?: boolean;
 };
 
-/**
- * A SekishoError as data. `retryable`: certainly not processed, may be repeated with the same id. `undelivered`: it certainly
- * left nothing at the destination, so another destination may be tried. `unread`: the response could not be read, so it says
- * nothing about the task.
- */
+/** A SekishoError as data. */
 export type CallFailure = {
   reason: ClientReason;
-  retryable: boolean;
-  undelivered: boolean;
-  unread?: boolean | undefined;
+  certainty: Certainty;
   retryAfterMs?: number | undefined;
   lost: boolean;
-  /** The task has ended with an unusable result: another poll returns the same. */
-  endsTask?: boolean | undefined;
   /** The agent's own words about why it failed. */
   explanation?: string | undefined;
 };

@@ -1,4 +1,13 @@
 /** The state `sent`: the first call is running, or it is unknown whether it arrived. A failure decides whether and where to repeat it. */
+import {
+  canRepeat,
+  isEndOfTask,
+  isTransient,
+  isUndelivered,
+  isUnread,
+  mayHaveRun,
+  saysNothing,
+} from "@sekisho/contracts/certainty.ts";
 import { startAsking } from "./asking.ts";
 import type { CallFailure, EventOf } from "./events.ts";
 import {
@@ -17,10 +26,8 @@ import {
   ambiguousOutcome,
   countFailure,
   failedOutcome,
-  isEndOfTask,
   isPastDeadline,
   isSessionEnding,
-  isTransient,
   maxAttempts,
   moveToNewSession,
   retryLater,
@@ -107,13 +114,14 @@ export function onCallFailedSent(
       moveToNewSession(task, { act, error, policy })
     );
   }
-  if (error.unread) return retryUnread(withCall(task, { arrival: "in_doubt" }), { error, nowMs });
+  if (isUnread(error))
+    return retryUnread(withCall(task, { arrival: "in_doubt" }), { error, nowMs });
   return (act === "send" ? afterFailedSend : afterFailedLookUp)(task, { nowMs, error, policy });
 }
 
 /** If a new session refuses too, no session of this destination lives long enough, so the route's next destination is tried. */
 function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transition | undefined {
-  if (!task.call?.isSessionNew || !error.undelivered || isPastDeadline(task, nowMs))
+  if (!task.call?.isSessionNew || !isUndelivered(error) || isPastDeadline(task, nowMs))
     return undefined;
   return moveOn(task, { targets: targetsOf(task, policy), nowMs, error, policy, isLastTry: true });
 }
@@ -121,8 +129,8 @@ function leaveSessions(task: Task, { nowMs, error, policy }: Failure): Transitio
 function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transition {
   // A response that breaks the contract or belongs to another call says nothing about this one, so the agent may be at work. A failure
   // before anything was sent, such as an unusable agent card, leaves no doubt.
-  const breaksContract = error.reason === "invalid_response" && !isEndOfTask(error);
-  const isInDoubt = error.reason === "ambiguous" || (breaksContract && !error.undelivered);
+  const breaksContract = saysNothing(error) && !isEndOfTask(error);
+  const isInDoubt = mayHaveRun(error);
   // A doubt from an earlier try stays, because the task may be running since then although this try was refused.
   const arrival = isInDoubt ? "in_doubt" : afterRefusal(task, error);
   if (isTransient(error) || breaksContract) {
@@ -136,13 +144,13 @@ function afterFailedSend(task: Task, { nowMs, error, policy }: Failure): Transit
   const isUnknown = arrival === "in_doubt" && !isEndOfTask(error);
   const step = setOutcome(task, isUnknown ? ambiguousOutcome : failedOutcome(error));
   // The host may have stored the task. A task that is given up must not begin later or run beside the thread's next task.
-  return error.retryable || isInDoubt ? { task: step.task, effects: [{ type: "cancel" }] } : step;
+  return canRepeat(error) || isInDoubt ? { task: step.task, effects: [{ type: "cancel" }] } : step;
 }
 
 /** The arrival after a try that was refused. */
-function afterRefusal({ call }: Task, { undelivered }: CallFailure): TaskCall["arrival"] {
+function afterRefusal({ call }: Task, error: CallFailure): TaskCall["arrival"] {
   const { arrival = "none" } = call ?? {};
-  return arrival === "none" && !undelivered ? "refused" : arrival;
+  return arrival === "none" && !isUndelivered(error) ? "refused" : arrival;
 }
 
 function tryAgain(

@@ -1,5 +1,5 @@
 /** Helpers that the handlers of several states share: transitions, outcomes, failures, delays, deadlines, polls and the history. */
-import type { ClientReason } from "@sekisho/contracts/errors.ts";
+import { canRepeat, isTransient } from "@sekisho/contracts/certainty.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import {
   type AcceptedResult,
@@ -146,25 +146,6 @@ export function onBusy(task: Task, { delayMs }: EventOf<"busy">): Transition {
   return { task: later, effects: [wake({ delayMs, jitterMs: Math.floor(delayMs / 4) })] };
 }
 
-const taskEndReasons: readonly ClientReason[] = [
-  "execution_failed",
-  "timeout",
-  "canceled",
-  "plan_error",
-  "budget_exceeded",
-  "payload_too_large",
-];
-
-/** True if the error ends the task itself, and not only one call about it. */
-export function isEndOfTask({ reason, unread, endsTask = false }: CallFailure): boolean {
-  return endsTask || (!unread && taskEndReasons.includes(reason));
-}
-
-/** True if the call may be repeated: it is ambiguous, or was certainly not processed. */
-export function isTransient({ reason, retryable }: CallFailure): boolean {
-  return reason === "ambiguous" || retryable;
-}
-
 /** Counts one more failure in a row. A non-transient failure is a response that says nothing about the task. */
 export function countFailure(task: Task, error: CallFailure): Task {
   return {
@@ -201,7 +182,7 @@ export function fallBackToMrkdwn(task: Task): Transition {
 /** True if the session refused the call because it is about to end. Only `send` and `answer` begin work that needs a session. */
 export function isSessionEnding({ act, error }: { act: CallAct; error: CallFailure }): boolean {
   return (
-    error.reason === "session_ending" && error.retryable && (act === "send" || act === "answer")
+    error.reason === "session_ending" && canRepeat(error) && (act === "send" || act === "answer")
   );
 }
 

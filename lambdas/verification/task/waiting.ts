@@ -2,6 +2,7 @@
  * The state `waiting`: the agent is at work, and Sekisho polls until there is an outcome or a question. The thread shows the progress at
  * most once a second.
  */
+import { isEndOfTask, isUnread } from "@sekisho/contracts/certainty.ts";
 import { startAsking } from "./asking.ts";
 import type { AcceptedResult, EventOf } from "./events.ts";
 import { destinationOf, hasMoved, inKnownSession, type Policy, withCall } from "./routing.ts";
@@ -10,7 +11,6 @@ import {
   countFailure,
   failedOutcome,
   graceMs,
-  isEndOfTask,
   isPastDeadline,
   maxAttempts,
   noteGaps,
@@ -232,7 +232,7 @@ export function onPollFailed(
   { nowMs, error }: EventOf<"call_failed">,
   policy: Policy,
 ): Transition {
-  if (error.unread) return retryUnread(task, { error, nowMs });
+  if (isUnread(error)) return retryUnread(task, { error, nowMs });
   // A peer at another address that does not know the task says nothing about the one that took it.
   const isForeign = error.reason === "task_not_found" && hasMoved(task, policy);
   if (isForeign) return setOutcome(task, ambiguousOutcome);

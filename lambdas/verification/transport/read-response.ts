@@ -1,6 +1,7 @@
 /** Reads a response of the Execution zone within limits: checks its head, collects its body, and returns the result or throws its error. */
 
 import type { IncomingHttpHeaders } from "node:http";
+import { isGuessed } from "@sekisho/contracts/certainty.ts";
 import type { Dialect } from "@sekisho/contracts/dialects.ts";
 import {
   type JsonRpcErrorObject,
@@ -71,7 +72,10 @@ export function readResponse<M extends MethodName>(request: {
   const failure = legacyErrorResultSchema.safeParse(result).data;
   if (failure !== undefined) throw toLegacyError(failure);
   const cause = createMemberProblem(parsed.error.issues);
-  throw new SekishoError("invalid_response", { cause, endsTask: isSuccess(result) });
+  throw new SekishoError("invalid_response", {
+    cause,
+    certainty: isSuccess(result) ? "ended" : undefined,
+  });
 }
 
 /** Notes the size of a large answer, so that the task is polled more slowly. */
@@ -123,12 +127,16 @@ function toStatusError(response: TransportResponse, method: MethodName): Sekisho
   const { status, retryAfterMs } = response;
   const reason = status === undefined ? "invalid_response" : statusToReason(status);
   // A 413 for a call that only asks about a task says nothing about the task itself.
-  const unread = reason === "payload_too_large" && method !== "execute_task";
+  const isUnread = reason === "payload_too_large" && method !== "execute_task";
   const details = {
     ...delay(retryAfterMs),
     ...(reason === "invalid_response" && readRefusedMembers(response)),
   };
-  return new SekishoError(reason, { details, unread, cause: createResponseProblem(response) });
+  return new SekishoError(reason, {
+    details,
+    certainty: isUnread ? "unread" : undefined,
+    cause: createResponseProblem(response),
+  });
 }
 
 /** The members of the request that an endpoint of another protocol complains of. */
@@ -148,8 +156,7 @@ function toLegacyError({
   error_code: code,
   error_message: message,
 }: LegacyErrorResult): SekishoError {
-  if (busyCodes.includes(code))
-    return new SekishoError("rate_limited", { exact: false, endsTask: true });
+  if (busyCodes.includes(code)) return new SekishoError("rate_limited", { certainty: "ended" });
   return new SekishoError("execution_failed", {
     explanation: takeExplanation(message) ?? takeExplanation(code),
   });
@@ -162,14 +169,16 @@ function toPeerError(
   { body, status, retryAfterMs, explanation }: TransportResponse,
 ): SekishoError {
   const error = { ...sent, data: takeErrorData(sent.data, { isDeep: isTooDeep(body) }) };
-  const { reason, details, exact, code } = decodeError({ error, dialect, status });
+  const { reason, details, certainty, code } = decodeError({ error, dialect, status });
   // Decoded without the HTTP status, because a proxy may have set it.
   const withoutStatus = decodeError({ error, dialect });
+  const isUntaken =
+    !isGuessed(withoutStatus) &&
+    tookNothing.has(withoutStatus.reason) &&
+    details.task_id === undefined;
   return new SekishoError(reason, {
     details: { ...delay(retryAfterMs), ...details },
-    exact,
-    undelivered:
-      withoutStatus.exact && tookNothing.has(withoutStatus.reason) && details.task_id === undefined,
+    certainty: isUntaken ? "undelivered" : certainty,
     explanation: takeExplanation(explanation),
     ...(code === undefined ? {} : { code }),
   });
@@ -239,7 +248,7 @@ export async function readShortened(
 
 /** The error for a response that is too large to read. It is `unread`, because the content is unknown. */
 export function createTooLargeError(): SekishoError {
-  return new SekishoError("payload_too_large", { unread: true });
+  return new SekishoError("payload_too_large", { certainty: "unread" });
 }
 
 /** Longer strings are cut. Ids and states are always shorter. */

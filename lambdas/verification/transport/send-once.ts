@@ -104,5 +104,8 @@ const reasons = {
 function toSekishoError(thrown: unknown): unknown {
   if (!(thrown instanceof HttpError)) return thrown;
   const { kind, cause } = thrown;
-  return new SekishoError(reasons[kind], { cause, undelivered: kind === "unsent" });
+  return new SekishoError(reasons[kind], {
+    cause,
+    certainty: kind === "unsent" ? "undelivered" : undefined,
+  });
 }

@@ -32,7 +32,7 @@ export type PeerDescription = { name: string; url: string; version: string };
 /**
  * A transport handles bytes, deadlines and authentication. It knows neither Slack nor tasks.
  * `send` rejects with a SekishoError: `unavailable` only if the request certainly did not arrive, `ambiguous` if that is unknown, and
- * `payload_too_large` (with `unread`) or `invalid_response` for a response that cannot be read.
+ * `payload_too_large` (which is `unread`) or `invalid_response` for a response that cannot be read.
  */
 export type Transport = {
   send(request: TransportRequest): Promise<TransportResponse>;

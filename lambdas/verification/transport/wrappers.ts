@@ -2,6 +2,7 @@
  * The wrappers around a call to the Execution zone: a log line and a span for each attempt, metrics, retries, and the circuit breaker.
  */
 
+import { canRepeat, isUndelivered } from "@sekisho/contracts/certainty.ts";
 import { type ClientReason, isRetryable, SekishoError } from "@sekisho/contracts/errors.ts";
 import { isDedupedId } from "@sekisho/contracts/methods.ts";
 import { backoffMs } from "@sekisho/runtime/async/waiting.ts";
@@ -169,7 +170,7 @@ export function circuitBreaker(options: {
         onState({ isOpen: true });
         throw new SekishoError("unavailable", {
           details: { retry_after_ms: Math.max(waitMs, 0) },
-          undelivered: true,
+          certainty: "undelivered",
         });
       }
       probing = true;
@@ -218,21 +219,21 @@ export function retry(options: {
   const { idempotent, now, sleep, random } = options;
   return (next) => async (call) => {
     let mayHaveArrived = false;
-    let undelivered = true;
+    let neverDelivered = true;
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await next({ ...call, attempt });
       } catch (thrown) {
         const last = toTrustedError(call, SekishoError.from(thrown), idempotent);
-        undelivered &&= last.undelivered;
-        const error = undelivered ? last : withoutUndelivered(last);
+        neverDelivered &&= isUndelivered(last);
+        const error = neverDelivered ? last : withoutUndelivered(last);
         const ms =
           (error.details.retry_after_ms ?? 0) +
           backoffMs({ ...retryPause, attempt: attempt - 1, random });
         const repeatable =
           error.reason === "ambiguous"
             ? !mayHaveArrived && isDeduplicated(call, idempotent)
-            : error.exact && isRepeatedInCall(error.reason);
+            : canRepeat(error) && isRepeatedInCall(error.reason);
         const outcome = mayHaveArrived ? inDoubt(call, error) : error;
         if (
           !repeatable ||
@@ -260,9 +261,12 @@ export function isRepeatedInCall(reason: ClientReason): boolean {
  * peer itself says that it stored nothing.
  */
 function toTrustedError(call: RunningCall, error: SekishoError, idempotent: boolean): SekishoError {
-  const { reason, undelivered, details } = error;
+  const { reason, details } = error;
   const mayHaveRun =
-    call.method === "execute_task" && !idempotent && reason === "unavailable" && !undelivered;
+    call.method === "execute_task" &&
+    !idempotent &&
+    reason === "unavailable" &&
+    !isUndelivered(error);
   return mayHaveRun ? new SekishoError("ambiguous", { details, cause: error }) : error;
 }
 
@@ -272,13 +276,12 @@ function isDeduplicated(call: RunningCall, idempotent: boolean): boolean {
   return idempotent && (call.method !== "execute_task" || isDedupedId(call.id));
 }
 
-/** Clears `undelivered`, because an earlier attempt may have arrived. */
+/** Makes an `undelivered` error a refusal, because an earlier attempt may have arrived. */
 function withoutUndelivered(error: SekishoError): SekishoError {
-  if (!error.undelivered) return error;
-  const { reason, details, exact, code, cause } = error;
+  if (!isUndelivered(error)) return error;
+  const { reason, details, code, cause } = error;
   return new SekishoError(reason, {
     details,
-    exact,
     cause,
     ...(code === undefined ? {} : { code }),
   });
@@ -298,6 +301,6 @@ function inDoubt({ method }: RunningCall, error: SekishoError): SekishoError {
     unrelatedReasons.includes(error.reason) ||
     (error.cause instanceof PeerProblem && error.cause.isRefusal);
   const isRefusal = method === "execute_task" && isAboutCall;
-  if (!error.retryable && !isRefusal) return error;
+  if (!canRepeat(error) && !isRefusal) return error;
   return new SekishoError("ambiguous", { details: error.details, cause: error });
 }

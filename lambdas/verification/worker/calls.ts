@@ -111,12 +111,9 @@ export function createCallRunner(options: {
 function failureOf(error: SekishoError): CallFailure {
   return {
     reason: error.reason,
-    retryable: error.retryable,
-    undelivered: error.undelivered,
-    unread: error.unread,
+    certainty: error.certainty,
     retryAfterMs: error.details.retry_after_ms,
     lost: error.details.lost === true,
-    ...(error.endsTask && { endsTask: true }),
     ...(error.explanation !== undefined && { explanation: error.explanation }),
   };
 }
@@ -200,7 +197,7 @@ async function readToken(request: {
   try {
     return await abortable({ promise: request.botToken(), signal });
   } catch (cause) {
-    throw new SekishoError("unavailable", { cause, undelivered: true });
+    throw new SekishoError("unavailable", { cause, certainty: "undelivered" });
   }
 }
 

@@ -3,6 +3,7 @@
  * unavailable, the queue repeats the click.
  */
 
+import { isTransient } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Log } from "@sekisho/runtime/log.ts";
@@ -86,9 +87,10 @@ export function createVotes(options: {
     try {
       await call({ task, vote, signal });
     } catch (thrown) {
-      const { reason, retryable } = SekishoError.from(thrown);
+      const error = SekishoError.from(thrown);
+      const { reason } = error;
       // Neither is an answer of the zone about the vote.
-      if (retryable || reason === "ambiguous" || reason === "invalid_response") throw thrown;
+      if (isTransient(error) || reason === "invalid_response") throw thrown;
       log.info("vote_not_passed", {
         request_id: task.id,
         trace_id: readTraceId(task.trace),

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Config } from "@sekisho/config/schema.ts";
+import { isEndOfTask, isTransient } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { TaskResult } from "@sekisho/contracts/methods.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
@@ -11,7 +12,7 @@ import { createPolicy } from "@sekisho/verification/gate/rules.ts";
 import { createDestinationSlots, createShare } from "@sekisho/verification/slots.ts";
 import type { EventOf, TaskEvent } from "@sekisho/verification/task/events.ts";
 import { next } from "@sekisho/verification/task/machine.ts";
-import { isEndOfTask, isTransient, type Transition } from "@sekisho/verification/task/step.ts";
+import type { Transition } from "@sekisho/verification/task/step.ts";
 import { receivedTask, type Task } from "@sekisho/verification/task/task.ts";
 import { createCallRunner, type ExecutionCall } from "@sekisho/verification/worker/calls.ts";
 import { isAct, isWake, toDelayMs } from "@sekisho/verification/worker/step-effects.ts";

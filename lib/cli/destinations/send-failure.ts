@@ -1,5 +1,6 @@
 /** Explains why `sekisho send` got no result, whether the task may be running, and what to do. */
 
+import { isUndelivered } from "@sekisho/contracts/certainty.ts";
 import type { ClientReason, SekishoError } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
@@ -29,7 +30,7 @@ export type FailedTask = {
 /** `isUnreachable`: there was no connection, so nothing was sent. */
 export function sendFailure(failed: FailedTask): { text: string; isUnreachable: boolean } {
   const { error, name, isOwn, requestId, taskId } = failed;
-  const { reason, undelivered } = error;
+  const { reason } = error;
   const { why, isUnreachable } = explainError(failed);
   const explained = (text: string) => ({
     text: `Destination "${name}": ${text}`,
@@ -43,7 +44,7 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
   }
   // An answer that is too large to be read says nothing about the task.
   const isUnread = reason === "payload_too_large" && error.code === undefined;
-  if (reason === "ambiguous" || (reason === "unavailable" && !undelivered) || isUnread) {
+  if (reason === "ambiguous" || (reason === "unavailable" && !isUndelivered(error)) || isUnread) {
     return explained(
       `${why} The task may or may not have arrived, and sending it again may run it twice. Look for ${requestId} in the destination's log. ${ask}`,
     );
@@ -53,7 +54,7 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
     const text = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
     return { text, isUnreachable };
   }
-  if (undelivered) return explained(`${why} The task has not begun.`);
+  if (isUndelivered(error)) return explained(`${why} The task has not begun.`);
   const doubt = reason === "invalid_response" ? ` ${doubtText(error)}` : "";
   const log =
     reason === "execution_failed" || reason === "internal"
@@ -63,9 +64,11 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
 }
 
 /** Says whether the task has run, of an endpoint that breaks the contract. Most often the address is wrong. */
-function doubtText({ cause, endsTask }: SekishoError): string {
+function doubtText({ cause, certainty }: SekishoError): string {
   if (cause instanceof PeerProblem && cause.isRefusal) return "The task has not begun.";
-  return endsTask ? "The task has run." : "If the address is right, the task may have run there.";
+  return certainty === "ended"
+    ? "The task has run."
+    : "If the address is right, the task may have run there.";
 }
 
 /** These reasons say that a call failed, and nothing about the task that it polls. */

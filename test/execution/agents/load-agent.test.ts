@@ -178,7 +178,7 @@ it("throws an error that the host knows, although the module has another class S
   expect(SekishoError.from(thrown)).toBe(thrown);
   expect(thrown).toMatchObject({
     reason: "rate_limited",
-    retryable: true,
+    certainty: "refused",
     details: { retry_after_ms: 7 },
   });
 });

@@ -117,8 +117,10 @@ export function transportFor({
   if (product === thisVersion) return transport;
   const translate = (thrown: unknown) => {
     if (!(thrown instanceof thisVersion.SekishoError)) throw thrown;
-    const { reason, undelivered }: SekishoError = thrown;
-    throw new product.SekishoError(reason, { undelivered });
+    const { reason, certainty }: SekishoError = thrown;
+    // A build of earlier sources reads `undelivered`.
+    const options = { certainty, undelivered: certainty === "undelivered" };
+    throw new product.SekishoError(reason, options);
   };
   return { send: (request) => transport.send(request).catch(translate) };
 }

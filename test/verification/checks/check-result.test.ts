@@ -153,7 +153,7 @@ describe("why nothing came back from a destination", () => {
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
     const thrown = (cause: unknown) =>
-      new SekishoError("unauthenticated", { cause, undelivered: true });
+      new SekishoError("unauthenticated", { cause, certainty: "undelivered" });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const answered = Object.assign(new Error(secret), { status: 401 });
     expect(createFailedCheck({ thrown: thrown(answered), ...peer }).summary).toMatch(
@@ -167,7 +167,7 @@ describe("why nothing came back from a destination", () => {
   it("is told without a code, too: no connection, no answer, or an answer of the platform that says little", () => {
     const undelivered = new SekishoError("unavailable", {
       cause: new Error("not connected"),
-      undelivered: true,
+      certainty: "undelivered",
     });
     const peer = { address: "https://far.example/", authorizer: "sigv4", timedOutMs: undefined };
     expect(createFailedCheck({ thrown: undelivered, ...peer }).summary).toBe(

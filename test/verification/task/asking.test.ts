@@ -179,9 +179,9 @@ describe("an answer", () => {
   it("is brought again under its own id where nobody knows whether it arrived", () => {
     const task = taken(open());
     for (const error of [
-      failure({ reason: "ambiguous", retryable: false }),
-      failure({ reason: "unavailable", retryable: true }),
-      failure({ reason: "invalid_response", retryable: false }),
+      failure({ reason: "ambiguous" }),
+      failure({ reason: "unavailable" }),
+      failure({ reason: "invalid_response" }),
     ]) {
       const again = play([woken, questionShown, answerCall(error), woken], { task });
       expect(again.last).toEqual([{ type: "answer" }]);
@@ -202,13 +202,13 @@ describe("an answer", () => {
   });
 
   it("that the host takes no more is looked into: the task has gone on, or is over", () => {
-    const over = answerCall(failure({ reason: "invalid_state", retryable: false }));
+    const over = answerCall(failure({ reason: "invalid_state" }));
     const { last } = play([woken, questionShown, over], { task: taken(open()) });
     expect(last).toEqual([{ type: "poll", by: "task_id" }]);
   });
 
   it("that cannot be brought ends the task in words, after a bounded number of tries", () => {
-    const away = answerCall(failure({ reason: "unavailable", retryable: true }));
+    const away = answerCall(failure({ reason: "unavailable" }));
     let { task } = play([woken, questionShown, away], { task: taken(open()) });
     for (let tries = 0; tries < 20; tries++) task = play([woken, away], { task }).task;
     expect(task.state).toBe("asking");
@@ -216,11 +216,11 @@ describe("an answer", () => {
     expect(late.task.outcome).toMatchObject({ type: "failed", reason: "unavailable" });
     expect(late.last).toEqual([{ type: "cancel" }]);
     for (const reason of ["execution_failed", "task_not_found"] as const) {
-      const ended = answerCall(failure({ reason, retryable: false }));
+      const ended = answerCall(failure({ reason }));
       const told = play([woken, questionShown, ended], { task: taken(open()) }).task;
       expect(told.outcome).toMatchObject({ type: "failed", reason });
     }
-    const refused = answerCall(failure({ reason: "permission_denied", retryable: false }));
+    const refused = answerCall(failure({ reason: "permission_denied" }));
     let shut = play([woken, questionShown, refused], { task: taken(open()) });
     for (let tries = 1; tries < 7; tries++) shut = play([woken, refused], { task: shut.task });
     expect(shut.task.state).toBe("asking");
@@ -259,11 +259,11 @@ describe("what nobody answers", () => {
     const canceled: TaskEvent = { type: "canceled", nowMs: expired.nowMs };
     expect(play([canceled], { task }).task.outcome).toEqual({ type: "unanswered" });
     const over = {
-      ...failure({ reason: "invalid_state", retryable: false }, expired.nowMs),
+      ...failure({ reason: "invalid_state" }, expired.nowMs),
       act: "cancel",
     } as const;
     const timeout = {
-      ...failure({ reason: "timeout", retryable: false }, expired.nowMs),
+      ...failure({ reason: "timeout" }, expired.nowMs),
       act: "poll",
     } as const;
     expect(play([over, timeout], { task }).task.outcome).toEqual({ type: "unanswered" });
@@ -347,8 +347,8 @@ describe("a dead letter, or an operator's redrive, of a task that asks", () => {
 
 const foreign = samplePolicy({ idempotent: false });
 const poll = { type: "poll", by: "task_id" } as const;
-const doubt = answerCall(failure({ reason: "ambiguous", retryable: false }));
-const away = failure({ reason: "unavailable", retryable: true });
+const doubt = answerCall(failure({ reason: "ambiguous" }));
+const away = failure({ reason: "unavailable" });
 
 /** Its question was answered. */
 const replied = (question: Parameters<typeof asking>[0] = {}, policy = samplePolicy()) =>
@@ -401,7 +401,7 @@ describe("an answer that has arrived", () => {
       "that it takes no answer, and the same question": (act, atMs) =>
         act === "poll"
           ? asking({ question_id: "q1" }, { act, atMs })
-          : { ...answerCall(failure({ reason: "invalid_state", retryable: false })), nowMs: atMs },
+          : { ...answerCall(failure({ reason: "invalid_state" })), nowMs: atMs },
       nothing: (act, atMs) => ({ ...away, act, nowMs: atMs }),
     };
     const ends = Object.entries(says).flatMap(([what, say]) =>

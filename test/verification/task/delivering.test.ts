@@ -239,8 +239,7 @@ describe("an act that was left to the next wake-up", () => {
   });
   const cancelFailed = {
     reason: "unavailable",
-    retryable: true,
-    undelivered: true,
+    certainty: "undelivered",
     lost: false,
   } as const;
 

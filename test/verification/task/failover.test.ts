@@ -19,10 +19,10 @@ import {
 } from "./play.ts";
 import { sampleCall, samplePolicy, sampleRoute, sampleTask } from "./sample.ts";
 
-const undelivered = failure({ reason: "unavailable", retryable: true, undelivered: true });
+const undelivered = failure({ reason: "unavailable", certainty: "undelivered" });
 
 /** A bare 503, or a host that says that it may have stored the task. */
-const refused = failure({ reason: "unavailable", retryable: true });
+const refused = failure({ reason: "unavailable" });
 type Known = { known?: string[]; deadlineMs?: number; address?: string };
 
 function policyOf(
@@ -104,8 +104,7 @@ describe("a task that certainly did not arrive", () => {
   it("is not sent before the time that a destination asked for, and does not make another one wait for that", () => {
     const busy = failure({
       reason: "unavailable",
-      retryable: true,
-      undelivered: true,
+      certainty: "undelivered",
       retryAfterMs: 30_000,
     });
     expect(wayOf([busy, undelivered, undelivered, undelivered]).way).toEqual([
@@ -120,8 +119,7 @@ describe("a task that certainly did not arrive", () => {
     const patient = policyOf(["first", "second"], { deadlineMs: 8 * 3600_000 });
     const busy = failure({
       reason: "unavailable",
-      retryable: true,
-      undelivered: true,
+      certainty: "undelivered",
       retryAfterMs: 15 * 60_000,
     });
     let { task } = play(toSent, { policy: patient });
@@ -149,8 +147,7 @@ describe("a task that certainly did not arrive", () => {
     (route) => {
       const busy = failure({
         reason: "unavailable",
-        retryable: true,
-        undelivered: true,
+        certainty: "undelivered",
         retryAfterMs: 15 * 60_000,
       });
       const short = policyOf(route);
@@ -201,7 +198,7 @@ describe("a task that certainly did not arrive", () => {
 
 describe("a destination whose agent card is none", () => {
   it("is passed over, since nothing was sent there", () => {
-    const noCard = failure({ reason: "invalid_response", retryable: false, undelivered: true });
+    const noCard = failure({ reason: "invalid_response", certainty: "undelivered" });
     expect(play([...toSent, noCard], { policy }).task.call?.destination).toBe("second");
   });
 });
@@ -212,17 +209,14 @@ describe("a task that may have arrived", () => {
     ["a refusal that is no proof, such as a bare 503", [refused]],
     [
       "an ambiguous send before one that certainly did not arrive",
-      [ambiguous, lookedUp(failure({ reason: "task_not_found", retryable: false })), undelivered],
+      [ambiguous, lookedUp(failure({ reason: "task_not_found" })), undelivered],
     ],
     [
       "a refusal that is no proof before one that certainly did not arrive",
       [refused, woken, undelivered],
     ],
-    [
-      "an answer that breaks the contract",
-      [failure({ reason: "invalid_response", retryable: false })],
-    ],
-    ["a peer that is busy", [failure({ reason: "rate_limited", retryable: true })]],
+    ["an answer that breaks the contract", [failure({ reason: "invalid_response" })]],
+    ["a peer that is busy", [failure({ reason: "rate_limited" })]],
   ])("stays with its destination after %s", (_what, events) => {
     expect(play([...toSent, ...events], { policy }).task.call?.destination).toBe("first");
   });
@@ -271,7 +265,7 @@ describe("a destination that leads elsewhere by now", () => {
       const { task } = play([...toSent, ...events], { policy });
       const asked = play([woken], { policy: edited, task });
       expect(asked.last).toEqual([{ type: "poll", by: "request_id" }]);
-      const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
+      const unknown = lookedUp(failure({ reason: "task_not_found" }));
       expect(play([unknown], { policy: edited, task: asked.task }).task.outcome).toMatchObject({
         reason: "ambiguous",
       });
@@ -280,7 +274,7 @@ describe("a destination that leads elsewhere by now", () => {
 
   it("knows nothing of what was accepted where it was: what became of that nobody can say", () => {
     const unknown = {
-      ...failure({ reason: "task_not_found", retryable: false }),
+      ...failure({ reason: "task_not_found" }),
       act: "poll" as const,
     };
     const waiting = play([...toSent, accepted, woken], { policy: policyOf(["first"]) }).task;
@@ -346,8 +340,8 @@ describe("a task that waits for its turn", () => {
   });
 });
 
-const ending = failure({ reason: "session_ending", retryable: true, undelivered: true });
-const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
+const ending = failure({ reason: "session_ending", certainty: "undelivered" });
+const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
 describe("a session that refuses a task since it may end before", () => {
   it("is left for one of the task's own, which stands in the record before the task is sent there", () => {

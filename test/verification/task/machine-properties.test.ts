@@ -1,5 +1,5 @@
 import { describe, expect, it } from "@jest/globals";
-import { reasons } from "@sekisho/contracts/errors.ts";
+import { type Certainty, reasons } from "@sekisho/contracts/errors.ts";
 import { takeAnswer } from "@sekisho/verification/task/asking.ts";
 import { isUnsent } from "@sekisho/verification/task/edited.ts";
 import type {
@@ -20,10 +20,17 @@ import { samplePolicy, sampleTask } from "./sample.ts";
 
 type Act = MachineAct["type"];
 
+const certainties: readonly Certainty[] = [
+  "undelivered",
+  "refused",
+  "guessed",
+  "unread",
+  "ended",
+  "unknown",
+];
 const anyFailure = fc.record({
   reason: fc.constantFrom(...reasons, "ambiguous" as const),
-  retryable: fc.boolean(),
-  undelivered: fc.boolean(),
+  certainty: fc.constantFrom(...certainties),
   lost: fc.boolean(),
 });
 const slackFailure = (act: Act) =>

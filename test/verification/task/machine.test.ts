@@ -1,6 +1,6 @@
 /** The stories of a task, sends in doubt, deadlines, and dead letters. */
 import { describe, expect, it } from "@jest/globals";
-import { reasons, SekishoError } from "@sekisho/contracts/errors.ts";
+import { isRetryable, reasons } from "@sekisho/contracts/errors.ts";
 import type { Act, TaskEffect, TaskEvent } from "@sekisho/verification/task/events.ts";
 import {
   accepted,
@@ -120,7 +120,7 @@ describe("the stories of a task", () => {
 });
 
 describe("a send of which nobody knows whether it arrived", () => {
-  const unknown = lookedUp(failure({ reason: "task_not_found", retryable: false }));
+  const unknown = lookedUp(failure({ reason: "task_not_found" }));
 
   it("is looked up by the request id first, and repeated with the stored params where an idempotent peer does not know it", () => {
     const first = play(toSent);
@@ -168,7 +168,7 @@ describe("a send of which nobody knows whether it arrived", () => {
     for (let i = 0; i < 10 && task.state === "sent"; i++)
       task = play([woken, lookedUp(unavailable)], { task }).task;
     expect(task.outcome).toMatchObject({ type: "failed", reason: "ambiguous" });
-    const refused = failure({ reason: "permission_denied", retryable: false });
+    const refused = failure({ reason: "permission_denied" });
     expect(play([...toSent, ambiguous, woken, unknown, refused]).task.outcome).toMatchObject({
       reason: "ambiguous",
     });
@@ -189,7 +189,7 @@ describe("the deadline", () => {
 
   it("still takes the result of a task that had ended when it was to be canceled", () => {
     const ended = {
-      ...failure({ reason: "invalid_state", retryable: false }, late.nowMs),
+      ...failure({ reason: "invalid_state" }, late.nowMs),
       act: "cancel",
     } as const;
     const polledInVain = play([woken, lookedUp(unavailable)], { task: waiting() }).task;
@@ -200,7 +200,7 @@ describe("the deadline", () => {
 
   it("does not lose the result of such a task to one poll that fails", () => {
     const ended = {
-      ...failure({ reason: "invalid_state", retryable: false }, late.nowMs),
+      ...failure({ reason: "invalid_state" }, late.nowMs),
       act: "cancel",
     } as const;
     const away = { ...lookedUp(ambiguous), nowMs: late.nowMs };
@@ -234,7 +234,7 @@ describe("a dead letter", () => {
   it("says that the task may have run once it was sent, and asks the host to cancel it, whatever that comes to", () => {
     const buried = play([...toSent, { type: "dead_lettered", nowMs }]);
     expect(buried.last).toEqual([{ type: "cancel" }]);
-    const ended = failure({ reason: "invalid_state", retryable: false });
+    const ended = failure({ reason: "invalid_state" });
     const refusals = [ambiguous, unavailable, ended].map(
       (event): TaskEvent => ({ ...event, act: "cancel" }),
     );
@@ -259,15 +259,15 @@ describe("a dead letter", () => {
 describe("failures of the Execution zone", () => {
   it("are told at once where repeating cannot help", () => {
     for (const reason of reasons.filter(
-      (name) => !new SekishoError(name).retryable && name !== "invalid_response",
+      (name) => !isRetryable(name) && name !== "invalid_response",
     )) {
-      const { task } = play([...toSent, failure({ reason, retryable: false })]);
+      const { task } = play([...toSent, failure({ reason })]);
       expect(task.outcome).toEqual({ type: "failed", reason, lost: false });
     }
   });
 
   it("are looked into where the answer breaks the contract: the agent may be at work; a wrong address is told within seconds", () => {
-    const broken = failure({ reason: "invalid_response", retryable: false });
+    const broken = failure({ reason: "invalid_response" });
     const sent = play([...toSent, broken]);
     expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "in_doubt" } });
     expect(play([woken, accepted], { task: sent.task }).task.state).toBe("waiting");
@@ -281,7 +281,7 @@ describe("failures of the Execution zone", () => {
   });
 
   it("end the task at once where it is over there with a result that is unusable: the next answer would be the same", () => {
-    const unusable = failure({ reason: "invalid_response", retryable: false, endsTask: true });
+    const unusable = failure({ reason: "invalid_response", certainty: "ended" });
     const outcome = { type: "failed", reason: "invalid_response", lost: false };
     expect(play([...toSent, unusable]).task.outcome).toEqual(outcome);
     expect(play([...toSent, ambiguous, woken, lookedUp(unusable)]).task.outcome).toEqual(outcome);
@@ -289,7 +289,7 @@ describe("failures of the Execution zone", () => {
   });
 
   it("are told for what they are where nothing was sent, as with an agent card that is none", () => {
-    const broken = failure({ reason: "invalid_response", retryable: false, undelivered: true });
+    const broken = failure({ reason: "invalid_response", certainty: "undelivered" });
     const sent = play([...toSent, broken]);
     expect(sent.task).toMatchObject({ state: "sent", call: { arrival: "none" } });
     expect(sent.last).toMatchObject([{ type: "wake" }]);
@@ -298,7 +298,7 @@ describe("failures of the Execution zone", () => {
   });
 
   it("are repeated later, never before the peer's own time, and a bounded number of times", () => {
-    const limited = failure({ reason: "rate_limited", retryable: true, retryAfterMs: 42_000 });
+    const limited = failure({ reason: "rate_limited", retryAfterMs: 42_000 });
     let { task, last } = play([...toSent, limited], {
       policy: samplePolicy({ deadlineMs: 3600_000 }),
     });
@@ -317,7 +317,7 @@ describe("failures of the Execution zone", () => {
       "internal",
       "invalid_response",
     ] as const) {
-      const puzzling = lookedUp(failure({ reason, retryable: false }));
+      const puzzling = lookedUp(failure({ reason }));
       let { task } = play([...toSent, accepted, woken, puzzling]);
       expect(task.state).toBe("waiting");
       for (let i = 0; i < 20 && task.state === "waiting"; i++)
@@ -329,13 +329,13 @@ describe("failures of the Execution zone", () => {
   it("do not add up: an outage and then one odd answer do not end a task that is at work", () => {
     let { task } = play([...toSent, accepted]);
     for (let i = 0; i < 20; i++) task = play([woken, lookedUp(unavailable)], { task }).task;
-    const odd = lookedUp(failure({ reason: "unauthenticated", retryable: false }));
+    const odd = lookedUp(failure({ reason: "unauthenticated" }));
     expect(play([woken, odd, woken, success], { task }).task.outcome).toMatchObject({
       type: "answer",
     });
     let sent = play([...toSent, ambiguous]).task;
     for (let i = 0; i < 3; i++) sent = play([woken, lookedUp(ambiguous)], { task: sent }).task;
-    const broken = lookedUp(failure({ reason: "invalid_response", retryable: false }));
+    const broken = lookedUp(failure({ reason: "invalid_response" }));
     expect(play([woken, broken, woken, accepted], { task: sent }).task.state).toBe("waiting");
     for (let i = 0; i < 5 && sent.state === "sent"; i++)
       sent = play([woken, broken], { task: sent }).task;
@@ -349,7 +349,7 @@ describe("failures of the Execution zone", () => {
     expect(task.outcome).toMatchObject({ reason: "unavailable" });
     for (const event of [
       { type: "canceled", nowMs } as const,
-      failure({ reason: "task_not_found", retryable: false }),
+      failure({ reason: "task_not_found" }),
     ])
       expect(play([event], { task }).task.outcome).toMatchObject({ reason: "unavailable" });
     expect(play([{ ...unavailable, act: "cancel" }], { task }).task.outcome).toMatchObject({
@@ -364,7 +364,7 @@ describe("failures of the Execution zone", () => {
   });
 
   it("pass on that the task was lost on the way", () => {
-    const lost = failure({ reason: "execution_failed", retryable: false, lost: true });
+    const lost = failure({ reason: "execution_failed", lost: true });
     expect(play([...toSent, accepted, woken, lost]).task.outcome).toEqual({
       type: "failed",
       reason: "execution_failed",
@@ -376,7 +376,7 @@ describe("failures of the Execution zone", () => {
 describe("a wish to cancel", () => {
   const asked = { type: "cancel_asked", nowMs, resumed: false } as const;
   const unknown = {
-    ...lookedUp(failure({ reason: "task_not_found", retryable: false })),
+    ...lookedUp(failure({ reason: "task_not_found" })),
     act: "cancel",
   } as const;
 
@@ -470,10 +470,8 @@ describe("failures of Slack", () => {
   });
 });
 
-const unread = failure({ reason: "payload_too_large", retryable: false, unread: true });
-const toldAsEnd = lookedUp(
-  failure({ reason: "payload_too_large", retryable: false, unread: false }),
-);
+const unread = failure({ reason: "payload_too_large", certainty: "unread" });
+const toldAsEnd = lookedUp(failure({ reason: "payload_too_large", certainty: "refused" }));
 const policy = samplePolicy({ deadlineMs: 3600_000 });
 const poll = lookedUp(unread);
 const underWay = { ...accepted, act: "poll" } as const;
@@ -546,7 +544,7 @@ describe("a response that is too large to be read", () => {
 
 describe("a host that answers nothing but nonsense", () => {
   it("is asked to end the task that is given up", () => {
-    const broken = lookedUp(failure({ reason: "invalid_response", retryable: false }));
+    const broken = lookedUp(failure({ reason: "invalid_response" }));
     const { task } = play([...toSent, accepted], { policy });
     const { task: ended, last } = play(Array(8).fill([woken, broken]).flat(), { task, policy });
     expect(ended.outcome).toMatchObject({ reason: "ambiguous" });
@@ -561,7 +559,7 @@ const dayMs = 24 * 3600_000;
 
 /** Our own longest delay between two tries. */
 const ownMs = 60_000;
-const busy = failure({ reason: "rate_limited", retryable: true, retryAfterMs: dayMs });
+const busy = failure({ reason: "rate_limited", retryAfterMs: dayMs });
 
 const told = (pollAfterMs: number, act: "send" | "poll" = "send") => ({
   ...accepted,

@@ -1,4 +1,5 @@
 /** Lets a task live through events; the events that most stories are made of. */
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type {
   CallAct,
   CallFailure,
@@ -31,17 +32,18 @@ export const toSent = [woken, announced, woken] as const;
 type Answered = Extract<TaskEvent, { type: "answered" }>;
 type Failure = Extract<TaskEvent, { type: "call_failed" }>;
 
-export const ambiguous = failure({ reason: "ambiguous", retryable: false });
-export const unavailable = failure({ reason: "unavailable", retryable: true });
+export const ambiguous = failure({ reason: "ambiguous" });
+export const unavailable = failure({ reason: "unavailable" });
 
-type GivenFailure = Pick<CallFailure, "reason" | "retryable"> & Partial<CallFailure>;
+type GivenFailure = Pick<CallFailure, "reason"> & Partial<CallFailure>;
 
+/** Has the certainty that an error of this reason has by default. */
 export function failure(error: GivenFailure, atMs = nowMs): Failure {
   return {
     type: "call_failed",
     nowMs: atMs,
     act: "send",
-    error: { lost: false, undelivered: false, ...error },
+    error: { lost: false, certainty: new SekishoError(error.reason).certainty, ...error },
   };
 }
 

@@ -3,6 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "@jest/globals";
+import { isGuessed } from "@sekisho/contracts/certainty.ts";
 import {
   type Dialect,
   dialectSchema,
@@ -81,8 +82,8 @@ function createDialectClient({
 /** What a test asks of an error. */
 function toldBy(outcome: unknown) {
   if (!(outcome instanceof SekishoError)) return { result: outcome };
-  const { reason, exact, details, message } = outcome;
-  return { reason, exact, details, message };
+  const { reason, details, message } = outcome;
+  return { reason, exact: !isGuessed(outcome), details, message };
 }
 
 type Case = Answer & {
@@ -354,7 +355,11 @@ describe("a server of CleverAgents", () => {
     ["INTERNAL_ERROR", -32603, "internal", false],
   ])("says %s by %i, which is %s", async (name, code, reason, exact) => {
     const { execute } = await agent();
-    expect(await execute(name)).toMatchObject({ code, reason, exact });
+    expect(await execute(name)).toMatchObject({
+      code,
+      reason,
+      certainty: exact ? "refused" : "guessed",
+    });
   });
 });
 
@@ -428,7 +433,11 @@ describe("a failure of VAPORA", () => {
 
   it("of its own, by 500 and a body, is its answer: it may have run, and a guess is never a reason to re-send", async () => {
     const { execute, ids } = await vapora({ outages: ["InternalError"], idempotent: true });
-    expect(await execute()).toMatchObject({ reason: "internal", exact: false, code: -32603 });
+    expect(await execute()).toMatchObject({
+      reason: "internal",
+      certainty: "guessed",
+      code: -32603,
+    });
     expect(ids).toHaveLength(1);
   });
 

@@ -74,6 +74,8 @@ describe("a stream of events", () => {
     expect(read(filled, 9).isDone).toBe(true);
     expect(() => read(`\n${filled}`, 9)).toThrow("larger");
     const endless = () => read(": still there\n\n".repeat(maxBytes));
-    expect(endless).toThrow(expect.objectContaining({ reason: "payload_too_large", unread: true }));
+    expect(endless).toThrow(
+      expect.objectContaining({ reason: "payload_too_large", certainty: "unread" }),
+    );
   });
 });

@@ -88,7 +88,7 @@ describe("the body of a response", () => {
     text.add(first);
     for (let chunks = 0; chunks < 15; chunks++) text.add(more);
     expect(() => text.add(more)).toThrow(
-      expect.objectContaining({ reason: "payload_too_large", unread: true }),
+      expect.objectContaining({ reason: "payload_too_large", certainty: "unread" }),
     );
     const numbers = createResponseCollector({ maxBytes: 2000, shortens: true });
     expect(() => numbers.add(Buffer.from("1,".repeat(1001)))).toThrow("larger");

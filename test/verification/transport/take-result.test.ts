@@ -60,7 +60,7 @@ describe("the text of a result", () => {
     '{"status":"success","response_text":null}',
   ])("that is none ends the task: %s", (result) => {
     expect(() => read(result)).toThrow(
-      expect.objectContaining({ reason: "invalid_response", endsTask: true }),
+      expect.objectContaining({ reason: "invalid_response", certainty: "ended" }),
     );
   });
 
@@ -72,7 +72,7 @@ describe("the text of a result", () => {
     ["a deep list", nested(5000)],
   ])("is not known where the result says nothing of the task: %s", (_what, result) => {
     expect(() => read(result)).toThrow(
-      expect.objectContaining({ reason: "invalid_response", endsTask: false }),
+      expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
     );
   });
 });

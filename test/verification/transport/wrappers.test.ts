@@ -1,6 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "@jest/globals";
-import { type ClientReason, reasons, SekishoError } from "@sekisho/contracts/errors.ts";
+import {
+  type Certainty,
+  type ClientReason,
+  reasons,
+  SekishoError,
+} from "@sekisho/contracts/errors.ts";
 import type { MethodName } from "@sekisho/contracts/methods.ts";
 import { type LogFields, silentLog } from "@sekisho/runtime/log.ts";
 import { createTrace } from "@sekisho/runtime/telemetry/telemetry.ts";
@@ -16,8 +21,7 @@ import { virtualTime } from "./sample.ts";
 type Failure = {
   reason: ClientReason;
   retryAfterMs?: number;
-  exact?: boolean;
-  undelivered?: boolean;
+  certainty?: Certainty;
 };
 
 /** Runs a call whose attempts fail as told and then succeed; tells what came of it. */
@@ -36,10 +40,9 @@ async function run(
     ids.push(call.id);
     const failure = failures[ids.length - 1];
     if (failure === undefined) return { status: "success", response_text: "" } as const;
-    const { reason, retryAfterMs, exact = true, undelivered = false } = failure;
+    const { reason, retryAfterMs, certainty } = failure;
     throw new SekishoError(reason, {
-      exact,
-      undelivered,
+      certainty,
       ...(retryAfterMs === undefined ? {} : { details: { retry_after_ms: retryAfterMs } }),
     });
   });
@@ -108,7 +111,10 @@ describe("repetition", () => {
   it.each(reasons.filter(isRepeatedInCall))(
     "follows %s, with the same id, up to three attempts",
     async (reason) => {
-      const many = Array.from({ length: 9 }, () => ({ reason, undelivered: true }));
+      const many = Array.from({ length: 9 }, () => ({
+        reason,
+        certainty: "undelivered" as const,
+      }));
       const { outcome, attempts, ids } = await run(many, { idempotent: false });
       expect({ outcome, attempts, ids: ids.size }).toEqual({
         outcome: reason,
@@ -128,7 +134,7 @@ describe("repetition", () => {
   });
 
   it("never follows a reason that was guessed from a number", async () => {
-    expect(await run([{ reason: "unavailable", exact: false }])).toMatchObject({
+    expect(await run([{ reason: "unavailable", certainty: "guessed" }])).toMatchObject({
       outcome: "unavailable",
       attempts: 1,
     });
@@ -231,7 +237,7 @@ describe("the circuit breaker", () => {
       clock.nowMs += 4000;
       expect(await call()).toMatchObject({
         reason: "unavailable",
-        retryable: true,
+        certainty: "undelivered",
         details: { retry_after_ms: 6000 },
       });
       expect(peer.calls).toBe(3);

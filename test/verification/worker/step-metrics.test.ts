@@ -159,8 +159,7 @@ describe("a task under way", () => {
     const before = sampleTask({ state: "waiting", call: sampleCall({ destination: "far" }) });
     const error = {
       reason: "unavailable",
-      retryable: true,
-      undelivered: true,
+      certainty: "undelivered",
       lost: false,
     } as const;
     const failed: TaskEvent = { type: "call_failed", nowMs: askedAtMs, act: "poll", error };

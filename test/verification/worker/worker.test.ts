@@ -322,7 +322,7 @@ describe("the worker", () => {
 const nowMs = askedAtMs + 20_000;
 const now = () => nowMs;
 const leaseMs = 60_000;
-const inDoubt = { reason: "ambiguous", retryable: false, undelivered: false, lost: false } as const;
+const inDoubt = { reason: "ambiguous", certainty: "unknown", lost: false } as const;
 type Worker = Parameters<typeof createWorker>[0];
 
 /** A worker of which only the acts and the engine matter. */

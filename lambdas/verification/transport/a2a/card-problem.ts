@@ -20,7 +20,10 @@ export type CardProblemName =
 export function createCardError(name: CardProblemName, message: string): SekishoError {
   const isUnsupported = name === "CardWithoutJsonRpc" || name === "CardOfOtherVersion";
   const reason = isUnsupported ? "version_not_supported" : "invalid_response";
-  return new SekishoError(reason, { cause: new PeerProblem(name, message), undelivered: true });
+  return new SekishoError(reason, {
+    cause: new PeerProblem(name, message),
+    certainty: "undelivered",
+  });
 }
 
 export const foreignText =

@@ -28,7 +28,7 @@ const staleMs = 6 * 60 * 60_000;
 const retryAfterMs = 30_000;
 
 export type CardSource = {
-  /** Every rejection is a SekishoError with `undelivered`. */
+  /** Every rejection is an `undelivered` SekishoError. */
   current(request: { signal: AbortSignal }): Promise<ReadCard>;
   /** Drops the cached card if it is this one. */
   forget(card: ReadCard): void;

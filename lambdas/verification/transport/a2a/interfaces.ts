@@ -99,8 +99,8 @@ function addressWithin(cardUrl: URL, address: string): URL | undefined {
 /** Converts a failed fetch of the card to an error of the call. It is never ambiguous, and never about the message's own size. */
 export function toUndeliveredError(thrown: unknown): SekishoError {
   if (!(thrown instanceof SekishoError))
-    return new SekishoError("unavailable", { cause: thrown, undelivered: true });
-  const { reason, details, exact, cause } = thrown;
+    return new SekishoError("unavailable", { cause: thrown, certainty: "undelivered" });
+  const { reason, details, cause } = thrown;
   if (reason === "payload_too_large") {
     return createCardError(
       "CardTooLarge",
@@ -109,8 +109,7 @@ export function toUndeliveredError(thrown: unknown): SekishoError {
   }
   return new SekishoError(reason === "ambiguous" ? "unavailable" : reason, {
     details,
-    exact,
     cause,
-    undelivered: true,
+    certainty: "undelivered",
   });
 }

@@ -4,6 +4,7 @@ import { questionKey, slackMessageKey, taskKey } from "@sekisho/contracts/a2a/ex
 import { createFieldsPart } from "@sekisho/contracts/a2a/fields-part.ts";
 import type { OperationParams } from "@sekisho/contracts/a2a/operations.ts";
 import type { Message, Part } from "@sekisho/contracts/a2a/part.ts";
+import { isUndelivered } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import type { ExecuteTaskParams, ParamsOf } from "@sekisho/contracts/methods.ts";
 
@@ -98,7 +99,7 @@ export function createSentMessages(): SentMessages {
         if (isUntouched(answer)) forget();
         return answer;
       } catch (thrown) {
-        if (thrown instanceof SekishoError && thrown.undelivered) forget();
+        if (thrown instanceof SekishoError && isUndelivered(thrown)) forget();
         throw thrown;
       }
     },

@@ -116,6 +116,6 @@ export function readResult<O extends CalledOperation>(request: {
   ];
   throw new SekishoError("invalid_response", {
     cause: createMemberProblem(issues),
-    endsTask: isCompleted(result),
+    certainty: isCompleted(result) ? "ended" : undefined,
   });
 }

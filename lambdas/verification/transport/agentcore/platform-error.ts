@@ -37,7 +37,10 @@ export function classify(request: {
     const neverConnected =
       !wasSent || data?.syscall === "connect" || notConnected.test(data?.code ?? "");
     const reason = neverConnected ? "unavailable" : "ambiguous";
-    return new SekishoError(reason, { cause: thrown, undelivered: neverConnected });
+    return new SekishoError(reason, {
+      cause: thrown,
+      certainty: neverConnected ? "undelivered" : undefined,
+    });
   }
   const retryAfterMs = parseRetryAfter({ header: data.$response?.headers["retry-after"], nowMs });
   const fromBody = data.error === undefined ? undefined : platformReason(data.error);

@@ -63,7 +63,7 @@ export function createCredentialError(options: {
   const isFinal = status >= 400 && status < 500 && status !== 408 && status !== 429;
   return new SekishoError(isFinal ? "unauthenticated" : "unavailable", {
     details: isFinal || retryAfterMs === undefined ? {} : { retry_after_ms: retryAfterMs },
-    undelivered: true,
+    certainty: "undelivered",
     cause: new CredentialError(code),
   });
 }

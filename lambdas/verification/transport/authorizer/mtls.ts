@@ -54,7 +54,7 @@ function check(tls: { cert: string; key: string; ca?: string }): void {
 
 function refused(code: string): SekishoError {
   return new SekishoError("unauthenticated", {
-    undelivered: true,
+    certainty: "undelivered",
     cause: new CredentialError(code),
   });
 }

@@ -17,7 +17,7 @@ export function createTokenAuthorizer(
     ...cacheOptions,
     async fetch({ signal }) {
       const { token, lifetimeMs } = await fetchToken({ signal });
-      if (!isToken(token)) throw new SekishoError("unauthenticated", { undelivered: true });
+      if (!isToken(token)) throw new SekishoError("unauthenticated", { certainty: "undelivered" });
       return { credential: { headers: { authorization: `Bearer ${token}` } }, lifetimeMs };
     },
   });

@@ -3,6 +3,7 @@
  * `https`, for any Execution host behind a URL, is here too.
  */
 
+import { isUndelivered } from "@sekisho/contracts/certainty.ts";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import { createHttpClient, isCertificateRefused } from "@sekisho/runtime/http/client.ts";
@@ -92,7 +93,7 @@ export function createAuthorizedSend(options: {
       // A peer that refuses the certificate often closes the connection without a reason.
       const isRefused =
         thrown instanceof SekishoError &&
-        (!thrown.undelivered || isCertificateRefused(thrown.cause));
+        (!isUndelivered(thrown) || isCertificateRefused(thrown.cause));
       if (added.tls !== undefined && isRefused && !signal.aborted) authorizer.refresh?.(added);
       throw thrown;
     });
@@ -126,7 +127,7 @@ async function authorize(
   } catch (thrown) {
     throw thrown instanceof SekishoError
       ? thrown
-      : new SekishoError("unavailable", { cause: thrown, undelivered: true });
+      : new SekishoError("unavailable", { cause: thrown, certainty: "undelivered" });
   }
 }
 

@@ -15,7 +15,7 @@ export function createInProcessTransport(options: {
   return {
     async send({ body, sessionId, signal, trace }) {
       if (signal.aborted)
-        throw new SekishoError("unavailable", { cause: signal.reason, undelivered: true });
+        throw new SekishoError("unavailable", { cause: signal.reason, certainty: "undelivered" });
       try {
         // Copies the bytes, so that neither side sees what the other does to its buffer.
         const request = new Request("http://in-process/", {

@@ -156,7 +156,7 @@ describe("an answer for another task", () => {
     const answered = agent.call(method, params);
     await expect(answered).rejects.toMatchObject({
       reason: "invalid_response",
-      undelivered: false,
+      certainty: "refused",
     });
     await expect(answered).rejects.not.toThrow(secret);
   });
@@ -238,7 +238,7 @@ describe("a message that may have arrived", () => {
     });
     await expect(call("execute_task", hello, { id })).rejects.toMatchObject({
       reason: "ambiguous",
-      undelivered: false,
+      certainty: "unknown",
     });
     expect(await call("execute_task", hello)).toMatchObject({ response_text: "done" });
     expect(agent.calls.map(({ path, method }) => `${method} ${path}`)).toEqual([
@@ -277,7 +277,7 @@ describe("places of messages", () => {
 
   it("are forgotten where nothing was sent or processed", async () => {
     const messages = createSentMessages();
-    const nothingSent = new SekishoError("unavailable", { undelivered: true });
+    const nothingSent = new SekishoError("unavailable", { certainty: "undelivered" });
     await expect(say(messages, "a", "m1", nothingSent)).rejects.toBe(nothingSent);
     expect([await say(messages, "untouched"), await say(messages, "b")]).toEqual([
       "untouched",
@@ -290,7 +290,7 @@ describe("places of messages", () => {
     const messages = createSentMessages();
     await expect(say(messages, "a", "m1", new SekishoError("ambiguous"))).rejects.toMatchObject({});
     await expect(
-      say(messages, "a", "m1", new SekishoError("unavailable", { undelivered: true })),
+      say(messages, "a", "m1", new SekishoError("unavailable", { certainty: "undelivered" })),
     ).rejects.toBeDefined();
     await expect(say(messages, "b")).rejects.toMatchObject({ reason: "ambiguous" });
   });
@@ -363,7 +363,7 @@ describe("an agent that does not take the version that its card names", () => {
       const agent = await agentOf({ answer: () => refusal });
       await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
         code: refusal.error.code,
-        undelivered: false,
+        certainty: expect.not.stringMatching("undelivered"),
       });
       expect([agent.calls.length, agent.gets.length]).toEqual([1, 2]);
     },
@@ -411,7 +411,9 @@ describe("a word about another request", () => {
       answer: (call) =>
         versionOf(call) === "1.0" ? json({ jsonrpc: "2.0", id, ...refusals[code] }) : inV03,
     });
-    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({ undelivered: false });
+    await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
+      certainty: expect.not.stringMatching("undelivered"),
+    });
     expect(agent.calls.map(versionOf)).toEqual(["1.0"]);
   });
 

@@ -88,7 +88,7 @@ describe("the card of an A2A agent", () => {
     pass(7 * 60 * 60_000);
     await expect(call("execute_task", hello)).rejects.toMatchObject({
       reason: "unavailable",
-      undelivered: true,
+      certainty: "undelivered",
     });
   });
 
@@ -118,7 +118,7 @@ describe("the card of an A2A agent", () => {
     });
     await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
       reason: "invalid_response",
-      undelivered: true,
+      certainty: "undelivered",
     });
     expect([elsewhere.gets, elsewhere.calls, agent.calls]).toEqual([[], [], []]);
   });
@@ -127,7 +127,10 @@ describe("the card of an A2A agent", () => {
     const elsewhere = await agentOf({ answer });
     const agent = await agentOf({ answer, card: () => goodCard(elsewhere.url) });
     const refused = agent.call("execute_task", hello);
-    await expect(refused).rejects.toMatchObject({ reason: "invalid_response", undelivered: true });
+    await expect(refused).rejects.toMatchObject({
+      reason: "invalid_response",
+      certainty: "undelivered",
+    });
     await clientTo(agent.cardUrl, { url: `${agent.url}/rpc` }).call("execute_task", hello);
     expect([elsewhere.calls.length, agent.calls.map(({ path }) => path)]).toEqual([0, ["/rpc"]]);
   });
@@ -188,7 +191,7 @@ describe("the card of an A2A agent", () => {
     const agent = await agentOf({ answer, card: () => bad[name]?.card() ?? raw("") });
     await expect(agent.call("execute_task", hello)).rejects.toMatchObject({
       reason: bad[name]?.reason,
-      undelivered: true,
+      certainty: "undelivered",
     });
     expect(agent.calls).toEqual([]);
   });
@@ -196,7 +199,7 @@ describe("the card of an A2A agent", () => {
   it("that does not come in time leaves nothing in doubt either", async () => {
     const agent = await agentOf({ answer, card: () => new Promise(() => {}) });
     const call = agent.call("execute_task", hello, { signal: AbortSignal.timeout(50) });
-    await expect(call).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+    await expect(call).rejects.toMatchObject({ reason: "unavailable", certainty: "undelivered" });
     expect(agent.calls).toEqual([]);
   });
 
@@ -253,7 +256,7 @@ describe("authorization of the A2A transport", () => {
       readToken: () => Promise.reject(new Error("the store is down")),
     });
     const call = clientTo(agent.cardUrl, { authorizer }).call("execute_task", hello);
-    await expect(call).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+    await expect(call).rejects.toMatchObject({ reason: "unavailable", certainty: "undelivered" });
     expect(agent.gets).toEqual([]);
   });
 

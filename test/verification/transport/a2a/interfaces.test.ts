@@ -53,7 +53,7 @@ describe("the interfaces of a card", () => {
     "leave out those of version %s",
     (named) => {
       expect(() => chosen({ supportedInterfaces: [over(named)] })).toThrow(
-        expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
+        expect.objectContaining({ reason: "version_not_supported", certainty: "undelivered" }),
       );
     },
   );
@@ -86,13 +86,13 @@ describe("the interfaces of a card", () => {
     { protocolVersion: "0.3.0", url: `${origin}/old`, preferredTransport: "GRPC" },
   ])("without JSON-RPC are of no use: %j", (card) => {
     expect(() => chosen(card)).toThrow(
-      expect.objectContaining({ reason: "version_not_supported", undelivered: true }),
+      expect.objectContaining({ reason: "version_not_supported", certainty: "undelivered" }),
     );
   });
 
   it("of a card without any are those of no agent", () => {
     expect(() => chosen({})).toThrow(
-      expect.objectContaining({ reason: "invalid_response", undelivered: true }),
+      expect.objectContaining({ reason: "invalid_response", certainty: "undelivered" }),
     );
   });
 
@@ -121,7 +121,7 @@ describe("the interfaces of a card", () => {
   ])("at %s get no credentials", (url) => {
     const refused = () => chosen({ supportedInterfaces: [over("1.0", { url })] });
     expect(refused).toThrow(
-      expect.objectContaining({ reason: "invalid_response", undelivered: true }),
+      expect.objectContaining({ reason: "invalid_response", certainty: "undelivered" }),
     );
     expect(refused).not.toThrow(/elsewhere|pass/);
   });

@@ -228,7 +228,7 @@ describe("what comes of an A2A task", () => {
       expect(error).toBeInstanceOf(SekishoError);
       const object = encodeError({ error: SekishoError.from(error), dialect: "zone" });
       const decoded = decodeError({ error: object, dialect: "a2a" });
-      expect(decoded).toMatchObject({ reason, exact: true });
+      expect(decoded).toMatchObject({ reason, certainty: "refused" });
       expect(decoded.details).toEqual(details);
       expect(JSON.stringify(object)).not.toContain("stack");
     },
@@ -247,7 +247,7 @@ describe("what comes of an A2A task", () => {
     (reason) => {
       expect(outcomeOf("FAILED", notes({ reason }))).toMatchObject({
         reason: "execution_failed",
-        undelivered: false,
+        certainty: "refused",
       });
     },
   );
@@ -584,7 +584,7 @@ describe("a shape that A2A does not have", () => {
 
   it("breaks the contract as a message where a task is due", () => {
     expect(() => readResult({ operation: "GetTask", result: { message: says("hi") } })).toThrow(
-      expect.objectContaining({ reason: "invalid_response", endsTask: false }),
+      expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
     );
   });
 
@@ -593,7 +593,7 @@ describe("a shape that A2A does not have", () => {
     ["in a member", { task: { ...task({ state: "TASK_STATE_COMPLETED" }), artifacts: 7 } }],
   ])("ends the task if it is completed: %s", (_, result) => {
     expect(() => readResult({ operation: "SendMessage", result })).toThrow(
-      expect.objectContaining({ endsTask: true }),
+      expect.objectContaining({ certainty: "ended" }),
     );
   });
 });

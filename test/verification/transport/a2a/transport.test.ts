@@ -297,7 +297,7 @@ describe("the other methods over A2A", () => {
     });
     await expect(agent.call("cancel_task", { task_id: "t1" })).rejects.toMatchObject({
       reason: "invalid_state",
-      exact: true,
+      certainty: "refused",
     });
   });
 
@@ -338,7 +338,7 @@ it("what cannot be written down breaks the contract: it must not read as if noth
   endless.data = endless;
   const outcome = { status: "success" as const, response_text: "done", artifacts: [endless] };
   expect(() => respond({ call: { id: "r1" }, outcome, received: {} })).toThrow(
-    expect.objectContaining({ reason: "invalid_response", undelivered: false }),
+    expect.objectContaining({ reason: "invalid_response", certainty: "refused" }),
   );
 });
 

@@ -117,7 +117,7 @@ describe("the mtls authorizer", () => {
   it("trusts no server but those of its own authority", async () => {
     const { store, send } = await setUp();
     store.ca = stranger.cert;
-    await expect(send()).rejects.toMatchObject({ reason: "unavailable", undelivered: true });
+    await expect(send()).rejects.toMatchObject({ reason: "unavailable", certainty: "undelivered" });
   });
 
   it.each<[string, () => Partial<Certified>]>([

@@ -225,7 +225,7 @@ describe("a POST to an issuer", () => {
       const error = await postToIssuer({ url, body: form, signal: never }).catch(
         (thrown: SekishoError) => thrown,
       );
-      expect(error).toMatchObject({ reason, undelivered: true, cause: { code } });
+      expect(error).toMatchObject({ reason, certainty: "undelivered", cause: { code } });
       expect(inspect(error, { depth: 20 })).not.toMatch(
         /secret-of-nobody|nobody should repeat|ttt/,
       );

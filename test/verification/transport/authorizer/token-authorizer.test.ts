@@ -405,7 +405,7 @@ describe("the web-identity authorizer", () => {
       aws.instead = answer;
       await expect(added(authorizer)).rejects.toMatchObject({
         reason,
-        undelivered: true,
+        certainty: "undelivered",
         cause: { code },
       });
     },
@@ -416,7 +416,7 @@ describe("the web-identity authorizer", () => {
     aws.instead = () => Promise.reject(connectionReset);
     await expect(added(authorizer)).rejects.toMatchObject({
       reason: "unavailable",
-      undelivered: true,
+      certainty: "undelivered",
     });
   });
 

@@ -182,7 +182,7 @@ describe("the https transport", () => {
       );
       await expect(send(transport)).rejects.toMatchObject({
         reason: "ambiguous",
-        undelivered: false,
+        certainty: "unknown",
       });
     },
   );
@@ -225,7 +225,7 @@ describe("the https transport", () => {
     const patient = new AbortController().signal;
     await expect(send(transport, { signal: patient })).rejects.toMatchObject({
       reason: "unavailable",
-      undelivered: true,
+      certainty: "undelivered",
     });
   });
 
@@ -252,7 +252,7 @@ describe("the https transport", () => {
     );
     await expect(send(transport)).rejects.toMatchObject({
       reason: "ambiguous",
-      undelivered: false,
+      certainty: "unknown",
     });
   });
 
@@ -401,7 +401,7 @@ describe("one POST to a peer that asks for a certificate", () => {
       const { port, clients } = closeAfterTest(await startTlsPeer({ authority, maxVersion }));
       await expect(send({}, port)).rejects.toMatchObject({
         reason: "unavailable",
-        undelivered: true,
+        certainty: "undelivered",
       });
       expect(clients).toEqual([]);
     },
@@ -414,7 +414,10 @@ describe("one POST to a peer that asks for a certificate", () => {
 
   it("is in doubt where the peer ends the connection without a word", async () => {
     const expired = await authority.issue({ name: "bob", notAfter: new Date(Date.now() - 1000) });
-    await expect(send(expired)).rejects.toMatchObject({ reason: "ambiguous", undelivered: false });
+    await expect(send(expired)).rejects.toMatchObject({
+      reason: "ambiguous",
+      certainty: "unknown",
+    });
   });
 });
 
