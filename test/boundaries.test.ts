@@ -7,6 +7,7 @@ import { leastPureShare, pureFiles, pureFolders } from "./boundaries/pure-files.
 import {
   circleRule,
   environmentFiles,
+  loaderFiles,
   purePaths,
   pureRule,
   rules,
@@ -44,6 +45,31 @@ const broken: readonly (readonly [rule: string, path: string, text: string])[] =
     'import { UsageError } from "@sekisho/sekisho/command.ts";',
   ],
   [packageRule, "lib/local/a.ts", 'import type { Command } from "@sekisho/sekisho/command.ts";'],
+  [packageRule, "lambdas/verification/a.ts", 'import{host}from"@sekisho/execution/host.ts";'],
+  [packageRule, "lambdas/verification/a.ts", 'const a = 1; import "@sekisho/execution/host.ts";'],
+  [
+    packageRule,
+    "lambdas/verification/a.ts",
+    'import { host /* ; */ } from "@sekisho/execution/host.ts";',
+  ],
+  [
+    packageRule,
+    "lambdas/verification/a.ts",
+    'await import(\n  // Why.\n  "@sekisho/execution/host.ts"\n);',
+  ],
+  [packageRule, "lambdas/verification/a.ts", "await import(`@sekisho/execution/host.ts`);"],
+  [packageRule, "lambdas/verification/a.ts", 'import { host } from "file:///execution/host.ts";'],
+  [packageRule, "lambdas/verification/a.ts", 'import { host } from "/execution/host.ts";'],
+  [packageRule, "lambdas/another/a.ts", "export const a = 1;"],
+  [
+    "code is loaded by",
+    "lambdas/verification/a.ts",
+    'createRequire(import.meta.url)("@sekisho/execution/host.ts");',
+  ],
+  ["code is loaded by", "lambdas/runtime/http/a.cjs", 'require("@sekisho/execution/host.ts");'],
+  ["code is loaded by", "lib/cdk/names.ts", "const name = `a`;\nawait import(name);"],
+  [packageRule, "lib/cdk/names.ts", 'await import("@sekisho/" + "execution/host.ts");'],
+  ["code is loaded by", "lib/cdk/names.ts", 'import.meta.resolve("@sekisho/execution/host.ts");'],
   [
     "the task machine",
     "lambdas/verification/task/a.ts",
@@ -253,7 +279,9 @@ describe("the boundaries", () => {
 
   it("name files that exist", () => {
     const paths = sources.map(({ path }) => path);
-    expect([...pureFiles, ...environmentFiles].filter((path) => !paths.includes(path))).toEqual([]);
+    expect(
+      [...pureFiles, ...environmentFiles, ...loaderFiles].filter((path) => !paths.includes(path)),
+    ).toEqual([]);
     expect(pureFolders.filter((folder) => !paths.some((path) => path.startsWith(folder)))).toEqual(
       [],
     );
@@ -275,7 +303,13 @@ describe("the boundaries", () => {
     const imported = new Set(modules.map((one) => /^(@[^/]+\/)?[^/]+/.exec(one)?.[0]));
     const file = join(import.meta.dirname, "..", own.folder, "package.json");
     const manifest = JSON.parse(readFileSync(file, "utf8"));
-    const named = Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+    const { dependencies, devDependencies, peerDependencies, optionalDependencies } = manifest;
+    const named = Object.keys({
+      ...dependencies,
+      ...devDependencies,
+      ...peerDependencies,
+      ...optionalDependencies,
+    });
     expect(named.sort()).toEqual([...imported].sort());
   });
 
@@ -335,9 +369,9 @@ describe("the boundaries", () => {
 
   it("see none between a folder and the files beside it that use it, or that it uses", () => {
     const files = [
-      ["lib/a/main.ts", 'import "./parts/1.ts";'],
-      ["lib/a/parts/1.ts", 'import "../words.ts";'],
-      ["lib/a/words.ts", "export const words = 1;"],
+      ["bin/a/main.ts", 'import "./parts/1.ts";'],
+      ["bin/a/parts/1.ts", 'import "../words.ts";'],
+      ["bin/a/words.ts", "export const words = 1;"],
     ].map(([path = "", text = ""]) => parseSource({ path, text }));
     expect(violations(files)).toEqual([]);
   });

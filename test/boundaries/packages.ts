@@ -184,6 +184,9 @@ export const packages: readonly Package[] = [
 export const packageRule = "a package imports what it may, by name, and its own files by path";
 export const layerRule = "inside a package, imports go down";
 
+/** Every source below these folders is in a package. */
+const packageFolders = /^(contracts|lambdas|lib)\//;
+
 export function packageOf(path: string): Package | undefined {
   return packages.find(({ folder }) => path.startsWith(folder));
 }
@@ -191,11 +194,13 @@ export function packageOf(path: string): Package | undefined {
 /** One line per import that a package must not have. */
 export function listPackageBreaches({ path, imports }: Source): readonly string[] {
   const own = packageOf(path);
-  if (own === undefined) return [];
+  if (own === undefined) {
+    return packageFolders.test(path) ? [`${path}: ${packageRule}: it is in no package`] : [];
+  }
   const wrong = imports.filter(({ target, specifier }) => {
     const isRelative = specifier.startsWith(".");
     const other = packageOf(target);
-    if (other === undefined) return isRelative;
+    if (other === undefined) return isRelative || /^(\/|#|file:|data:)/.test(specifier);
     return other === own ? !isRelative : isRelative || !own.mayImport.includes(other.name);
   });
   return wrong.map(({ specifier }) => `${path}: ${packageRule}: ${specifier}`);

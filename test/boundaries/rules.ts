@@ -38,6 +38,14 @@ export const environmentFiles: ReadonlySet<string> = new Set([
   "lib/local/watch/supervise.ts",
 ]);
 
+/** The files that load an agent of the user, or a bundler that need not be installed. */
+export const loaderFiles: ReadonlySet<string> = new Set([
+  "lambdas/execution/agents/create-agent.ts",
+  "lambdas/execution/agents/load-agent.ts",
+  "lib/cdk/bundle/bundle.ts",
+  "lib/local/author/describe-load.ts",
+]);
+
 function isListedPure({ path }: Source): boolean {
   return pureFiles.includes(path) || pureFolders.some((folder) => path.startsWith(folder));
 }
@@ -82,6 +90,14 @@ export const rules: readonly Rule[] = [
     mustNotSay: /\bprocess\s*(\?\.|\.)\s*env\b|\bprocess\s*\[|\}\s*=\s*process\b/,
   },
   {
+    name: "code is loaded by an import of a literal name, except in the listed files",
+    about: /^(contracts|lambdas|lib)\//,
+    except: loaderFiles,
+    // The other ways to load code are seen by no rule about imports.
+    mustNotSay:
+      /\bcreateRequire\b|\brequire\s*\(|\bimport\.meta\.resolve\b|\bimport\((?!(["'`])[^"'`$]*\1[,)])/,
+  },
+  {
     name: "zod is imported whole, since its named import drags every locale into a bundle",
     about: anywhere,
     mustNotImportAs: /^(?!import (type )?\* as z from "zod(\/mini)?")[\s\S]*["']zod["'/]/,
@@ -95,6 +111,8 @@ export const rules: readonly Rule[] = [
   {
     name: "nothing is exported as default",
     about: anywhere,
+    // CommonJS is read as one default export.
+    except: /\.cjs$/,
     mustNotSay: /\bexport default\b|\bas default\b/,
   },
   {

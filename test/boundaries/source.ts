@@ -12,17 +12,39 @@ export type Source = { path: string; text: string; code: string; imports: readon
 
 const staticImport = /^[ \t]*(?:import|export)\s(?:[^"'`;]*?\bfrom\s*)?["']([^"']+)["']/gm;
 const dynamicImport = /\bimport\(\s*["'`]([^"'`]+)["'`]/g;
+/** In code without comments and line breaks, where a statement follows another. */
+const staticImportInCode = /(?:^|[;}\n])(?:import|export)\b(?:[^"'`;()]*?\bfrom)?["']([^"']+)["']/g;
 
 export function parseSource({ path, text }: { path: string; text: string }): Source {
   const { code } = transformSync(text, {
-    loader: extname(path) === ".ts" ? "ts" : "js",
+    loader: extname(path).endsWith("ts") ? "ts" : "js",
     format: "esm",
     legalComments: "none",
     // Without it some comments stay.
     minifyWhitespace: true,
     tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
   });
-  const imports = [staticImport, dynamicImport].flatMap((pattern) =>
+  const found = listImports({ path, text, patterns: [staticImport, dynamicImport] });
+  const inCode = listImports({
+    path,
+    text: code,
+    patterns: [staticImportInCode, dynamicImport],
+  });
+  // The text has the types, and the code what a comment or another statement hides in the text.
+  const hidden = inCode.filter((one) => !found.some(({ target }) => target === one.target));
+  return { path, text, code, imports: [...found, ...hidden] };
+}
+
+function listImports({
+  path,
+  text,
+  patterns,
+}: {
+  path: string;
+  text: string;
+  patterns: readonly RegExp[];
+}): readonly Import[] {
+  return patterns.flatMap((pattern) =>
     [...text.matchAll(pattern)].map(([statement, specifier = ""]) => ({
       target: resolve(path, specifier),
       specifier,
@@ -30,7 +52,6 @@ export function parseSource({ path, text }: { path: string; text: string }): Sou
       statement: statement.trim(),
     })),
   );
-  return { path, text, code, imports };
 }
 
 function resolve(path: string, specifier: string): string {
@@ -52,7 +73,7 @@ export function readSources({
 }): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-      .filter((name) => /\.(ts|mjs)$/.test(name) && !/\bnode_modules\b/.test(name))
+      .filter((name) => /\.([cm]?ts|[cm]js)$/.test(name) && !/\bnode_modules\b/.test(name))
       .map((name) => `${folder}/${name.replaceAll("\\", "/")}`)
       .map((path) => parseSource({ path, text: readFileSync(join(root, path), "utf8") })),
   );

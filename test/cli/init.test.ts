@@ -41,6 +41,13 @@ describe("sekisho init", () => {
     });
   });
 
+  it("names the package that the agent imports, if only the command line is installed", async () => {
+    rmSync(join(project, "node_modules"), { recursive: true });
+    mkdirSync(join(project, "node_modules", packageName), { recursive: true });
+    const { stdout } = await run(["init"], {}, project);
+    expect(stdout).toContain("machine:   npm install @sekisho/execution && npx");
+  });
+
   it("writes into another folder, with the account and the region that are given", async () => {
     const ended = await run([
       "init",

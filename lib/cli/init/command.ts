@@ -72,10 +72,13 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
       );
       print('  package.json ("type": "module")');
     }
-    const isInstalled = existsSync(join(folder, "node_modules", packageName));
+    // The agent file imports the second one, which the command line does not bring along.
+    const missing = [packageName, "@sekisho/execution"].filter(
+      (name) => !existsSync(join(folder, "node_modules", name)),
+    );
     const before = [
       ...(folder === directory ? [] : [`cd ${folderName}`]),
-      ...(isInstalled ? [] : [`npm install ${packageName} @sekisho/execution`]),
+      ...(missing.length === 0 ? [] : [`npm install ${missing.join(" ")}`]),
     ];
     print(`
 Next:
