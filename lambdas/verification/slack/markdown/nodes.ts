@@ -50,17 +50,11 @@ export type MarkdownBlock = { isApart: boolean } & (
   | { type: "as_written"; text: string }
 );
 
-/** A cache, because several functions walk the same tree in a row. */
-const flatBlocks = new WeakMap<readonly MarkdownBlock[], readonly MarkdownBlock[]>();
-
 /** Returns all blocks in text order, each before the blocks within it. */
 export function walkBlocks(blocks: readonly MarkdownBlock[]): readonly MarkdownBlock[] {
   if (!blocks.some(holdsBlocks)) return blocks;
-  const known = flatBlocks.get(blocks);
-  if (known !== undefined) return known;
   const flat: MarkdownBlock[] = [];
   addBlocks(blocks, flat);
-  flatBlocks.set(blocks, flat);
   return flat;
 }
 

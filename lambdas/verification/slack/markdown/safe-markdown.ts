@@ -8,7 +8,7 @@ import {
   slackLink,
   wordJoiner,
 } from "./characters.ts";
-import { limitDepth, type Markdown, parseMarkdown } from "./markdown.ts";
+import { limitDepth, type Markdown, parseMarkdown, reparse } from "./markdown.ts";
 import {
   inlineGroups,
   type Link,
@@ -22,18 +22,24 @@ import { canNameAddress, disguisedLinks, hasVisibleLabel, shownAddress } from ".
 /** Bidirectional overrides, which would show an address backwards. */
 const directionOverrides = /[\u202D\u202E]/g;
 
-/** Also repairs bold text that Markdown does not recognize between Chinese or Japanese letters. */
-export function safeMarkdown(text: string): string {
+/** Also repairs bold text that Markdown does not recognize between Chinese or Japanese letters. Usually parses once. */
+export function safeMarkdown(text: string): Markdown {
   const shallow = limitDepth(removeActiveEntities(text.replace(directionOverrides, "")));
   const inert = removeNotation(convertSlackLinks(shallow));
   // A label and an address that are now side by side may form notation again.
-  return repairCjkEmphasis(removeNotation(exposeLinkTargets(inert)));
+  const exposed = exposeLinkTargets(inert);
+  return reparse(exposed, repairCjkEmphasis(removeNotation(exposed.text)));
 }
 
-/** Makes a part of safe Markdown safe again, because code in the whole text may not be code in the part. The result has at most `maxLength`. */
-export function safePart({ part, maxLength }: { part: string; maxLength: number }): string {
+/**
+ * Makes a part of the safe text `whole` safe again, because code in the whole text may not be code in the part. The result has at most
+ * `maxLength`. A part that is the whole text is safe already.
+ */
+export function safePart(request: { whole: Markdown; part: string; maxLength: number }): Markdown {
+  const { whole, part, maxLength } = request;
+  if (part === whole.text) return whole;
   const safe = safeMarkdown(part);
-  return safe.length <= maxLength ? safe : part.replaceAll("[", "［");
+  return safe.text.length <= maxLength ? safe : parseMarkdown(part.replaceAll("[", "［"));
 }
 
 /**
@@ -107,7 +113,7 @@ type Edit = TextRange & { text: string };
  * Writes the label and the address as text if the label of a link could be mistaken for another address. If the parser could not read
  * every reference, all labeled links become text. Bare addresses stay links.
  */
-export function exposeLinkTargets(markdown: string): string {
+export function exposeLinkTargets(markdown: string): Markdown {
   let text = markdown.replace(/\r\n?/g, "\n");
   for (let round = 0; round < maxRounds; round += 1) {
     const tree = parseMarkdown(text);
@@ -115,12 +121,13 @@ export function exposeLinkTargets(markdown: string): string {
     const edits = [...createLinkEdits(text, tree), ...findUnreadLinks(text, tree)].sort(
       (a, b) => a.start - b.start,
     );
-    if (edits.length === 0) return text;
+    if (edits.length === 0) return tree;
     text = applyEdits(text, edits);
   }
   const unlabeled = text.replace(linkSyntax, "] ");
+  const tree = parseMarkdown(unlabeled);
   // An address that was within a label is now a link itself.
-  return applyEdits(unlabeled, createLinkEdits(unlabeled, parseMarkdown(unlabeled)));
+  return reparse(tree, applyEdits(unlabeled, createLinkEdits(unlabeled, tree)));
 }
 
 function createLinkEdits(text: string, { blocks }: Markdown): Edit[] {

@@ -6,7 +6,7 @@
 import { parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { invisible, isVisible } from "@sekisho/runtime/visible-text.ts";
 import { decodeEntities } from "./characters.ts";
-import { parseMarkdown } from "./markdown.ts";
+import type { Markdown } from "./markdown.ts";
 import {
   type Inline,
   type Link,
@@ -24,10 +24,9 @@ const comments = /<!--[\s\S]*?(?:-->|$)/g;
 const mrkdwnMarks = /```|[*_~`]|^[\s>•◦▪☐☑─]+/gm;
 
 /** Reads Markdown as Slack draws it. An empty numbered list still shows its numbers. */
-export function hasVisibleText(markdown: string): boolean {
-  if (!isVisible(markdown)) return false;
-  for (const block of walkBlocks(parseMarkdown(markdown).blocks))
-    if (isVisibleBlock(block)) return true;
+export function hasVisibleText({ text, blocks }: Pick<Markdown, "text" | "blocks">): boolean {
+  if (!isVisible(text)) return false;
+  for (const block of walkBlocks(blocks)) if (isVisibleBlock(block)) return true;
   return false;
 }
 
@@ -72,21 +71,21 @@ function hasVisibleInline(inlines: readonly Inline[]): boolean {
 }
 
 /** Removes HTML comments, but not those within code. */
-export function removeComments(markdown: string): string {
-  if (!markdown.includes("<!--")) return markdown;
+export function removeComments({ text, blocks }: Pick<Markdown, "text" | "blocks">): string {
+  if (!text.includes("<!--")) return text;
   const pieces: string[] = [];
   let from = 0;
-  for (const block of walkBlocks(parseMarkdown(markdown).blocks)) {
+  for (const block of walkBlocks(blocks)) {
     const html = block.type === "html" ? [block] : walkInlines(listInlines(block)).filter(isHtml);
     for (const { place } of html) {
       pieces.push(
-        markdown.slice(from, place.start),
-        markdown.slice(place.start, place.end).replace(comments, ""),
+        text.slice(from, place.start),
+        text.slice(place.start, place.end).replace(comments, ""),
       );
       from = place.end;
     }
   }
-  return pieces.join("") + markdown.slice(from);
+  return pieces.join("") + text.slice(from);
 }
 
 function isHtml(inline: Inline): inline is Extract<Inline, { type: "html" }> {

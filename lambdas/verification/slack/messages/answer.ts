@@ -10,6 +10,7 @@ import {
 import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { Locale, Task, TaskOutcome } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
+import { type Markdown, trimMarkdown } from "../markdown/markdown.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { maxMarkdownLength, maxMrkdwnLength, splitAnswer } from "../markdown/split.ts";
@@ -39,25 +40,25 @@ export function answerParts(request: {
 }): MessageContent[] {
   const { task, answer, locale, canVote } = request;
   const below = canVote ? [feedbackButtons({ requestId: task.id, locale })] : [];
-  const files = createOutgoingFiles(task);
+  const shownAnswer = isAlwaysFile(answer.text) ? undefined : readAnswer(answer.text);
+  const isLong = shownAnswer === undefined || isLongAnswer(shownAnswer);
+  const { files, leftOut } = listFiles(answer, isLong);
   const failed = files.filter((_, index) => hasFailed({ answer, index })).map(({ name }) => name);
-  const missing = missingFilesText({ locale, failed, leftOut: leftOutCount(task) });
+  const missing = missingFilesText({ locale, failed, leftOut });
   const before = aboveText({ task, locale });
   const reference = referenceText({ locale, requestId: task.id });
-  const isAttached = isLongAnswer(answer.text) && !hasFailed({ answer, index: 0 });
-  const form = task.mrkdwnFallback
-    ? ({ type: "mrkdwn", before } as const)
-    : ({ type: "markdown" } as const);
-  const { parts, isWhole } = isAttached
+  const isAttached = isLong && !hasFailed({ answer, index: 0 });
+  const form = { isPlain: task.mrkdwnFallback === true, before };
+  const messages = isAttached
     ? shortenAnswer(answer.text, form)
-    : answerMessages(answer.text, form);
+    : answerMessages(shownAnswer ?? readAnswer(answer.text), form);
   const rest = isAttached
     ? continuedText({ locale, name: longAnswerName })
-    : isWhole
+    : messages.isWhole
       ? ""
       : cutAnswerText[locale];
   const after = removeEmpty([rest, missing]);
-  if (parts.length === 0) {
+  if (messages.parts.length === 0) {
     const replacement = emptyAnswerText[locale](files.length - failed.length);
     // Escaped file names can make this longer than a message.
     const text = cut({
@@ -70,7 +71,7 @@ export function answerParts(request: {
         : withBlocks({ text, blocks: [section(text)], reference, below }),
     ];
   }
-  return toContents({ form, parts, before, after, reference, below });
+  return toContents({ messages, before, after, reference, below });
 }
 
 /**
@@ -85,14 +86,11 @@ export function canceledAnswerParts(request: {
 }): MessageContent[] {
   const { task, text, note, locale } = request;
   const before = aboveText({ task, locale });
-  const form = task.mrkdwnFallback
-    ? ({ type: "mrkdwn", before } as const)
-    : ({ type: "markdown" } as const);
-  const { parts, isWhole } = answerMessages(text, form);
-  const after = removeEmpty([isWhole ? "" : cutAnswerText[locale], note]);
+  const form = { isPlain: task.mrkdwnFallback === true, before };
+  const messages = answerMessages(readAnswer(text), form);
+  const after = removeEmpty([messages.isWhole ? "" : cutAnswerText[locale], note]);
   return toContents({
-    form,
-    parts,
+    messages,
     before,
     after,
     reference: referenceText({ locale, requestId: task.id }),
@@ -101,22 +99,25 @@ export function canceledAnswerParts(request: {
 
 /** Adds the line `before` to the first part, and `after`, the reference and the blocks `below` to the last one. Parts in mrkdwn have the line already. */
 function toContents(request: {
-  form: AnswerForm;
-  parts: readonly string[];
+  messages: AnswerMessages;
   before: string;
   after: readonly string[];
   reference: string;
   below?: readonly SlackBlock[];
 }): MessageContent[] {
-  const { form, parts, before, after, reference, below = [] } = request;
-  if (parts.length === 0) return [];
-  if (form.type === "mrkdwn") return plainContents({ texts: parts, after, reference });
-  return parts.map((part, index) => {
-    const isLast = index === parts.length - 1;
+  const { messages, before, after, reference, below = [] } = request;
+  if (messages.parts.length === 0) return [];
+  if (messages.isPlain) return plainContents({ texts: messages.parts, after, reference });
+  return messages.parts.map(({ markdown, mrkdwn }, index) => {
+    const isLast = index === messages.parts.length - 1;
     const above = index === 0 ? removeEmpty([before]) : [];
     return withBlocks({
-      text: cut({ text: [...above, toMrkdwn(part)].join("\n"), maxLength: maxMrkdwnLength }),
-      blocks: [...above.map(context), markdownBlock(part), ...(isLast ? after.map(section) : [])],
+      text: cut({ text: [...above, mrkdwn].join("\n"), maxLength: maxMrkdwnLength }),
+      blocks: [
+        ...above.map(context),
+        markdownBlock(markdown),
+        ...(isLast ? after.map(section) : []),
+      ],
       reference: isLast ? reference : undefined,
       below: isLast ? below : [],
     });
@@ -179,47 +180,85 @@ const shortLength = 1000;
 const shownLength = 3500;
 const longAnswerName = "answer.md";
 
-/** `before` is a line of mrkdwn above the text. */
-type AnswerForm = { type: "markdown" } | { type: "mrkdwn"; before: string };
+/** `isPlain` is true where Slack has refused blocks. `before` is a line of mrkdwn above the text. */
+type AnswerForm = { isPlain: boolean; before: string };
 /** Each part shows something. `isWhole` is true if nothing is left out. */
-type AnswerMessages = { parts: readonly string[]; isWhole: boolean };
+type AnswerMessages = { isWhole: boolean } & (
+  | { isPlain: true; parts: readonly string[] }
+  | { isPlain: false; parts: readonly { markdown: string; mrkdwn: string }[] }
+);
+
+/** What is made of an agent's text. It is passed on, so that each text is read once. */
+type ReadAnswer = {
+  text: string;
+  whole: Markdown;
+  mrkdwn: string;
+  /** Each fits into one markdown block. */
+  parts: readonly Markdown[];
+};
+
+function readAnswer(text: string): ReadAnswer {
+  const maxLength = maxMarkdownLength;
+  const whole = safeMarkdown(truncate(text, maxReadLength));
+  const trimmed = trimMarkdown(whole);
+  const parts = splitSafe({ safe: whole, maxLength }).map((part) =>
+    safePart({ whole: trimmed, part, maxLength }),
+  );
+  return { text, whole, mrkdwn: toMrkdwn(whole), parts };
+}
+
+/** True if the text is too long for messages, whatever is in it. */
+function isAlwaysFile(text: string): boolean {
+  return text.length > maxParts * maxMarkdownLength;
+}
 
 /**
  * Depends only on the agent's text, so that every try at a delivery has the same files, even after Slack has refused the blocks. The
  * length of the text is not enough: padded table columns and escaped characters make messages longer than the text.
  */
-function isLongAnswer(text: string): boolean {
+function isLongAnswer({ text, mrkdwn, parts }: ReadAnswer): boolean {
   if (text.length <= shortLength) return false;
-  if (text.length > maxParts * maxMarkdownLength) return true;
-  const known = readCachedAnswer(text);
-  return (
-    markdownOf(known).length > maxParts ||
-    plainParts({ mrkdwn: mrkdwnOf(known) }).length > maxMrkdwnParts
-  );
+  return parts.length > maxParts || plainParts({ mrkdwn }).length > maxMrkdwnParts;
 }
 
-/** Returns parts that are safe to show, each for one markdown block or for the text of one message. */
-function answerMessages(text: string, form: AnswerForm): AnswerMessages {
-  const known = readCachedAnswer(text);
-  const all =
-    form.type === "mrkdwn" ? shownMrkdwn(known.safe, mrkdwnOf(known), form) : markdownOf(known);
-  const parts = all.slice(0, mostMessages);
-  const isWhole = all.length <= mostMessages && text.length <= maxReadLength;
-  return { parts: form.type === "mrkdwn" ? parts : parts.filter(hasVisibleText), isWhole };
+function answerMessages(answer: ReadAnswer, form: AnswerForm): AnswerMessages {
+  const { text, whole, mrkdwn } = answer;
+  const isReadWhole = text.length <= maxReadLength;
+  if (form.isPlain) {
+    const parts = shownMrkdwn({ safe: whole, mrkdwn, before: form.before });
+    const isWhole = isReadWhole && parts.length <= mostMessages;
+    return { isPlain: true, isWhole, parts: parts.slice(0, mostMessages) };
+  }
+  const parts = answer.parts.slice(0, mostMessages).filter(hasVisibleText);
+  return {
+    isPlain: false,
+    isWhole: isReadWhole && answer.parts.length <= mostMessages,
+    parts: parts.map((part) => ({
+      markdown: part.text,
+      mrkdwn: part.blocks === whole.blocks ? mrkdwn : toMrkdwn(part),
+    })),
+  };
 }
 
 /** Returns the beginning of the text, in at most one message. */
-function shortenAnswer(text: string, form: AnswerForm): AnswerMessages {
+function shortenAnswer(text: string, { isPlain, before }: AnswerForm): AnswerMessages {
   // Three times the shown length is enough to read, since a long text takes time.
-  const start = safeMarkdown(text.slice(0, shownLength * 3));
-  const [beginning = ""] = safeParts({ safe: start, maxLength: shownLength });
-  if (form.type === "markdown")
-    return { parts: [beginning].filter(hasVisibleText), isWhole: false };
-  return { parts: shownMrkdwn(beginning, toMrkdwn(beginning), form).slice(0, 1), isWhole: false };
+  const whole = safeMarkdown(text.slice(0, shownLength * 3));
+  const [part = ""] = splitSafe({ safe: whole, maxLength: shownLength });
+  const safe = safePart({ whole, part, maxLength: shownLength });
+  const mrkdwn = toMrkdwn(safe);
+  return isPlain
+    ? { isPlain, isWhole: false, parts: shownMrkdwn({ safe, mrkdwn, before }).slice(0, 1) }
+    : {
+        isPlain,
+        isWhole: false,
+        parts: hasVisibleText(safe) ? [{ markdown: safe.text, mrkdwn }] : [],
+      };
 }
 
 /** Returns no parts if the text shows nothing, even though `before` would. */
-function shownMrkdwn(safe: string, mrkdwn: string, { before }: { before: string }): string[] {
+function shownMrkdwn(request: { safe: Markdown; mrkdwn: string; before: string }): string[] {
+  const { safe, mrkdwn, before } = request;
   if (!hasVisibleText(safe) || !isVisible(mrkdwn)) return [];
   const whole = plainParts({ mrkdwn, before });
   const shown = whole.filter(hasVisibleMrkdwn);
@@ -235,33 +274,11 @@ function plainParts({ mrkdwn, before = "" }: { mrkdwn: string; before?: string }
 }
 
 /** Splits Markdown into parts of at most `maxLength`. Comments are removed first, because a cut comment would become visible. */
-function safeParts({ safe, maxLength }: { safe: string; maxLength: number }): string[] {
-  const parts = splitAnswer({
-    text: fencedTables(safe.length > maxLength ? removeComments(safe) : safe),
+function splitSafe({ safe, maxLength }: { safe: Markdown; maxLength: number }): string[] {
+  return splitAnswer({
+    text: fencedTables(safe.text.length > maxLength ? removeComments(safe) : safe.text),
     maxLength,
   });
-  // Safe text that was not cut is still safe.
-  const whole = safe.trimEnd();
-  return parts.map((part) => (part === whole ? part : safePart({ part, maxLength })));
-}
-
-type CachedAnswer = { text: string; safe: string; markdown?: readonly string[]; mrkdwn?: string };
-let latest: CachedAnswer = { text: "", safe: "" };
-
-/** Caches the latest text, because one step of a task asks for it several times. */
-function readCachedAnswer(text: string): CachedAnswer {
-  if (latest.text !== text) latest = { text, safe: safeMarkdown(truncate(text, maxReadLength)) };
-  return latest;
-}
-
-function markdownOf(cached: CachedAnswer): readonly string[] {
-  cached.markdown ??= safeParts({ safe: cached.safe, maxLength: maxMarkdownLength });
-  return cached.markdown;
-}
-
-function mrkdwnOf(cached: CachedAnswer): string {
-  cached.mrkdwn ??= toMrkdwn(cached.safe);
-  return cached.mrkdwn;
 }
 
 /** `data` is any JSON. `dataBytes` serializes it when the file is uploaded. */
@@ -272,14 +289,16 @@ export type OutgoingFile = { name: string; mimetype?: string; content: OutgoingC
 /** One Slack message with more files would be hard to read. */
 const maxFiles = 20;
 
+type FileList = { files: readonly OutgoingFile[]; leftOut: number };
+
 /** Returns the files in the order of the outcome's `uploads`. Every try at a delivery gets the same list. */
 export function createOutgoingFiles({ outcome }: Pick<Task, "outcome">): readonly OutgoingFile[] {
-  return outcome?.type === "answer" ? readList(outcome).files : [];
-}
-
-/** Counts the files of the answer that are not delivered. */
-export function leftOutCount({ outcome }: Pick<Task, "outcome">): number {
-  return outcome?.type === "answer" ? readList(outcome).leftOut : 0;
+  if (outcome?.type !== "answer") return [];
+  const { text } = outcome;
+  // Only a text between the two lengths must be read to know whether it becomes a file.
+  const isLong =
+    isAlwaysFile(text) || (text.length > shortLength && isLongAnswer(readAnswer(text)));
+  return listFiles(outcome, isLong).files;
 }
 
 /** Returns one line of JSON, or undefined for data that is nested too deep to serialize. */
@@ -287,21 +306,13 @@ export function dataBytes(data: unknown): Uint8Array | undefined {
   return isNestedTooDeep(data) ? undefined : Buffer.from(`${JSON.stringify(data)}\n`);
 }
 
-type FileList = { files: readonly OutgoingFile[]; leftOut: number };
-
-/** Caches lists, because one step of a task asks for them several times. */
-const lists = new WeakMap<Answer, FileList>();
-
-function readList(answer: Answer): FileList {
-  const list = lists.get(answer) ?? makeList(answer);
-  lists.set(answer, list);
-  return list;
-}
-
-/** Artifacts above the limit are only counted. */
-function makeList({ text, artifacts = [], leftOut = 0 }: Answer): FileList {
+/** `isLong` is true if the text becomes a file. Files above the limit are only counted. */
+export function listFiles(
+  { text, artifacts = [], leftOut = 0 }: Answer,
+  isLong: boolean,
+): FileList {
   const answerText = text.trim();
-  const files: OutgoingFile[] = isLongAnswer(text)
+  const files: OutgoingFile[] = isLong
     ? [{ name: longAnswerName, mimetype: "text/markdown", content: { text } }]
     : [];
   let surplus = 0;

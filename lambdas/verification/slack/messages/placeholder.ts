@@ -3,6 +3,7 @@ import { isVisible } from "@sekisho/runtime/visible-text.ts";
 import type { Locale, Task } from "../../task/task.ts";
 import type { MessageContent, SlackBlock } from "../api/slack.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
+import { type Markdown, parseMarkdown, reparse } from "../markdown/markdown.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import {
@@ -39,7 +40,7 @@ const maxReadLength = 50_000;
 /** Shows the activity, the progress, and either the agent's note or the partial answer. */
 export function placeholderContent({ task, locale }: Request): MessageContent {
   const activity = placeholderText({ task, locale });
-  const written = readPartialAnswer(task);
+  const partialAnswer = readPartialAnswer(task);
   const cancel = cancelButton({ task, locale });
   const { steps = [] } = task.progress ?? {};
   const lines = planLines({ steps, locale });
@@ -48,15 +49,15 @@ export function placeholderContent({ task, locale }: Request): MessageContent {
       text: removeEmpty([
         activity,
         lines,
-        written === undefined ? "" : cutPlainNewest(written),
+        partialAnswer === undefined ? "" : cutPlainNewest(partialAnswer),
       ]).join("\n"),
     };
   // Slack limits the text of all blocks together.
   const maxLength = maxMarkdownLength - steps.length * maxPlanTitleLength;
   const blocks =
-    written === undefined
+    partialAnswer === undefined
       ? [section(activity)]
-      : [markdownBlock(cutNewest(written, maxLength)), context(activity)];
+      : [markdownBlock(cutNewest(partialAnswer, maxLength).text), context(activity)];
   const planned =
     steps.length === 0
       ? []
@@ -107,31 +108,45 @@ function visibleQueuePosition({ queuePosition = 0, state }: Task): number {
   return state === "received" || state === "queued" || state === "announced" ? queuePosition : 0;
 }
 
-/** Returns undefined if a native stream already shows the text. */
-function readPartialAnswer({ progress, stream }: Task): string | undefined {
+/** The newest part of the agent's text: safe, and with its tables as Slack shows them, of at most `maxMarkdownLength`. */
+type PartialAnswer = { safe: Markdown; newest: Markdown; fenced: string };
+
+/** Returns undefined if a native stream already shows the text, or if it shows nothing. */
+function readPartialAnswer({ progress, stream }: Task): PartialAnswer | undefined {
   const isStreamed =
     stream !== undefined && stream.refused === undefined && stream.messages.length > 0;
   const text = progress?.partialText ?? "";
+  if (isStreamed || text === "") return undefined;
+  const safe = safeMarkdown(cutToEnd(text));
+  const fenced = fencedTables(safe.text);
+  const newest = safePart({
+    whole: safe,
+    part: newestText({ text: fenced, maxLength: maxMarkdownLength }),
+    maxLength: maxMarkdownLength,
+  });
   // The ellipsis of a cut does not count as visible text.
-  return isStreamed || !hasVisibleText(cutNewest(text).replace(/^…/, "")) ? undefined : text;
+  const isVisible = hasVisibleText(reparse(newest, newest.text.replace(/^…/, "")));
+  return isVisible ? { safe, newest, fenced } : undefined;
 }
 
-function cutNewest(text: string, maxLength = maxMarkdownLength): string {
-  const markdown = fencedTables(safeMarkdown(cutToEnd(text)));
-  return safePart({ part: newestText({ text: markdown, maxLength }), maxLength });
+function cutNewest({ safe, newest, fenced }: PartialAnswer, maxLength: number): Markdown {
+  if (maxLength === maxMarkdownLength) return newest;
+  return safePart({ whole: safe, part: newestText({ text: fenced, maxLength }), maxLength });
 }
 
 /** Returns at most the last `maxMarkdownLength`. Reads only the end of the text, because an agent may send megabytes with every poll. */
 function cutToEnd(text: string): string {
   // A cut comment would become visible.
   const hasCutComment = text.length > maxMarkdownLength && text.includes("<!--");
-  const read = hasCutComment ? removeComments(lastPart({ text, maxLength: maxReadLength })) : text;
+  const read = hasCutComment
+    ? removeComments(parseMarkdown(lastPart({ text, maxLength: maxReadLength })))
+    : text;
   return newestText({ text: read, maxLength: maxMarkdownLength });
 }
 
-function cutPlainNewest(text: string): string {
+function cutPlainNewest({ safe }: PartialAnswer): string {
   return newestText({
-    text: toMrkdwn(safeMarkdown(cutToEnd(text))),
+    text: toMrkdwn(safe),
     maxLength: maxMrkdwnLength - aroundLength * 5,
   });
 }

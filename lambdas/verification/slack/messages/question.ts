@@ -5,6 +5,7 @@ import type { AgentQuestion, Locale, Task } from "../../task/task.ts";
 import type { MessageContent, ModalView, SlackBlock } from "../api/slack.ts";
 import { escapeMrkdwn } from "../markdown/characters.ts";
 import { literalMrkdwn } from "../markdown/literal.ts";
+import { type Markdown, parseMarkdown, reparse } from "../markdown/markdown.ts";
 import { fencedTables, toMrkdwn } from "../markdown/mrkdwn.ts";
 import { safeMarkdown, safePart } from "../markdown/safe-markdown.ts";
 import { maxMrkdwnLength } from "../markdown/split.ts";
@@ -55,14 +56,14 @@ export function questionContent({
     const beginning = cut({ text: mrkdwnPrompt, maxLength: maxMrkdwnLength - end.length - 2 });
     return {
       text: `${beginning}\n\n${end}`,
-      ...blocksUnlessFallback([markdownBlock(prompt), section(end)]),
+      ...blocksUnlessFallback([markdownBlock(prompt.text), section(end)]),
     };
   }
   const hint = createHint({ question, locale, isPlain: task.mrkdwnFallback === true });
   return {
     text: cut({ text: `${mrkdwnPrompt}\n\n${hint}`, maxLength: maxMrkdwnLength }),
     ...blocksUnlessFallback([
-      markdownBlock(prompt),
+      markdownBlock(prompt.text),
       ...createButtons({ task, question, locale }),
       context(hint),
     ]),
@@ -137,15 +138,15 @@ export function questionModalView({
 }
 
 /** Returns safe Markdown. Cuts the prompt before parsing it, because it may be as long as a whole response. */
-function formatPrompt({ question, locale }: { question: AgentQuestion; locale: Locale }): string {
-  const written = cut({ text: question.prompt, maxLength: maxPromptLength }).trim();
-  const markdown = fencedTables(safeMarkdown(written));
+function formatPrompt(request: { question: AgentQuestion; locale: Locale }): Markdown {
+  const { question, locale } = request;
+  const maxLength = maxPromptLength;
+  const whole = safeMarkdown(cut({ text: question.prompt, maxLength }).trim());
+  const fenced = fencedTables(whole.text);
   // The ellipsis of a cut does not count as visible text.
-  const prompt = hasVisibleText(markdown.replace(/…$/, "")) ? markdown : noPromptText[locale];
-  return safePart({
-    part: cut({ text: prompt, maxLength: maxPromptLength }),
-    maxLength: maxPromptLength,
-  });
+  if (!hasVisibleText(reparse(whole, fenced.replace(/…$/, ""))))
+    return parseMarkdown(noPromptText[locale]);
+  return safePart({ whole, part: cut({ text: fenced, maxLength }), maxLength });
 }
 
 function toQuestionStatus(

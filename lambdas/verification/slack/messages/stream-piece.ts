@@ -32,7 +32,7 @@ export function nextStreamPiece(request: {
   const end = findPieceEnd({ text, from });
   if (text.slice(from, end).trim() === "") return { type: "none" };
   const start = shows?.from ?? from;
-  const whole = safeMarkdown(openFence(text.slice(0, start)) + text.slice(start, end));
+  const whole = safeMarkdown(openFence(text.slice(0, start)) + text.slice(start, end)).text;
   const shown = shows?.length ?? 0;
   if (shows !== undefined && createDigest(whole.slice(0, shown)) !== shows.digest)
     return { type: "broken" };

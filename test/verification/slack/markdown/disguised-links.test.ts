@@ -1,12 +1,11 @@
 /** A reader takes what touches for one word: an address is not hidden by making links of parts of it. */
 import { describe, expect, it } from "@jest/globals";
 import { parseMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
-import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import { canNameAddress } from "@sekisho/verification/slack/markdown/visible-text.ts";
 import fc from "fast-check";
 import { lexer, type Token, type Tokens } from "marked";
 import { forAll } from "../../../doubles/for-all.ts";
+import { mrkdwnText, safeText } from "./as-text.ts";
 
 const evil = "(https://evil.example)";
 
@@ -66,12 +65,12 @@ const split: readonly (readonly [what: string, markdown: string])[] = [
 describe("links that together look like an address", () => {
   it.each(split)("show where they lead: %s", (_what, written) => {
     const markdown = written.replaceAll("]E", `]${evil}`);
-    const safe = safeMarkdown(markdown);
+    const safe = safeText(markdown);
     expect(wordsWithLinks(markdown).filter(canNameAddress)).not.toEqual([]);
     expect(wordsWithLinks(safe).filter(canNameAddress)).toEqual([]);
     expect(safe).toMatch(/ \(https:\/\/(?:evil|other)\.example[^)]*\)/);
-    expect(safeMarkdown(safe)).toBe(safe);
-    for (const mrkdwn of [toMrkdwn(markdown), toMrkdwn(safe)]) {
+    expect(safeText(safe)).toBe(safe);
+    for (const mrkdwn of [mrkdwnText(markdown), mrkdwnText(safe)]) {
       expect(mrkdwn).not.toMatch(/<https:\/\/evil\.example\|/);
       expect(mrkdwn).toMatch(/\(<?https:\/\/evil\.example/);
     }
@@ -80,14 +79,12 @@ describe("links that together look like an address", () => {
   it.each(["[銀行]E。コム", "銀行。[コム]E"])(
     "show where they lead: a link beside an ideographic stop, %s",
     (written) => {
-      expect(safeMarkdown(written.replaceAll("]E", `]${evil}`))).toMatch(
-        / \(https:\/\/evil\.example/,
-      );
+      expect(safeText(written.replaceAll("]E", `]${evil}`))).toMatch(/ \(https:\/\/evil\.example/);
     },
   );
 
   it("show where they lead: a cell of a table", () => {
-    const safe = safeMarkdown(`|a|b|\n|-|-|\n|bank.[com]${evil} | x|`);
+    const safe = safeText(`|a|b|\n|-|-|\n|bank.[com]${evil} | x|`);
     expect(safe).toBe("|a|b|\n|-|-|\n|bank.com (https://evil.example) | x|");
   });
 
@@ -122,7 +119,7 @@ describe("links that together look like an address", () => {
       "\n\n[x]: https://evil.example\n\n",
     );
     forAll(fc.array(piece, { maxLength: 12 })).hold((pieces) => {
-      expect(wordsWithLinks(safeMarkdown(pieces.join(""))).filter(canNameAddress)).toEqual([]);
+      expect(wordsWithLinks(safeText(pieces.join(""))).filter(canNameAddress)).toEqual([]);
     }, 2000);
   });
 
@@ -178,10 +175,10 @@ describe("links that together look like an address", () => {
         return wrap(piece) + (index === pieces.length - 1 ? "" : behind);
       });
       const body = `${before}${made.join("")}${after}`;
-      const safe = safeMarkdown(`${body}\n\n[r]: https://evil.example`);
+      const safe = safeText(`${body}\n\n[r]: https://evil.example`);
       expect(safe.replace(/^\[r\]:.*$/m, "")).not.toMatch(/\](?:\(|\[)/);
       for (const text of [`${body}\n\n[r]: https://evil.example`, safe])
-        expect(toMrkdwn(text)).not.toMatch(/<https:\/\/evil\.example\|/);
+        expect(mrkdwnText(text)).not.toMatch(/<https:\/\/evil\.example\|/);
     }, 1500);
   });
 
@@ -189,8 +186,8 @@ describe("links that together look like an address", () => {
     "<https://evil.example|bank><https://evil.example|.com>",
     "bank.<https://evil.example|com>",
   ])("are none in Slack's own notation: %s", (text) => {
-    expect(safeMarkdown(text)).not.toMatch(/<https:[^<>\u2060]*\|/);
-    expect(toMrkdwn(safeMarkdown(text))).not.toMatch(/<https:\/\/[^<>|]*\|(?!https:)/);
+    expect(safeText(text)).not.toMatch(/<https:[^<>\u2060]*\|/);
+    expect(mrkdwnText(safeText(text))).not.toMatch(/<https:\/\/[^<>|]*\|(?!https:)/);
   });
 });
 
@@ -213,25 +210,23 @@ describe("a link that touches other text", () => {
     "as it says.[1]E[2](https://other.example)",
   ])("stays as it is where that is no address: %s", (written) => {
     const markdown = written.replaceAll("]E", `]${evil}`);
-    expect(safeMarkdown(markdown)).toBe(markdown);
+    expect(safeText(markdown)).toBe(markdown);
   });
 });
 
 describe("the address that is shown", () => {
   it("ends before the text that touches the link", () => {
-    expect(safeMarkdown(`[bank]${evil}.com`)).toBe("bank (https://evil.example ).com");
-    expect(safeMarkdown(`**[bank.com]${evil}**, or`)).toBe(
-      "**bank.com (https://evil.example)**, or",
-    );
-    expect(safeMarkdown(`bank[]${evil}.com`)).toBe("bank https://evil.example .com");
+    expect(safeText(`[bank]${evil}.com`)).toBe("bank (https://evil.example ).com");
+    expect(safeText(`**[bank.com]${evil}**, or`)).toBe("**bank.com (https://evil.example)**, or");
+    expect(safeText(`bank[]${evil}.com`)).toBe("bank https://evil.example .com");
   });
 
   it("is what the entities in it mean", () => {
     const markdown = "[bank.example](https://bank.example&#64;evil.example/?a&amp;#64;b)";
-    expect(safeMarkdown(markdown)).toBe("bank.example (https://evil.example/?a&amp;#64;b)");
-    expect(toMrkdwn(markdown)).toBe("bank.example (<https://evil.example/?a&amp;#64;b>)");
-    expect(toMrkdwn(`[\u200b]${evil}`)).toBe("<https://evil.example>");
-    expect(toMrkdwn("[a](https://a.example/?a=1&amp;b=2)")).toBe(
+    expect(safeText(markdown)).toBe("bank.example (https://evil.example/?a&amp;#64;b)");
+    expect(mrkdwnText(markdown)).toBe("bank.example (<https://evil.example/?a&amp;#64;b>)");
+    expect(mrkdwnText(`[\u200b]${evil}`)).toBe("<https://evil.example>");
+    expect(mrkdwnText("[a](https://a.example/?a=1&amp;b=2)")).toBe(
       "<https://a.example/?a=1&amp;b=2|a>",
     );
   });
@@ -293,10 +288,10 @@ describe("an address that stands there by itself", () => {
     ["a user name of another scheme", "ftp://bank.example@evil.example/x", "ftp://evil.example/x"],
     ["what is no address", "https://bank.example@:x", "https://bank.example%40:x"],
   ])("shows its host alone, in ASCII: %s", (_what, written, shown) => {
-    expect(safeMarkdown(`see ${written} now`)).toBe(`see ${shown} now`);
-    expect(safeMarkdown(safeMarkdown(written))).toBe(safeMarkdown(written));
+    expect(safeText(`see ${written} now`)).toBe(`see ${shown} now`);
+    expect(safeText(safeText(written))).toBe(safeText(written));
     const link = shown.startsWith("ftp") ? shown : `<${shown}>`;
-    for (const text of [written, safeMarkdown(written)]) expect(toMrkdwn(text)).toBe(link);
+    for (const text of [written, safeText(written)]) expect(mrkdwnText(text)).toBe(link);
   });
 
   it.each([
@@ -304,16 +299,16 @@ describe("an address that stands there by itself", () => {
     ["a label that becomes one", "[https://bank.example@evil.example/](https://evil.example)"],
   ])("shows its host also where the parser stops reading references: %s", (_what, written) => {
     const references = `${"[a] ".repeat(40)}\n\n[a]: https://x.example/${"y".repeat(400)}\n`;
-    const safe = safeMarkdown(`see ${written} and https://docs.example/\n\n${references}`);
+    const safe = safeText(`see ${written} and https://docs.example/\n\n${references}`);
     expect(parseMarkdown(references).isPartial).toBe(true);
     expect(safe).not.toContain("@");
     expect(safe).toMatch(/^see \[?https:\/\/evil\.example\/.* and https:\/\/docs\.example\/\n/);
-    expect(safeMarkdown(safe)).toBe(safe);
+    expect(safeText(safe)).toBe(safe);
   });
 
   it("is shown beside a label that is the same, too", () => {
     const same = "https://bank.example@evil.example/x";
-    expect(safeMarkdown(`[${same}](${same})`)).toMatch(/\(https:\/\/evil\.example\/x\)$/);
+    expect(safeText(`[${same}](${same})`)).toMatch(/\(https:\/\/evil\.example\/x\)$/);
   });
 
   it.each([
@@ -326,24 +321,24 @@ describe("an address that stands there by itself", () => {
     "https://docs.example/?q=\u0430",
     "a@b.example",
   ])("stays as it is: %s", (text) => {
-    expect(safeMarkdown(text)).toBe(text);
+    expect(safeText(text)).toBe(text);
   });
 });
 
 it("a link's label holds no other link in mrkdwn", () => {
-  expect(toMrkdwn(`[![x](https://bank.example/i.png) y]${evil}`)).toBe(
+  expect(mrkdwnText(`[![x](https://bank.example/i.png) y]${evil}`)).toBe(
     "<https://evil.example|x y>",
   );
 });
 
 it("a parser for which code ends elsewhere finds no split label in it", () => {
   const beside = "and [docs](https://docs.example)";
-  expect(safeMarkdown(`\`bank.[com]${evil}\` ${beside}`)).toBe(`\`bank.[com] ${evil}\` ${beside}`);
-  expect(safeMarkdown(`\`[text]${evil}\` ${beside}`)).toBe(`\`[text]${evil}\` ${beside}`);
+  expect(safeText(`\`bank.[com]${evil}\` ${beside}`)).toBe(`\`bank.[com] ${evil}\` ${beside}`);
+  expect(safeText(`\`[text]${evil}\` ${beside}`)).toBe(`\`[text]${evil}\` ${beside}`);
 });
 
 it("a parser that knows no HTML finds no reference in it whose label is an address", () => {
-  const safe = safeMarkdown("<div>\n[bank.com]\n</div>\n\n[bank.com]: https://evil.example");
+  const safe = safeText("<div>\n[bank.com]\n</div>\n\n[bank.com]: https://evil.example");
   expect(safe).toContain("[bank.com] : https://evil.example");
 });
 

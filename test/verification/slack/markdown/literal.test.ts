@@ -1,10 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
 import { createMrkdwnTree, type DisplayNode } from "@sekisho/local/page/display-tree.ts";
 import { literalMrkdwn } from "@sekisho/verification/slack/markdown/literal.ts";
-import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
+import { mrkdwnText, safeText } from "./as-text.ts";
 
 const lookalikes: Record<string, string> = {
   "\u2217": "*",
@@ -109,9 +108,9 @@ describe("literal signs in Markdown", () => {
     forAll(texts).hold((text) => {
       // Blanks at the start of a line would make it code.
       const markdown = text.replace(/^ +/gm, "").replace(/[!-/:-@[-`{-~]/g, "\\$&");
-      const mrkdwnText = toMrkdwn(safeMarkdown(markdown));
-      expect(couldFormat(mrkdwnText)).toBe(false);
-      expect(readTree(mrkdwnText).filter((node) => typeof node !== "string")).toEqual([]);
+      const shown = mrkdwnText(safeText(markdown));
+      expect(couldFormat(shown)).toBe(false);
+      expect(readTree(shown).filter((node) => typeof node !== "string")).toEqual([]);
     }, 1000);
   });
 
@@ -130,7 +129,7 @@ describe("literal signs in Markdown", () => {
       "snake_case",
     );
     forAll(fc.array(fc.oneof(formatted, literal), { maxLength: 12 })).hold((pieces) => {
-      const mrkdwnTree = readTree(toMrkdwn(safeMarkdown(pieces.join(" "))));
+      const mrkdwnTree = readTree(mrkdwnText(safeText(pieces.join(" "))));
       const names = { strong: "**bold**", em: "_italic_", del: "~~gone~~" } as const;
       const nodes = mrkdwnTree.flatMap((node) => (typeof node === "string" ? [] : [node.tag]));
       expect(nodes.map((tag) => names[tag as keyof typeof names])).toEqual(

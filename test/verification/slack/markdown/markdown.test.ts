@@ -4,11 +4,11 @@ import { describe, expect, it } from "@jest/globals";
 import { mailAround } from "@sekisho/verification/slack/markdown/addresses.ts";
 import { inlineTarget } from "@sekisho/verification/slack/markdown/inline-syntax.ts";
 import { parseMarkdown, readMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
-import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
 import { createWork } from "@sekisho/verification/slack/markdown/nodes.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 import { hangMs } from "../../../tooling/hang.ts";
+import { mrkdwnText } from "./as-text.ts";
 import { fragments } from "./markdown-fragments.ts";
 
 /** As long as two messages: beyond the length at which the constant part of the work counts. */
@@ -155,7 +155,7 @@ describe("a text that holds everything that makes a parser slow", () => {
       const words = (said: string) => said.match(/word/g)?.length ?? 0;
       // An address is told once, or in its link and beside it; the name of a definition is not shown.
       if (!text.includes("]:") && !text.includes("<"))
-        expect(words(toMrkdwn(text))).toBeGreaterThanOrEqual(
+        expect(words(mrkdwnText(text))).toBeGreaterThanOrEqual(
           words(text) -
             parts.filter((part) => part.includes("`") || part.includes("~") || part.includes("("))
               .length,

@@ -1,13 +1,9 @@
 import { describe, expect, it } from "@jest/globals";
-import {
-  displayWidth,
-  fencedTables,
-  toMrkdwn,
-} from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
+import { displayWidth, fencedTables } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
 import { maxMarkdownLength, splitAnswer } from "@sekisho/verification/slack/markdown/split.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
+import { mrkdwnText, safeText } from "./as-text.ts";
 
 const space = "\u200B";
 
@@ -56,26 +52,26 @@ describe("Markdown as mrkdwn", () => {
     ["Hello <!channel> & <@U1>", "Hello &lt;!channel&gt; &amp; &lt;@U1&gt;"],
     ["<details>x</details>", "&lt;details&gt;x&lt;/details&gt;"],
   ])("%j is %j", (markdown, mrkdwn) => {
-    expect(toMrkdwn(safeMarkdown(markdown))).toBe(mrkdwn);
+    expect(mrkdwnText(safeText(markdown))).toBe(mrkdwn);
   });
 
   it("parts emphasis from letters that touch it, since Slack would show the asterisks", () => {
-    expect(toMrkdwn("これは**太字**です。")).toBe(`これは${space}*太字*${space}です。`);
-    expect(toMrkdwn("（**太字**）")).toBe("（*太字*）");
+    expect(mrkdwnText("これは**太字**です。")).toBe(`これは${space}*太字*${space}です。`);
+    expect(mrkdwnText("（**太字**）")).toBe("（*太字*）");
   });
 
   it("formats each line by itself, as Slack formats no further", () => {
-    expect(toMrkdwn("**two\nlines**")).toBe("*two*\n*lines*");
+    expect(mrkdwnText("**two\nlines**")).toBe("*two*\n*lines*");
   });
 
   it("does not let code end its own fence", () => {
-    const text = toMrkdwn("````\n```\ninner\n```\n````");
+    const text = mrkdwnText("````\n```\ninner\n```\n````");
     expect(text.match(/```/g)).toHaveLength(2);
     expect(text).toContain("inner");
   });
 
   it("sets a table in columns, in which Japanese letters take two places", () => {
-    const text = toMrkdwn(
+    const text = mrkdwnText(
       "| 名前 | n | note |\n|:--|--:|:-:|\n| 箱根関所 | 10 | **x** |\n| a | 2 | [l](https://a.example) |",
     );
     expect(text.split("\n")).toEqual([
@@ -120,7 +116,7 @@ describe("Markdown as mrkdwn", () => {
       fc.string({ unit: "grapheme", maxLength: 5 }),
     );
     forAll(fc.array(piece, { maxLength: 25 })).hold((pieces) => {
-      const text = toMrkdwn(safeMarkdown(pieces.join("")));
+      const text = mrkdwnText(safeText(pieces.join("")));
       const withoutLinks = text
         .replace(/<(?:https?|mailto|tel):[^<>|\s]*(?:\|[^<>]*)?>/gi, "")
         .replace(/^(?:> ?)+/gm, "");
@@ -145,7 +141,7 @@ describe("Markdown as mrkdwn", () => {
       (blocks, joint) => {
         const markdown = blocks.join(joint);
         const words = (text: string) => text.match(/[a-z]{3,}/g) ?? [];
-        expect(words(toMrkdwn(markdown))).toEqual(words(markdown));
+        expect(words(mrkdwnText(markdown))).toEqual(words(markdown));
       },
       300,
     );
@@ -157,7 +153,7 @@ describe("Markdown as mrkdwn", () => {
       "[".repeat(11_000),
       `|${"a|".repeat(5000)}\n|${"-|".repeat(5000)}\n${"|b|\n".repeat(5000)}`,
     ])
-      expect(toMrkdwn(safeMarkdown(text)).length).toBeGreaterThan(text.length / 2);
+      expect(mrkdwnText(safeText(text)).length).toBeGreaterThan(text.length / 2);
   });
 });
 

@@ -1,10 +1,6 @@
 import { afterEach, describe, expect, it, jest } from "@jest/globals";
 import { decodeEntities, removeJoiners } from "@sekisho/verification/slack/markdown/characters.ts";
-import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import {
-  exposeLinkTargets,
-  safeMarkdown,
-} from "@sekisho/verification/slack/markdown/safe-markdown.ts";
+import { exposeLinkTargets } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import {
   canNameAddress,
   isNamingOtherAddress,
@@ -13,6 +9,7 @@ import { shorten } from "@sekisho/verification/slack/messages/blocks.ts";
 import fc from "fast-check";
 import { lexer, walkTokens } from "marked";
 import { forAll } from "../../../doubles/for-all.ts";
+import { mrkdwnText, safeText } from "./as-text.ts";
 
 /** What Slack takes for more than text, however it is spelled. */
 const live = /(?:<|&lt;|&#60;|&#x3c;)\\?(?:[@#!]\w|https?:[^\s<>]*\|)/i;
@@ -31,8 +28,8 @@ describe("an agent's Markdown", () => {
     ...["```\n<!channel>\n```", "> <!here>"],
   ])("cannot notify or hide by Slack's own notation: %s", (text) => {
     expect(text).toMatch(live.test(text) ? live : /slack:/);
-    expect(safeMarkdown(text)).not.toMatch(live);
-    expect(safeMarkdown(text).replaceAll("\u2060", "")).toBe(text);
+    expect(safeText(text)).not.toMatch(live);
+    expect(safeText(text).replaceAll("\u2060", "")).toBe(text);
   });
 
   it.each([
@@ -50,7 +47,7 @@ describe("an agent's Markdown", () => {
     "<https://evil.example&vert;bank>",
     "<!subteam&#94;S1>",
   ])("cannot notify or hide by notation of which a part is written as an entity: %s", (text) => {
-    const safe = safeMarkdown(text);
+    const safe = safeText(text);
     expect(safe).toMatch(/^(?:<|&lt;|&#60;)\u2060/i);
     expect(safe.replaceAll("\u2060", "")).toBe(text);
     expect(decodeEntities(decodeEntities(safe))).not.toMatch(/<[@#!\w]/);
@@ -62,7 +59,7 @@ describe("an agent's Markdown", () => {
       ...["https://a.example"],
     );
     forAll(fc.array(piece, { maxLength: 20 })).hold((pieces) => {
-      expect(safeMarkdown(pieces.join(""))).not.toMatch(live);
+      expect(safeText(pieces.join(""))).not.toMatch(live);
     }, 500);
   });
 
@@ -86,7 +83,7 @@ describe("an agent's Markdown", () => {
     ["<mailto:a@evil.example|b@bank.example>", "b@bank.example (mailto:a@evil.example)"],
     ["bank.<https://evil.example|example>", "bank.example (https://evil.example)"],
   ])("turns a link in Slack's own notation into Markdown: %j", (text, markdown) => {
-    expect(safeMarkdown(text)).toBe(markdown);
+    expect(safeText(text)).toBe(markdown);
   });
 
   it.each([
@@ -112,9 +109,9 @@ describe("an agent's Markdown", () => {
     ["www.a.example/b。次", "http://www.a.example/b", "。次"],
     ["https://bank.example。evil.example/", "https://bank.example", "。evil.example/"],
   ])("ends a bare address where the sentence goes on: %j", (text, address, behind) => {
-    const safe = safeMarkdown(text);
+    const safe = safeText(text);
     expect(safe).toContain(`<${address}>${behind}`);
-    const shown = toMrkdwn(safe);
+    const shown = mrkdwnText(safe);
     expect(shown).toContain(`<${decodeEntities(address).replaceAll("&", "&amp;")}>${behind}`);
   });
 
@@ -126,7 +123,7 @@ describe("an agent's Markdown", () => {
     ["**詳細: https://a.example/b**です", "*詳細: <https://a.example/b>*"],
     ["_https://a.example/b_。次", "_<https://a.example/b>_"],
   ])("keeps the emphasis around a bare address: %j", (text, mrkdwn) => {
-    expect(toMrkdwn(safeMarkdown(text))).toContain(mrkdwn);
+    expect(mrkdwnText(safeText(text))).toContain(mrkdwn);
   });
 
   it.each([
@@ -140,7 +137,7 @@ describe("an agent's Markdown", () => {
     "<https://example.com/foo。bar> [x](https://example.com/foo。bar) `https://example.com/foo。`",
     "a@b.example、次",
   ])("keeps a bare address that nothing extends: %j", (text) => {
-    expect(safeMarkdown(text)).toBe(text);
+    expect(safeText(text)).toBe(text);
   });
 
   it("has bare addresses that every parser ends at the same place", () => {
@@ -187,11 +184,11 @@ describe("an agent's Markdown", () => {
       ],
     );
     forAll(fc.array(piece, { maxLength: 12 })).hold((pieces) => {
-      const safe = safeMarkdown(`x ${pieces.join("")}`);
-      for (const [, target = ""] of toMrkdwn(safe).matchAll(/<(https?:[^<>|]*)/g))
+      const safe = safeText(`x ${pieces.join("")}`);
+      for (const [, target = ""] of mrkdwnText(safe).matchAll(/<(https?:[^<>|]*)/g))
         expect(target).not.toMatch(/[。、（）」，：…”]/);
       expect(addressesOf(safe).filter((address) => /[。、（）」，：…”]/.test(address))).toEqual([]);
-      expect(safeMarkdown(safe)).toBe(safe);
+      expect(safeText(safe)).toBe(safe);
     }, 1000);
   });
 
@@ -214,7 +211,7 @@ describe("an agent's Markdown", () => {
     "[https://bank.example]\n\n[https://bank.example]: https://evil.example",
     "[https://bank.example][]\n\n> [https://bank.example]: https://evil.example",
   ])("shows where a link leads whose label says something else: %s", (text) => {
-    const [first = ""] = safeMarkdown(text).split("\n");
+    const [first = ""] = safeText(text).split("\n");
     expect(first).toMatch(/ \(https:\/\/[a-z.]+(example)?[^)]*\)/);
     expect(first).not.toMatch(/\]\(|\]\[/);
   });
@@ -231,24 +228,24 @@ describe("an agent's Markdown", () => {
     "<https://docs.example/?a=1&vertical=2> and <a@b.example>",
     "List<String> x = a[0](b)",
   ])("keeps what misleads nobody: %s", (text) => {
-    expect(safeMarkdown(text)).toBe(text);
+    expect(safeText(text)).toBe(text);
   });
 
   it("loses the signs that turn text around", () => {
-    expect(safeMarkdown("https://evil.example/\u202Egpj.exe")).toBe("https://evil.example/gpj.exe");
+    expect(safeText("https://evil.example/\u202Egpj.exe")).toBe("https://evil.example/gpj.exe");
   });
 
   it("is bold where Markdown between letters without blanks would show asterisks", () => {
-    expect(toMrkdwn(safeMarkdown("これは**「関所」**です。"))).toMatch(
+    expect(mrkdwnText(safeText("これは**「関所」**です。"))).toMatch(
       /^これは\s\*「関所」\*\sです。$/,
     );
-    expect(toMrkdwn(safeMarkdown("ここは**（関所）**"))).toMatch(/^ここは\s\*（関所）\*$/);
+    expect(mrkdwnText(safeText("ここは**（関所）**"))).toMatch(/^ここは\s\*（関所）\*$/);
     for (const text of ["これは**関所**です。", "a**(b)**c", "**「関所」**", "2 ** 3、4 ** 5"])
-      expect(safeMarkdown(text)).toBe(text);
+      expect(safeText(text)).toBe(text);
   });
 
   it("comes back as it was typed where it is escaped anyway", () => {
-    expect(removeJoiners(safeMarkdown("<!channel> <@U1>"))).toBe("<!channel> <@U1>");
+    expect(removeJoiners(safeText("<!channel> <@U1>"))).toBe("<!channel> <@U1>");
   });
 });
 
@@ -303,18 +300,20 @@ const titled = disguised.map((markdown) => [markdown.slice(0, 60), markdown]);
 
 describe("a link whose label is an address of elsewhere", () => {
   it.each(titled)("is none in Markdown: %s", (_, markdown = "") => {
-    const safe = safeMarkdown(markdown);
+    const safe = safeText(markdown);
     expect(labelsToEvil(markdown)).not.toEqual([]);
     expect(labelsToEvil(safe)).toEqual([]);
     expect(safe).toMatch(/evil\.example/);
-    expect(safeMarkdown(safe)).toBe(safe);
+    expect(safeText(safe)).toBe(safe);
   });
 
   it.each(titled)(
     "is none in mrkdwn, whether it was made safe before or not: %s",
     (_, markdown = "") => {
-      for (const text of [markdown, safeMarkdown(markdown)])
-        expect(toMrkdwn(text)).not.toMatch(/<https:\/\/evil\.example[^<>]*\|[^<>]*(?:bank|again)/);
+      for (const text of [markdown, safeText(markdown)])
+        expect(mrkdwnText(text)).not.toMatch(
+          /<https:\/\/evil\.example[^<>]*\|[^<>]*(?:bank|again)/,
+        );
     },
   );
 
@@ -329,7 +328,7 @@ describe("a link whose label is an address of elsewhere", () => {
     "has no syntax that another parser may take for a link, with %s as the label",
     (_what, label) => {
       // CommonMark takes no such target.
-      expect(exposeLinkTargets(`[${label}](https://evil.example x y)`)).toBe(
+      expect(exposeLinkTargets(`[${label}](https://evil.example x y)`).text).toBe(
         `[${label}] (https://evil.example x y)`,
       );
     },
@@ -374,7 +373,7 @@ describe("a link whose label is an address of elsewhere", () => {
       ...[`[${label}](https://evil.example)`, `[${label}][x]`],
     );
     forAll(fc.array(piece, { maxLength: 30 })).hold((pieces) => {
-      const labels = labelsToEvil(safeMarkdown(pieces.join("")));
+      const labels = labelsToEvil(safeText(pieces.join("")));
       expect(
         labels.filter((said) =>
           isNamingOtherAddress({ label: said, address: "https://evil.example" }),
@@ -385,7 +384,7 @@ describe("a link whose label is an address of elsewhere", () => {
 
   it("has no syntax left where not all links are read, since an address is repeated too often", () => {
     const definition = `[x]: https://docs.example/${"a".repeat(30_000)}`;
-    const safe = exposeLinkTargets(
+    const { text: safe } = exposeLinkTargets(
       `[${label}](https://evil.example) ${"[x] ".repeat(10)}[${label}][x]\n\n${definition}`,
     );
     expect(safe).toContain(`[${label}] (https://evil.example)`);
@@ -406,7 +405,7 @@ describe("a link whose label is none of an address of elsewhere", () => {
     "| a | b |\n|---|---|\n| [docs](https://docs.example) | x\\|y |",
     "\ttabs\tand trailing blanks  \n\n\n- a\n\n  b\n",
   ])("stays as it is: %s", (markdown) => {
-    expect(exposeLinkTargets(markdown)).toBe(markdown);
+    expect(exposeLinkTargets(markdown).text).toBe(markdown);
   });
 });
 
@@ -436,7 +435,7 @@ describe("the address of a link", () => {
 
   it("is shown without being parsed where its host is too long", () => {
     const host = `${"関".repeat(5000)}.example`;
-    const shown = safeMarkdown(`[${"a.b ".repeat(120)}](https://${host}/)`);
+    const shown = safeText(`[${"a.b ".repeat(120)}](https://${host}/)`);
     expect(shown).toContain(`(https://${encodeURIComponent(host)}/)`);
     expect(parse.mock.calls.filter(([given]) => String(given).length > 600)).toEqual([]);
   });
@@ -451,7 +450,7 @@ describe("a text with very many marks on a letter", () => {
     expect(canNameAddress(`x${marks}`)).toBe(true);
     expect(normalize).not.toHaveBeenCalled();
     normalize.mockRestore();
-    expect(safeMarkdown(`[x${marks}](https://evil.example)`)).toContain("(https://evil.example)");
+    expect(safeText(`[x${marks}](https://evil.example)`)).toContain("(https://evil.example)");
   });
 
   it("stays a label with as many as languages use", () => {
@@ -462,7 +461,7 @@ describe("a text with very many marks on a letter", () => {
 describe("Slack's own notation", () => {
   it.each([10, 1990, 5000])("does nothing with an address of %i more characters", (length) => {
     const written = `<https://evil.example/${"a".repeat(length)}|bank.com>`;
-    expect(safeMarkdown(written)).not.toContain(written);
+    expect(safeText(written)).not.toContain(written);
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import { decodeEntities } from "@sekisho/verification/slack/markdown/characters.ts";
-import { toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
+import { parseMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
 import {
   hasVisibleText,
   isNamingOtherAddress,
@@ -14,6 +13,7 @@ import { createTaskText } from "@sekisho/verification/slack/messages/task-text.t
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
 import { askedAtMs, sampleTask } from "../../task/sample.ts";
+import { mrkdwnText, safeText } from "./as-text.ts";
 
 const text = createTaskText({ locale: "en" });
 
@@ -120,7 +120,7 @@ describe("words of ours in place of an answer", () => {
 
 describe("an answer of which somebody sees something", () => {
   it.each(something)("is shown: %s", (shown) => {
-    expect(hasVisibleText(safeMarkdown(shown))).toBe(true);
+    expect(hasVisibleText(parseMarkdown(safeText(shown)))).toBe(true);
     for (const form of [{}, { mrkdwnFallback: true as const }]) {
       const parts = text.parts(sampleTask({ outcome: { type: "answer", text: shown }, ...form }));
       expect(parts).toHaveLength(1);
@@ -282,10 +282,10 @@ describe("a label that may be taken for another address", () => {
   it.each(hostile)("shows the address beside it, in every place: %s", (_what, label) => {
     const markdown = `See [${label}](${target}) now`;
     const shown = /(?<!\]\(|<)https:\/\/evil\.example\/login(?!\|)/;
-    const safe = safeMarkdown(markdown);
+    const safe = safeText(markdown);
     expect(safe).not.toContain("](");
     expect(safe).toMatch(shown);
-    expect(toMrkdwn(markdown)).not.toMatch(/\|[^<>]*>/);
+    expect(mrkdwnText(markdown)).not.toMatch(/\|[^<>]*>/);
     for (const text of placesOf(markdown)) {
       expect(text).not.toMatch(/\]\(https:|<https:[^<>]*\|/);
       expect(text).toContain("https://evil.example/login");
@@ -346,10 +346,10 @@ describe("a label that may be taken for another address", () => {
     expect(shownAddress("https://b\u0430nk.example/a")).toBe("https://xn--bnk-6cd.example/a");
     expect(shownAddress("https://bank.example@evil.example/a")).toBe("https://evil.example/a");
     expect(shownAddress("https://evil.example/[a](b)|`c`*d*<e>")).not.toMatch(/[[\]|`*<>]/);
-    expect(safeMarkdown("[bank.example](https://b\u0430nk.example)")).toBe(
+    expect(safeText("[bank.example](https://b\u0430nk.example)")).toBe(
       "bank.example (https://xn--bnk-6cd.example/)",
     );
-    expect(toMrkdwn("[bank.example](https://b\u0430nk.example)")).toBe(
+    expect(mrkdwnText("[bank.example](https://b\u0430nk.example)")).toBe(
       "bank.example (<https://xn--bnk-6cd.example/>)",
     );
   });

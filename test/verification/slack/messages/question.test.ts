@@ -1,5 +1,6 @@
 import { describe, expect, it } from "@jest/globals";
 import type { QuestionField } from "@sekisho/contracts/question-fields.ts";
+import { parseMarkdown } from "@sekisho/verification/slack/markdown/markdown.ts";
 import { hasVisibleText } from "@sekisho/verification/slack/markdown/visible-text.ts";
 import { decodeButton, encodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
 import type { ButtonClickRefusal } from "@sekisho/verification/slack/messages/question.ts";
@@ -72,7 +73,7 @@ describe("a question", () => {
       options: labels.map((label, at) => ({ id: at === 0 ? "yes" : "\u200b", label })),
     });
     expect(buttonsOf(shown).map(({ text }) => text.text)).toEqual(["yes", "2", "3", "4"]);
-    expect(hasVisibleText(String(shown.blocks?.[0]?.text))).toBe(true);
+    expect(hasVisibleText(parseMarkdown(String(shown.blocks?.[0]?.text)))).toBe(true);
   });
 
   it("says until when also where there are more choices than can be told", () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "@jest/globals";
-import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
 import {
   findPieceEnd,
   nextStreamPiece,
@@ -8,6 +7,7 @@ import {
 } from "@sekisho/verification/slack/messages/stream-piece.ts";
 import fc from "fast-check";
 import { forAll } from "../../../doubles/for-all.ts";
+import { safeText } from "../markdown/as-text.ts";
 
 /** What one message of Slack has in the end, and whether the stream went on to it; `texts` are what the agent tells at each poll. */
 function stream(texts: readonly string[]): {
@@ -136,7 +136,7 @@ describe("a text that is shown as it is written", () => {
     forAll(texts).hold(([pieces, step]) => {
       const text = pieces.join("");
       const { shown, end } = stream(growing(text, step));
-      expect(shown).toBe(safeMarkdown(text.slice(0, end)));
+      expect(shown).toBe(safeText(text.slice(0, end)));
     }, 500);
   });
 

@@ -1,7 +1,6 @@
 /** Texts over which a parser or an expression could be at work for hours: a program of its own, so that a test can end it. */
 
-import { fencedTables, toMrkdwn } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
-import { safeMarkdown } from "@sekisho/verification/slack/markdown/safe-markdown.ts";
+import { fencedTables } from "@sekisho/verification/slack/markdown/mrkdwn.ts";
 import {
   maxMarkdownLength,
   maxMrkdwnLength,
@@ -11,6 +10,7 @@ import { newestText } from "@sekisho/verification/slack/messages/placeholder.ts"
 import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-piece.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { askedAtMs, sampleTask } from "../../../task/sample.ts";
+import { mrkdwnText, safeText } from "../as-text.ts";
 
 const length = 15_000;
 /** Of one line, which costs little unless something goes wrong. */
@@ -131,10 +131,10 @@ const texts: string[] = [
 ];
 
 for (const text of texts) {
-  const safe = safeMarkdown(text);
+  const safe = safeText(text);
   const shown = [
     fencedTables(safe),
-    toMrkdwn(safe),
+    mrkdwnText(safe),
     newestText({ text, maxLength: maxMarkdownLength }),
   ];
   const parts = [
