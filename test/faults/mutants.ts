@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "worker-lease",
-    file: "lambdas/verification/worker/worker.ts",
+    file: "lambdas/verification/worker/message-decision.ts",
     find: "task.lease !== undefined && task.lease.untilMs > nowMs) {",
     replace: "task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
     story: "foreign",
@@ -318,7 +318,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "message-text-in-log",
     file: "lambdas/verification/worker/worker.ts",
-    find: 'log.debug("lease_held", { seq, delay_ms: copy.delayMs })',
+    find: 'log.debug("lease_held", { seq, delay_ms: decision.delayMs })',
     replace: 'log.debug("lease_held", { seq, cause_kind: task.message.text })',
     story: "sync",
     engine: "aws",

@@ -94,10 +94,10 @@ async function handleDeadLetter(
   const nowMs = now();
   const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    return queue.send({
-      ...deferUntilLeaseEnds({ message, task, lease: task.lease, isLate: false, nowMs }),
-      group,
-    });
+    const { lease } = task;
+    const copy = deferUntilLeaseEnds({ message, task, lease, isLate: false, nowMs });
+    const body = encodeQueueMessage(copy.message);
+    return queue.send({ body, delayMs: copy.delayMs, group });
   }
   await keep();
   const event: TaskEvent =

@@ -2,7 +2,6 @@
 
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { withLateFiles } from "../task/edited.ts";
-import { encodeQueueMessage } from "../task/encode-message.ts";
 import { type TaskMessage, userMessageSchema } from "../task/messages.ts";
 import { type Task, taskSchema } from "../task/task.ts";
 
@@ -112,6 +111,9 @@ export async function withRenewedLease<T>(options: {
   }
 }
 
+/** A message that is to be delivered again. */
+export type Redelivery = { message: TaskMessage; delayMs: number };
+
 /** How long a message waits after another worker's lease ends, or after another worker was first. */
 export const soonAgainMs = 250;
 
@@ -123,34 +125,32 @@ export const soonAgainMs = 250;
 export function deferUntilLeaseEnds(request: {
   message: TaskMessage;
   task: Pick<Task, "wakeSeq">;
-  lease: NonNullable<Task["lease"]>;
+  lease: Lease;
   isLate: boolean;
   nowMs: number;
-}): { body: string; delayMs: number } {
-  const { message, lease, isLate, nowMs } = request;
-  const { wakeSeq } = request.task;
-  const restMs = lease.untilMs - nowMs + soonAgainMs;
-  if (isLate) return { body: encodeQueueMessage(message), delayMs: restMs };
+}): Redelivery {
+  const { message, task, lease, isLate, nowMs } = request;
+  const maxMs = lease.untilMs - nowMs + soonAgainMs;
   const isUrgent =
     message.type === "thread_free" ||
     message.type === "cancel" ||
     message.type === "message_change";
-  if (isUrgent) return laterCopy(message, 500, restMs);
-  if (message.type !== "wake" || message.seq <= wakeSeq)
-    return { body: encodeQueueMessage(message), delayMs: restMs };
-  return laterCopy(message, 50, restMs);
+  if (!isLate && isUrgent) return doublingDelay(message, 500, maxMs);
+  return !isLate && message.type === "wake" && message.seq > task.wakeSeq
+    ? doublingDelay(message, 50, maxMs)
+    : { message, delayMs: maxMs };
 }
 
 /** Copies a message with a delay that doubles each time. */
-function laterCopy(
+function doublingDelay(
   message: Extract<TaskMessage, { type: "wake" | "cancel" | "thread_free" | "message_change" }>,
   firstMs: number,
-  mostMs: number,
-) {
+  maxMs: number,
+): Redelivery {
   const early = (message.early ?? 0) + 1;
   return {
-    body: encodeQueueMessage({ ...message, early }),
-    delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)),
+    message: { ...message, early },
+    delayMs: Math.min(maxMs, firstMs * 2 ** Math.min(early, 20)),
   };
 }
 
