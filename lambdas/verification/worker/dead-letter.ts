@@ -104,7 +104,8 @@ async function handleDeadLetter(
     unreadable === undefined
       ? { type: "dead_lettered", nowMs }
       : { type: "step_failed", nowMs, causeKind: unreadable };
-  if (await runStep(options, { task, event, seq, nowMs, signal })) return;
+  const result = await runStep(options, { task, event, seq, nowMs, signal });
+  if (result !== "unclaimed") return;
   await queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
 }
 

@@ -23,24 +23,27 @@ export async function receiveMessage(
 ): Promise<Arrival> {
   const ask = await readAsk(options, message);
   const lookAgain = ask && (await findLookAgain(options, ask));
-  if (lookAgain !== undefined) return lookAgain;
+  return lookAgain ?? loadTask(options, { message, ask }, signal);
+}
+
+async function loadTask(
+  options: WorkerOptions,
+  { message, ask }: { message: TaskMessage; ask: AskMessage | MessageChange | undefined },
+  signal: AbortSignal | undefined,
+): Promise<Arrival> {
   const isIgnored = ask !== undefined && (await isFromIgnored(options, ask, signal));
   const created = ask === undefined || isIgnored ? undefined : await createTask(options, ask);
-  if (created !== undefined) {
-    // The record of a deleted message is final at once.
-    return created.state === "done"
-      ? { type: "no_task" }
-      : { type: "task", message, task: created, isNew: true, group: queueGroupOf(created) };
-  }
+  // The record of a deleted message is final at once.
+  if (created?.state === "done") return { type: "no_task" };
   // A message whose worker died after it had created the record is found, whoever wrote it.
-  const task = await options.store.get({ id: message.requestId });
+  const task = created ?? (await options.store.get({ id: message.requestId }));
   if (task === undefined) {
     reportNoTask(options, { message, isIgnored });
     return { type: "no_task" };
   }
-  const lateFiles = message.type === "ask" ? findLateFiles(task, message) : undefined;
-  const group = queueGroupOf(task);
-  return { type: "task", message: lateFiles ?? message, task, isNew: false, group };
+  const isNew = created !== undefined;
+  const lateFiles = !isNew && message.type === "ask" ? findLateFiles(task, message) : undefined;
+  return { type: "task", message: lateFiles ?? message, task, isNew, group: queueGroupOf(task) };
 }
 
 /** The message as one that begins a task if there is none yet. A change of a message does that only while there is no record of it. */

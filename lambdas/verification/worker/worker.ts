@@ -120,10 +120,11 @@ async function handleArrival(
       const { event, mayLook, isOwed } = decision;
       const lease = isNew ? task.lease : undefined;
       const begun = { task, lease, event, seq, mayLook, nowMs, signal };
-      const isDone = await runStep({ ...options, policy }, begun);
-      // Another worker was first. The message is handled again with the record that the other one saved.
-      if (!isDone) log.debug("claim_lost", { seq });
-      return isDone && !isOwed ? undefined : { message, delayMs: soonAgainMs };
+      const result = await runStep({ ...options, policy }, begun);
+      if (result === "unclaimed") log.debug("claim_lost", { seq });
+      else if (!isOwed) return undefined;
+      // If another worker was first, the message is handled again with the record that the other one saved.
+      return { message, delayMs: soonAgainMs };
     }
   }
 }
