@@ -48,8 +48,8 @@ export type Observation = {
   effects: TaskEffect[];
 };
 
-export type ActRequest = {
-  act: Act;
+export type ActRequest<A extends Act = Act> = {
+  act: A;
   task: Task;
   signal: AbortSignal;
   /** The step stores the writes that the act returns. Otherwise the act does them itself, and returns none. */
@@ -60,11 +60,10 @@ export type ActRequest = {
 export type ActResult = { event: TaskEvent; writes?: readonly ItemWrite[] };
 
 /** Rejects if the store, the queue or the gate is unavailable. The message is then delivered again. */
-export type RunAct = {
-  (request: ActRequest): Promise<ActResult>;
-  /** Best effort, because a session that is not stopped ends by itself. */
-  stopSession(request: { task: Task; signal: AbortSignal }): Promise<void>;
-};
+export type RunAct = (request: ActRequest) => Promise<ActResult>;
+
+/** Best effort, because a session that is not stopped ends by itself. */
+export type StopSession = (request: { task: Task; signal: AbortSignal }) => Promise<void>;
 
 /** The options of a step that runs no acts itself but leaves them to the next wake-up. */
 export type ActlessOptions = {
@@ -85,6 +84,7 @@ export type ActlessOptions = {
 
 export type WorkerOptions = ActlessOptions & {
   runAct: RunAct;
+  stopSession: StopSession;
   /** True if the bot was asked in the message's thread before. Only then it answers a message that does not mention it. */
   isKnownThread: Threads["isKnown"];
   /** True if a message is dropped without an answer, before there is a record of it. */
@@ -96,7 +96,7 @@ export type WorkerOptions = ActlessOptions & {
   zoneSecret: () => ZoneSecretValues | Promise<ZoneSecretValues>;
 };
 
-type StepOptions = ActlessOptions & { runAct?: RunAct };
+type StepOptions = ActlessOptions & Partial<Pick<WorkerOptions, "runAct" | "stopSession">>;
 
 type Begun = {
   /** The task as it was read, or as it was created. */
@@ -349,10 +349,10 @@ function runDelivery(spans: Spans, runAct: RunAct, request: ActRequest): Promise
 
 /** Ends the step: stops the session, sends the wake-up and saves the record. */
 async function save(options: StepOptions, begun: Begun, step: Step): Promise<StepResult> {
-  const { runAct } = options;
+  const { stopSession } = options;
   const { task, effects, held } = step;
-  if (runAct !== undefined && effects.some(({ type }) => type === "stop_session")) {
-    const work = (signal: AbortSignal) => runAct.stopSession({ task, signal });
+  if (stopSession !== undefined && effects.some(({ type }) => type === "stop_session")) {
+    const work = (signal: AbortSignal) => stopSession({ task, signal });
     await withinLease(options, begun, { held, work });
   }
   const polls = held === undefined ? effects.find(isWake)?.polls : undefined;

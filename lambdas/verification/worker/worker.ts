@@ -42,7 +42,7 @@ export type Worker = {
 
 export function createWorker(options: WorkerOptions): Worker {
   const { log } = options;
-  const { runAct: _runAct, ...actless } = options;
+  const { runAct: _runAct, stopSession: _stopSession, ...actless } = options;
   return {
     async handle({ body, signal }) {
       const message = parseQueueMessage(body);
