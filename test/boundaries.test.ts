@@ -257,7 +257,7 @@ describe("the boundaries", () => {
     const suppressions = listed.flatMap(
       ({ text }) => text.match(/noExcessiveLinesPerFunction/g) ?? [],
     );
-    expect(suppressions).toHaveLength(25);
+    expect(suppressions).toHaveLength(23);
   });
 
   it.each(broken)("%s: would be seen broken in %s by %j", (rule, path, text) => {

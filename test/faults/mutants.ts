@@ -72,8 +72,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "late-files-under-lease",
     file: "lambdas/verification/worker/held-lease.ts",
-    find: "return withLateFiles(withNewerMembers(task, stored), stored.message.files);",
-    replace: "return task;",
+    find: "const completed = withLateFiles(withNewerMembers(task, stored), stored.message.files);",
+    replace: "const completed = task;",
     story: "late",
     engine: "aws",
   },
@@ -103,7 +103,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "worker-lease",
-    file: "lambdas/verification/worker/worker.ts",
+    file: "lambdas/verification/worker/message-decision.ts",
     find: "task.lease !== undefined && task.lease.untilMs > nowMs) {",
     replace: "task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
     story: "foreign",
@@ -168,11 +168,13 @@ export const mutants: readonly Mutant[] = [
   {
     name: "wake-before-save",
     file: "lambdas/verification/worker/run-step.ts",
-    find: `    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
+    find: `    await queue.send({ ...nextWakeUp, delayMs: toDelayMs(options, effects) });
   }`,
     replace: `    const { lease: _held, ...free } = task;
-    const savedFirst = await replaceWithUnstored(options, hold, { ...free, wakeSeq: seq + 1 });
-    await queue.send({ ...next, delayMs: toDelayMs(options, effects) });
+    const savedFirst = await store.replace({
+      item: withStoredRevision(held, { ...free, wakeSeq: seq + 1 }),
+    });
+    await queue.send({ ...nextWakeUp, delayMs: toDelayMs(options, effects) });
     return savedFirst;
   }`,
     story: "sync",
@@ -181,16 +183,16 @@ export const mutants: readonly Mutant[] = [
   {
     name: "record-before-act",
     file: "lambdas/verification/worker/run-step.ts",
-    find: "const isRepeatable = next.effects.every(",
-    replace: "const isRepeatable = (true as boolean) || next.effects.every(",
+    find: "const isRepeatable = following.effects.every(",
+    replace: "const isRepeatable = (true as boolean) || following.effects.every(",
     story: "foreign",
     engine: "sqlite",
   },
   {
     name: "claim-after-look",
     file: "lambdas/verification/worker/run-step.ts",
-    find: "} else if (hold.lease === undefined && !looks.has(act.type)) {",
-    replace: "} else if (hold.lease === undefined && looks.size === 0) {",
+    find: "held === undefined && !looks.has(due.type)",
+    replace: "held === undefined && looks.size === 0",
     story: "told",
     engine: "sqlite",
   },
@@ -318,7 +320,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "message-text-in-log",
     file: "lambdas/verification/worker/worker.ts",
-    find: 'log.debug("lease_held", { seq, delay_ms: copy.delayMs })',
+    find: 'log.debug("lease_held", { seq, delay_ms: decision.delayMs })',
     replace: 'log.debug("lease_held", { seq, cause_kind: task.message.text })',
     story: "sync",
     engine: "aws",

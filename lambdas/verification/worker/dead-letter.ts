@@ -94,17 +94,18 @@ async function handleDeadLetter(
   const nowMs = now();
   const group = queueGroupOf(task);
   if (task.lease !== undefined && task.lease.untilMs > nowMs) {
-    return queue.send({
-      ...deferUntilLeaseEnds({ message, task, lease: task.lease, isLate: false, nowMs }),
-      group,
-    });
+    const { lease } = task;
+    const copy = deferUntilLeaseEnds({ message, task, lease, isLate: false, nowMs });
+    const body = encodeQueueMessage(copy.message);
+    return queue.send({ body, delayMs: copy.delayMs, group });
   }
   await keep();
   const event: TaskEvent =
     unreadable === undefined
       ? { type: "dead_lettered", nowMs }
       : { type: "step_failed", nowMs, causeKind: unreadable };
-  if (await runStep(options, { task, event, seq, nowMs, signal })) return;
+  const result = await runStep(options, { task, event, seq, nowMs, signal });
+  if (result !== "unclaimed") return;
   await queue.send({ body: encodeQueueMessage(message), delayMs: soonAgainMs, group });
 }
 

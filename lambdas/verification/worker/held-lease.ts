@@ -2,14 +2,13 @@
 
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { withLateFiles } from "../task/edited.ts";
-import { encodeQueueMessage } from "../task/encode-message.ts";
 import { type TaskMessage, userMessageSchema } from "../task/messages.ts";
 import { type Task, taskSchema } from "../task/task.ts";
 
 export type Lease = NonNullable<Task["lease"]>;
 
-/** `stored` is the record with the lease, as it was written last. */
-export type HeldLease = { lease: Lease | undefined; stored: Task | undefined };
+/** The lease of this worker. `stored` is the record with it, as it was written last. */
+export type HeldLease = { lease: Lease; stored: Task };
 
 export function createLease(
   { newId, leaseMs }: { newId: () => string; leaseMs: number },
@@ -19,26 +18,26 @@ export function createLease(
 }
 
 /** A renewal of the lease has changed the revision of the record. */
-export function withStoredRevision({ stored }: HeldLease, task: Task): Task {
-  return stored === undefined ? task : { ...task, revision: stored.revision };
+export function withStoredRevision(held: HeldLease | undefined, task: Task): Task {
+  return held === undefined ? task : { ...task, revision: held.stored.revision };
 }
 
 /**
  * Another worker may have added late files to the record under this lease (`worker.ts`), so that a write of this worker has failed. Returns
  * the task with them. Resolves to undefined if the lease is lost.
  */
-export async function takeLateFiles(request: {
+export async function readLateFiles(request: {
   store: Pick<TaskStore<Task>, "get">;
-  hold: HeldLease;
+  held: HeldLease | undefined;
   task: Task;
-}): Promise<Task | undefined> {
-  const { store, hold, task } = request;
-  const { lease, stored: before } = hold;
-  const stored = lease && (await store.get({ id: task.id }));
-  if (stored === undefined || stored.lease?.owner !== lease?.owner) return undefined;
-  if (stored.revision === before?.revision) return undefined;
-  hold.stored = stored;
-  return withLateFiles(withNewerMembers(task, stored), stored.message.files);
+}): Promise<{ task: Task; held: HeldLease } | undefined> {
+  const { store, held, task } = request;
+  if (held === undefined) return undefined;
+  const stored = await store.get({ id: task.id });
+  if (stored?.lease?.owner !== held.lease.owner) return undefined;
+  if (stored.revision === held.stored.revision) return undefined;
+  const completed = withLateFiles(withNewerMembers(task, stored), stored.message.files);
+  return { task: completed, held: { lease: held.lease, stored } };
 }
 
 /** Adds the members that only a newer version knows. It may have written them together with the files. */
@@ -58,18 +57,20 @@ const endShare = 0.1;
 
 /**
  * Renews the lease while `work` runs, which may last longer. The lease itself stays short, so that another worker soon takes over from one
- * that was killed. The signal of `work` aborts if the lease cannot be renewed, or belongs to another worker.
+ * that was killed. The signal of `work` aborts if the lease cannot be renewed, or belongs to another worker. Resolves to the lease as it
+ * was renewed last. Rejects with an InterruptedStep.
  */
 export async function withRenewedLease<T>(options: {
   store: Pick<TaskStore<Task>, "get" | "replace">;
-  hold: HeldLease;
+  held: HeldLease;
   leaseMs: number;
   now?: () => number;
   signal: AbortSignal | undefined;
   work: (signal: AbortSignal) => Promise<T>;
-}): Promise<T> {
-  const { store, hold, leaseMs, now = Date.now, signal, work } = options;
+}): Promise<{ result: T; held: HeldLease }> {
+  const { store, leaseMs, now = Date.now, signal, work } = options;
   const lost = new AbortController();
+  let held = options.held;
   let renewal = Promise.resolve();
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
@@ -84,33 +85,37 @@ export async function withRenewedLease<T>(options: {
 
   /** Resolves to the delay before the next renewal. */
   async function renew(): Promise<number> {
-    const { lease, stored } = hold;
-    if (lease === undefined || stored === undefined) throw new Error("There is no lease to renew.");
+    const { lease, stored } = held;
     const isEnding = lease.untilMs - now() <= leaseMs * endShare;
     const item = { ...stored, lease: { ...lease, untilMs: now() + leaseMs } };
     // If the record has changed, it was by an earlier renewal whose answer was lost, or by another worker.
     const renewing = isEnding
       ? undefined
       : store.replace({ item }).then((saved) => saved ?? store.get({ id: item.id }));
-    const known = await renewing?.catch(() => stored);
-    if (known?.lease?.owner !== lease.owner) lost.abort();
-    else if (known !== stored) Object.assign(hold, { lease: known.lease, stored: known });
-    return known === stored ? leaseMs * renewAgainShare : untilRenewalMs();
+    const renewed = await renewing?.catch(() => stored);
+    if (renewed?.lease?.owner !== lease.owner) lost.abort();
+    else if (renewed !== stored) held = { lease: renewed.lease, stored: renewed };
+    return renewed === stored ? leaseMs * renewAgainShare : untilRenewalMs();
   }
 
   function untilRenewalMs(): number {
-    return Math.max(0, (hold.lease?.untilMs ?? 0) - now() - leaseMs * renewShare);
+    return Math.max(0, held.lease.untilMs - now() - leaseMs * renewShare);
   }
 
   schedule(untilRenewalMs());
-  try {
-    return await work(signal === undefined ? lost.signal : AbortSignal.any([signal, lost.signal]));
-  } finally {
-    isOver = true;
-    clearTimeout(timer);
-    await renewal;
-  }
+  const workSignal = signal === undefined ? lost.signal : AbortSignal.any([signal, lost.signal]);
+  const ended = await work(workSignal)
+    .then((result) => ({ result }))
+    .catch((cause: unknown) => ({ cause }));
+  isOver = true;
+  clearTimeout(timer);
+  await renewal;
+  if ("result" in ended) return { result: ended.result, held };
+  throw new InterruptedStep({ leaseUntilMs: held.lease.untilMs, cause: ended.cause });
 }
+
+/** A message that is to be delivered again. */
+export type Redelivery = { message: TaskMessage; delayMs: number };
 
 /** How long a message waits after another worker's lease ends, or after another worker was first. */
 export const soonAgainMs = 250;
@@ -123,34 +128,32 @@ export const soonAgainMs = 250;
 export function deferUntilLeaseEnds(request: {
   message: TaskMessage;
   task: Pick<Task, "wakeSeq">;
-  lease: NonNullable<Task["lease"]>;
+  lease: Lease;
   isLate: boolean;
   nowMs: number;
-}): { body: string; delayMs: number } {
-  const { message, lease, isLate, nowMs } = request;
-  const { wakeSeq } = request.task;
-  const restMs = lease.untilMs - nowMs + soonAgainMs;
-  if (isLate) return { body: encodeQueueMessage(message), delayMs: restMs };
+}): Redelivery {
+  const { message, task, lease, isLate, nowMs } = request;
+  const maxMs = lease.untilMs - nowMs + soonAgainMs;
   const isUrgent =
     message.type === "thread_free" ||
     message.type === "cancel" ||
     message.type === "message_change";
-  if (isUrgent) return laterCopy(message, 500, restMs);
-  if (message.type !== "wake" || message.seq <= wakeSeq)
-    return { body: encodeQueueMessage(message), delayMs: restMs };
-  return laterCopy(message, 50, restMs);
+  if (!isLate && isUrgent) return doublingDelay(message, 500, maxMs);
+  return !isLate && message.type === "wake" && message.seq > task.wakeSeq
+    ? doublingDelay(message, 50, maxMs)
+    : { message, delayMs: maxMs };
 }
 
 /** Copies a message with a delay that doubles each time. */
-function laterCopy(
+function doublingDelay(
   message: Extract<TaskMessage, { type: "wake" | "cancel" | "thread_free" | "message_change" }>,
   firstMs: number,
-  mostMs: number,
-) {
+  maxMs: number,
+): Redelivery {
   const early = (message.early ?? 0) + 1;
   return {
-    body: encodeQueueMessage({ ...message, early }),
-    delayMs: Math.min(mostMs, firstMs * 2 ** Math.min(early, 20)),
+    message: { ...message, early },
+    delayMs: Math.min(maxMs, firstMs * 2 ** Math.min(early, 20)),
   };
 }
 

@@ -24,10 +24,11 @@ import type { Policy } from "../task/routing.ts";
 import { parseTask } from "../task/task.ts";
 import { isThread, parseThread, type Thread } from "../task/thread.ts";
 import { createZoneSecret, parseZoneSecret, type ZoneSecret } from "../zone-secret.ts";
-import { createNotify, createRunAct } from "./acts.ts";
+import { createActs } from "./acts.ts";
 import { createSafeText } from "./data-failures.ts";
 import { createHandleInteraction } from "./interactions.ts";
 import { createNoticeLateChange } from "./late-changes.ts";
+import { createNotify } from "./notices.ts";
 import { createPublishHome, createReadOverview } from "./overview.ts";
 import { createQuestions } from "./questions.ts";
 import { createRetryByClick } from "./retry-click.ts";
@@ -162,12 +163,12 @@ export function createVerificationWorker(options: {
     slots,
     stopping,
   };
-  const runAct = createRunAct({ ...shared, ...answering });
+  const acts = createActs({ ...shared, ...answering });
   return createWorker({
     store,
     queue,
     policy,
-    runAct,
+    ...acts,
     isKnownThread: threads.isKnown,
     isIgnored: gate.isIgnored,
     noticeLateChange: createNoticeLateChange({ store, slack, text }),

@@ -9,7 +9,7 @@ import {
 } from "@sekisho/verification/slack/messages/blocks.ts";
 import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
 import type { AgentQuestion, Task } from "@sekisho/verification/task/task.ts";
-import { announceTask } from "@sekisho/verification/worker/acts.ts";
+import { announceTask } from "@sekisho/verification/worker/acts/progress.ts";
 import { cleanUpThread, deliver } from "@sekisho/verification/worker/deliver.ts";
 import fc from "fast-check";
 import { forAll } from "../../doubles/for-all.ts";

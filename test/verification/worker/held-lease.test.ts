@@ -21,9 +21,9 @@ async function heldTask(
     item: { ...sampleTask(), lease, expiresAtMs: Date.now() + 3_600_000 },
   });
   if (stored === undefined) throw new Error("not created");
-  const hold: HeldLease = { lease, stored };
+  let held: HeldLease = { lease, stored };
   return {
-    hold,
+    held: () => held,
     stored,
     read: () => store.get({ id: stored.id }),
     takeOver: async () => {
@@ -31,9 +31,13 @@ async function heldTask(
       if (task !== undefined)
         await store.replace({ item: { ...task, lease: { owner: "you", untilMs: 0 } } });
     },
-    save: (task: Task) => store.replace({ item: withStoredRevision(hold, task) }),
-    keep: <T>(work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal) =>
-      withRenewedLease({ store: { ...store, ...around(store) }, hold, leaseMs, signal, work }),
+    save: (task: Task) => store.replace({ item: withStoredRevision(held, task) }),
+    async keep<T>(work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+      const wrappedStore = { ...store, ...around(store) };
+      const ended = await withRenewedLease({ store: wrappedStore, held, leaseMs, signal, work });
+      held = ended.held;
+      return ended.result;
+    },
   };
 }
 
@@ -58,14 +62,14 @@ const aborted = (signal: AbortSignal) =>
 
 describe("the lease of a call that takes several leases", () => {
   it("is renewed until the call has ended, and the record can be saved then", async () => {
-    const { hold, stored, read, keep, save } = await heldTask();
+    const { held, stored, read, keep, save } = await heldTask();
     expect(await settle(keep((signal) => delay(5 * leaseMs).then(() => signal.aborted)))).toBe(
       false,
     );
     const { lease, revision = 0 } = (await read()) ?? {};
     expect(lease?.owner).toBe("me");
     expect(lease?.untilMs).toBeGreaterThan((stored.lease?.untilMs ?? 0) + 2 * leaseMs);
-    expect(hold.lease).toEqual(lease);
+    expect(held().lease).toEqual(lease);
     expect(await save({ ...stored, state: "waiting" })).toMatchObject({
       state: "waiting",
       revision: revision + 1,

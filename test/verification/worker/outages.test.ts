@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
-import { readMessage } from "@sekisho/verification/worker/acts.ts";
+import { readMessage } from "@sekisho/verification/worker/acts/prepare.ts";
 import { askedAtMs, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
 import { createWorld, type Fate } from "./world.ts";
 

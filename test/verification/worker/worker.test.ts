@@ -334,6 +334,7 @@ function workerWith(given: Pick<Worker, "store" | "runAct" | "queue"> & Partial<
     handleInteraction: async () => {},
     passVote: async () => {},
     isIgnored: async () => false,
+    stopSession: async () => {},
     zoneSecret: () => ({ current: "secret" }),
     leaseMs,
     log: silentLog,
@@ -353,14 +354,17 @@ async function heldTask() {
   await store.create({ item: task });
   const sent: { body: string; delayMs?: number }[] = [];
   const acts: string[] = [];
-  const runAct = Object.assign(
-    async ({ act, signal }: { act: { type: string }; signal: AbortSignal }): Promise<ActResult> => {
-      acts.push(act.type);
-      await new Promise((resolve) => signal.addEventListener("abort", resolve));
-      return { event: { type: "call_failed", nowMs, act: "send", error: inDoubt } };
-    },
-    { stopSession: async () => {} },
-  );
+  const runAct = async ({
+    act,
+    signal,
+  }: {
+    act: { type: string };
+    signal: AbortSignal;
+  }): Promise<ActResult> => {
+    acts.push(act.type);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    return { event: { type: "call_failed", nowMs, act: "send", error: inDoubt } };
+  };
   const worker = workerWith({
     store,
     runAct,
@@ -374,9 +378,7 @@ const wake = (requestId: string, seq: number) => JSON.stringify({ type: "wake", 
 
 it("leaves no record with a lease where the zone's secret cannot be read", async () => {
   const store = createMemoryTaskStore<Task>({ parse: (json) => taskSchema.parse(json), now });
-  const runAct = Object.assign(() => Promise.reject(new Error("unused")), {
-    stopSession: async () => {},
-  });
+  const runAct = () => Promise.reject(new Error("unused"));
   const zoneSecret = () => Promise.reject(new Error("no store"));
   const worker = workerWith({ store, runAct, now, queue: { send: async () => {} }, zoneSecret });
   await expect(worker.handle({ body: JSON.stringify(sampleAsk()) })).rejects.toThrow("no store");
@@ -449,16 +451,13 @@ it("ends an act by its signal a good while before the lease is over, and not muc
   jest.useFakeTimers({ doNotFake: ["setImmediate", "queueMicrotask", "nextTick"] });
   const started = Promise.withResolvers<void>();
   let ended = false;
-  const hangs: RunAct = Object.assign(
-    async ({ signal }: Parameters<RunAct>[0]) => {
-      const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
-      started.resolve();
-      await aborted;
-      ended = true;
-      return { event: { type: "call_failed", nowMs, act: "poll", error: inDoubt } } as const;
-    },
-    { stopSession: async () => {} },
-  );
+  const hangs: RunAct = async ({ signal }: Parameters<RunAct>[0]) => {
+    const aborted = new Promise((resolve) => signal.addEventListener("abort", resolve));
+    started.resolve();
+    await aborted;
+    ended = true;
+    return { event: { type: "call_failed", nowMs, act: "poll", error: inDoubt } } as const;
+  };
   const worker = workerWith({ store, runAct: hangs, now, queue: { send: async () => {} } });
   const handled = worker.handle({
     body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
@@ -505,17 +504,22 @@ it("stops a session of the task's own when the answer is in the thread, and not 
     item: sampleTask({ state: "delivering", call: sampleCall(), outcome, wakeSeq: 2 }),
   });
   const happened: string[] = [];
-  const runAct: RunAct = Object.assign(
-    async ({ act }: Parameters<RunAct>[0]) => {
-      happened.push(act.type);
-      const event = outcomes[act.type]?.(nowMs);
-      if (event === undefined) throw new Error(`unexpected ${act.type}`);
-      return { event };
-    },
-    { stopSession: async () => void happened.push("stop_session") },
-  );
+  const runAct: RunAct = async ({ act }: Parameters<RunAct>[0]) => {
+    happened.push(act.type);
+    const event = outcomes[act.type]?.(nowMs);
+    if (event === undefined) throw new Error(`unexpected ${act.type}`);
+    return { event };
+  };
+  const stopSession = async () => void happened.push("stop_session");
   const policy = samplePolicy({ stopAfterResult: true });
-  const worker = workerWith({ store, runAct, policy, now, queue: { send: async () => {} } });
+  const worker = workerWith({
+    store,
+    runAct,
+    stopSession,
+    policy,
+    now,
+    queue: { send: async () => {} },
+  });
   await worker.handle({
     body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
   });
@@ -539,15 +543,12 @@ it.each([
     item: sampleTask({ state: "delivering", call: sampleCall(), outcome, wakeSeq: 2 }),
   });
   const writing: string[] = [];
-  const runAct: RunAct = Object.assign(
-    async (request: Parameters<RunAct>[0]): Promise<ActResult> => {
-      if (request.act.type === "deliver") return { event: { type: "delivered" } };
-      writing.push(request.storesWrites ? "returns" : "does");
-      const event = { type: "thread_left" } as const;
-      return request.storesWrites ? { event, writes: [{ type: "replace", item }] } : { event };
-    },
-    { stopSession: async () => undefined },
-  );
+  const runAct: RunAct = async (request: Parameters<RunAct>[0]): Promise<ActResult> => {
+    if (request.act.type === "deliver") return { event: { type: "delivered" } };
+    writing.push(request.storesWrites ? "returns" : "does");
+    const event = { type: "thread_left" } as const;
+    return request.storesWrites ? { event, writes: [{ type: "replace", item }] } : { event };
+  };
   const worker = workerWith({ store, runAct, now, queue: { send: async () => {} } });
   await worker.handle({
     body: JSON.stringify({ type: "wake", requestId: sampleTask().id, seq: 2 }),
@@ -568,16 +569,13 @@ it("two workers on one queue share the work without waiting for each other's lea
   const zones = [1, 2].map(() => {
     const database = openDatabase({ file });
     const queue = createSqliteQueue({ database, name: "tasks" });
-    const runAct = Object.assign(
-      async ({ act, task }: { act: { type: string }; task: { id: string } }) => {
-        acts.push(`${task.id} ${act.type}`);
-        const outcome = outcomes[act.type];
-        if (outcome === undefined) throw new Error(`unexpected ${act.type}`);
-        if (act.type === "leave_thread" && ++left === tasks) over.resolve();
-        return { event: outcome(Date.now()) };
-      },
-      { stopSession: async () => {} },
-    );
+    const runAct = async ({ act, task }: { act: { type: string }; task: { id: string } }) => {
+      acts.push(`${task.id} ${act.type}`);
+      const outcome = outcomes[act.type];
+      if (outcome === undefined) throw new Error(`unexpected ${act.type}`);
+      if (act.type === "leave_thread" && ++left === tasks) over.resolve();
+      return { event: outcome(Date.now()) };
+    };
     const store = createSqliteTaskStore({ database, parse: (json) => taskSchema.parse(json) });
     const worker = workerWith({ store, runAct, queue, log, newId: randomUUID });
     const loop = runQueueLoop({

@@ -1,0 +1,204 @@
+import { describe, expect, it } from "@jest/globals";
+import type { MessageChange, TaskMessage } from "@sekisho/verification/task/messages.ts";
+import type { Task } from "@sekisho/verification/task/task.ts";
+import { classify, type Decision } from "@sekisho/verification/worker/message-decision.ts";
+import { askedAtMs as nowMs, sampleAsk, sampleFile, sampleTask } from "../task/sample.ts";
+
+const ask = sampleAsk();
+const { requestId } = ask;
+const editedTs = "1760000001.000000";
+const wake = (changes = {}) => ({ type: "wake", requestId, seq: 3, ...changes }) as const;
+const cancel = { type: "cancel", requestId } as const;
+const redrive = { type: "redrive", requestId } as const;
+const threadFree = { type: "thread_free", requestId } as const;
+const edit: MessageChange = {
+  ...ask,
+  type: "message_change",
+  message: { ...ask.message, text: "another", editedTs },
+};
+const deletion: MessageChange = { ...ask, type: "message_change", isDeleted: true };
+const files: MessageChange = {
+  ...ask,
+  type: "message_change",
+  message: { ...ask.message, files: [sampleFile] },
+};
+
+const held = { owner: "other", untilMs: nowMs + 60_000 };
+const expired = { owner: "dead", untilMs: nowMs };
+const leaseEndMs = 60_250;
+const woken = { type: "woken", nowMs, resumed: false } as const;
+const resumed = { ...woken, resumed: true } as const;
+
+type Row = [title: string, message: TaskMessage, task: Partial<Task>, decision: Decision];
+
+const run = (decision: Partial<Extract<Decision, { type: "run" }>>): Decision => ({
+  type: "run",
+  event: woken,
+  mayLook: false,
+  isOwed: false,
+  ...decision,
+});
+const drop = { type: "drop" } as const;
+
+const superseded: Row[] = [
+  ["drops a wake-up below the record's number", wake({ seq: 2 }), {}, drop],
+  ["drops it although its lease has expired", wake({ seq: 2 }), { lease: expired }, drop],
+  ["drops a wake-up of a step that another worker stored", wake({ key: "a" }), {}, drop],
+  ["drops a message whose task has gone on", ask, {}, drop],
+];
+
+const free: Row[] = [
+  [
+    "looks first for a wake-up",
+    wake({ polls: 4 }),
+    {},
+    run({ event: { ...woken, polls: 4 }, mayLook: true }),
+  ],
+  [
+    "claims first for a copy of a wake-up",
+    wake({ early: 1 }),
+    {},
+    run({ event: { ...woken, polls: undefined } }),
+  ],
+  [
+    "takes the step with the record's key",
+    wake({ key: "k" }),
+    { wakeKey: "k" },
+    run({ event: { ...woken, polls: undefined }, mayLook: true }),
+  ],
+  ["runs a message that is new to the record", ask, { wakeSeq: 0 }, run({})],
+  [
+    "runs an edit before the send",
+    edit,
+    { state: "queued" },
+    run({ event: { type: "message_edited", message: edit.message, nowMs, resumed: false } }),
+  ],
+  [
+    "runs a deletion before the send",
+    deletion,
+    { state: "announced" },
+    run({ event: { type: "message_deleted", nowMs, resumed: false } }),
+  ],
+  [
+    "runs a cancel",
+    cancel,
+    { state: "waiting" },
+    run({ event: { type: "cancel_asked", nowMs, resumed: false } }),
+  ],
+  [
+    "runs a redrive of a finished task",
+    redrive,
+    { state: "done" },
+    run({ event: { type: "redriven", nowMs, resumed: false } }),
+  ],
+  ["runs the turn of a queued task", threadFree, { state: "queued" }, run({})],
+  ["drops the turn of a task that has begun", threadFree, { state: "waiting" }, drop],
+  ["drops a cancel of a task with an outcome", cancel, { state: "delivering" }, drop],
+  ["says that an edit is late", edit, { state: "sent" }, { type: "notice", change: edit }],
+  [
+    "says that a deletion is late",
+    deletion,
+    { state: "waiting" },
+    { type: "notice", change: deletion },
+  ],
+  ["says that files are late", files, { state: "sent" }, { type: "notice", change: files }],
+];
+
+const underLease: Row[] = [
+  [
+    "defers a wake-up to the end of the lease",
+    wake(),
+    {},
+    { type: "defer", message: wake(), delayMs: leaseEndMs },
+  ],
+  [
+    "defers the next wake-up until the record is saved",
+    wake({ seq: 4 }),
+    {},
+    { type: "defer", message: wake({ seq: 4, early: 1 }), delayMs: 100 },
+  ],
+  [
+    "doubles the delay",
+    wake({ seq: 4, early: 3 }),
+    {},
+    { type: "defer", message: wake({ seq: 4, early: 4 }), delayMs: 800 },
+  ],
+  [
+    "never defers beyond the lease",
+    wake({ seq: 4, early: 40 }),
+    {},
+    { type: "defer", message: wake({ seq: 4, early: 41 }), delayMs: leaseEndMs },
+  ],
+  [
+    "defers a cancel for a second",
+    cancel,
+    { state: "waiting" },
+    { type: "defer", message: { ...cancel, early: 1 }, delayMs: 1000 },
+  ],
+  [
+    "defers a late cancel to the end of the lease",
+    cancel,
+    { state: "done" },
+    { type: "defer", message: cancel, delayMs: leaseEndMs },
+  ],
+  [
+    "defers a late turn to the end of the lease",
+    threadFree,
+    { state: "sent" },
+    { type: "defer", message: threadFree, delayMs: leaseEndMs },
+  ],
+  [
+    "defers an edit for a second",
+    edit,
+    { state: "queued" },
+    { type: "defer", message: { ...edit, early: 1 }, delayMs: 1000 },
+  ],
+  [
+    "defers a late edit for a second",
+    edit,
+    { state: "sent" },
+    { type: "defer", message: { ...edit, early: 1 }, delayMs: 1000 },
+  ],
+  [
+    "adds files before the send",
+    files,
+    { state: "announced" },
+    { type: "add_files", change: files, lease: held },
+  ],
+  [
+    "defers late files for a second",
+    files,
+    { state: "sent" },
+    { type: "defer", message: { ...files, early: 1 }, delayMs: 1000 },
+  ],
+];
+
+const afterDeath: Row[] = [
+  ["claims first for a wake-up", wake(), {}, run({ event: { ...resumed, polls: undefined } })],
+  ["wakes the task for a late cancel", cancel, { state: "delivering" }, run({ event: resumed })],
+  ["wakes the task for a late turn", threadFree, { state: "waiting" }, run({ event: resumed })],
+  [
+    "wakes the task for a late edit, and owes the notice",
+    edit,
+    { state: "sent" },
+    run({ event: resumed, isOwed: true }),
+  ],
+  [
+    "runs an edit before the send",
+    edit,
+    { state: "queued" },
+    run({ event: { type: "message_edited", message: edit.message, nowMs, resumed: true } }),
+  ],
+];
+
+describe.each([
+  ["a message that is superseded", superseded, undefined],
+  ["a task without a lease", free, undefined],
+  ["a task under the lease of another worker", underLease, held],
+  ["a task whose worker has died", afterDeath, expired],
+])("%s", (_name, rows, lease) => {
+  it.each(rows)("%s", (_title, message, changes, decision) => {
+    const task = sampleTask({ wakeSeq: 3, ...(lease && { lease }), ...changes });
+    expect(classify({ message, task, nowMs })).toEqual(decision);
+  });
+});
