@@ -100,11 +100,16 @@ async function share({ slack, task, signal }: Request): Promise<boolean> {
 /** True if `cleanUpThread` has something to do. Only reads. */
 export async function hasLeftovers(request: Request): Promise<boolean> {
   const found = await ownPosts(request);
-  const isSurplus = planRequest(request, { found, asNew: true }).some(
-    ({ type }) => type === "remove",
-  );
-  if (isSurplus || found.some(hasOldButtons)) return true;
+  if (hasSurplus(request, found) || found.some(hasOldButtons)) return true;
   return (await findSurplusOpenings(request)).length > 0;
+}
+
+/** One post that begins the outcome is never surplus, however many parts the outcome has, so its text is not rendered again. */
+function hasSurplus(request: Request, found: readonly OwnPost[]): boolean {
+  const [first, ...others] = found;
+  if (first?.part === firstPartOf(request.task) && others.length === 0) return false;
+  const plan = planRequest(request, { found, asNew: true });
+  return plan.some(({ type }) => type === "remove");
 }
 
 /** The button to try a failed task again stays. */
