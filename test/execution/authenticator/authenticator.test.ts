@@ -1,5 +1,7 @@
 /** Callers who are refused. */
 import { describe, expect, it } from "@jest/globals";
+import { canRepeat } from "@sekisho/contracts/certainty.ts";
+import { SekishoError } from "@sekisho/contracts/errors.ts";
 import {
   type Authenticator,
   createAdmitCaller,
@@ -38,10 +40,9 @@ describe("an address", () => {
   it("hears that a wrong token is final, however many came before it", async () => {
     const { ask } = start();
     for (let i = 0; i < 200; i++) {
-      expect(await ask(i % 2 === 0 ? "wrong" : undefined)).toMatchObject({
-        reason: "unauthenticated",
-        retryable: false,
-      });
+      const error = await ask(i % 2 === 0 ? "wrong" : undefined);
+      expect(error).toMatchObject({ reason: "unauthenticated" });
+      expect(canRepeat(SekishoError.from(error))).toBe(false);
     }
   });
 
@@ -78,7 +79,7 @@ it("an authenticator that fails has one line per minute, and its callers may try
     authenticate: () => Promise.reject(new Error("away")),
   });
   for (let i = 0; i < 10; i++)
-    expect(await ask("any")).toMatchObject({ reason: "unavailable", retryable: true });
+    expect(await ask("any")).toMatchObject({ reason: "unavailable", certainty: "refused" });
   expect(logged()).toEqual([["authenticator_failed", undefined, undefined]]);
   pass(60_000);
   await ask("any");
