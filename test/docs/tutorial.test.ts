@@ -17,8 +17,8 @@ let ends: (() => unknown)[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "sekisho-tutorial-"));
   // In place of `npm install`.
-  mkdirSync(join(folder, "node_modules/@sekisho"), { recursive: true });
-  symlinkSync(root, join(folder, "node_modules/@sekisho/sekisho"));
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(join(root, "node_modules/@sekisho"), join(folder, "node_modules/@sekisho"));
 });
 
 afterEach(async () => {
