@@ -1,6 +1,6 @@
 /**
- * What follows from the certainty of a failed call: whether it may be repeated, whether the task may run, and whether it has ended. Every
- * part that decides after a failure asks here. Needs no zod.
+ * The decisions after a failed call, by its certainty: whether it may be repeated, whether the task may run, and whether it has ended.
+ * Each is made here only. This file needs no zod.
  */
 import { type Certainty, type ClientReason, isRetryable } from "./errors.ts";
 

@@ -70,7 +70,7 @@ export type ErrorDetails = {
 };
 
 /**
- * What is known about a failed call. What follows from it is in certainty.ts.
+ * The certainty about a failed call. The decisions that follow from it are in certainty.ts.
  * - `undelivered`: the request certainly had no effect. None of it was written, or the peer says that it took nothing.
  * - `refused`: the peer, or a proxy before it, responded with this reason.
  * - `guessed`: the peer responded with an error that several reasons have, and this is the first of them.

@@ -5,7 +5,7 @@ import type { AuthorizerConfig } from "./authorizer-schema.ts";
 import type { Destination } from "./destination-schema.ts";
 import type { SecretReference } from "./values.ts";
 
-/** What holds for the destinations of a transport, beside their schema. */
+/** The facts of a transport that its schema cannot say. */
 type TransportFacts<D> = {
   /** True if only the Execution host of the same machine can be reached, so that no stage can use it. */
   isLocal?: true;

@@ -102,16 +102,19 @@ export type ExecutionZone = {
 /** Running tasks get this long to end, in milliseconds. */
 const graceMs = 3000;
 
-/** Throws if a token is too short, and an EngineFileError if the file cannot be used. */
+/** Throws if there are no tokens or one is too short, before it opens the file, and an EngineFileError if the file cannot be used. */
 export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZone {
-  const { agent, tokens, file = ":memory:", path = "/", logLevel: level = "info" } = options;
+  // JavaScript may leave the tokens out.
+  const { agent, tokens = [], file = ":memory:", path = "/", logLevel: level = "info" } = options;
   const { syncBudgetMs = defaultSyncBudgetMs } = options;
   const log = createLog({ service: "execution", level });
+  const authenticator =
+    tokens === "none" ? createNoneAuthenticator() : createTokenAuthenticator(tokens);
   const engine = openSqliteEngine({ file });
   const host = createHost({
     agent,
     store: engine.taskStore({ parse: parseExecutionTask }),
-    authenticator: tokens === "none" ? createNoneAuthenticator() : authenticatorOf(tokens),
+    authenticator,
     syncBudgetMs,
     log,
   });
@@ -134,7 +137,7 @@ export function createExecutionZone(options: ExecutionZoneOptions): ExecutionZon
   };
 }
 
-function authenticatorOf(tokens: readonly string[]) {
+function createTokenAuthenticator(tokens: readonly string[]) {
   const isShort = tokens.some((token) => token.length < leastTokenLength);
   if (isShort || tokens.length === 0) {
     throw new Error(

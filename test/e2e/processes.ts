@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { hangSignal } from "../tooling/hang.ts";
 import { endWithUs } from "../tooling/reaper.ts";
 
 const entry = join(import.meta.dirname, "../../bin/sekisho.mjs");
@@ -47,7 +48,10 @@ export function sekisho({
     child,
     output: () => stdout + stderr,
     async prints(text) {
+      const limit = hangSignal();
       while (!(stdout + stderr).includes(text)) {
+        if (limit.aborted)
+          throw new Error(`It runs without printing "${text}":\n${stdout}${stderr}`);
         if (child.exitCode !== null || child.signalCode !== null)
           throw new Error(`It ended without printing "${text}":\n${stdout}${stderr}`);
         await new Promise((resolve) => setTimeout(resolve, 20));

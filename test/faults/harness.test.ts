@@ -1,8 +1,10 @@
 /** The simulation itself: it can fail, it can be repeated, and it says what is wrong with a command line. */
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { faults, figuresOf } from "./command.ts";
+import { mutants } from "./mutants.ts";
 import { readOptions } from "./options.ts";
 
 const mutant = ["--mutant", "response-id"];
@@ -15,6 +17,16 @@ describe("a safeguard removed from the product", () => {
       stdout: "",
       stderr: 'There is no mutant "no-such-safeguard".\n',
     });
+  });
+});
+
+describe("a mutant", () => {
+  // A replacement that calls what is gone would crash, and be found without its safeguard being missed.
+  it.each(mutants)("calls only what its file has: $name", ({ file, find, replace }) => {
+    const text = readFileSync(join(__dirname, "../..", file), "utf8").replace(find, "");
+    const calls = [...replace.matchAll(/(?<![.\w])([a-z]\w+)\(/g)].map(([, name = ""]) => name);
+    const missing = calls.filter((name) => !new RegExp(`\\b${name}\\b`).test(text));
+    expect(missing.filter((name) => !(name in globalThis) && !find.includes(name))).toEqual([]);
   });
 });
 

@@ -1,5 +1,6 @@
 /** The Execution zone that people mount in a server of their own. */
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { createExecutionZone } from "@sekisho/execution/index.ts";
 import { answering } from "../execution/test-host.ts";
@@ -53,6 +54,18 @@ describe("fetch of an Execution zone", () => {
     expect(isTouched).toBe(false);
   });
 });
+
+it.each([[[]], [["short"]], [undefined]])(
+  "refuses the tokens %j before it opens the file",
+  (tokens) => {
+    const file = join(folderOfTest(), "tasks.db");
+    const options = { agent: answering("done"), file, tokens } as Parameters<
+      typeof createExecutionZone
+    >[0];
+    expect(() => createExecutionZone(options)).toThrow("Give at least one token");
+    expect(existsSync(file)).toBe(false);
+  },
+);
 
 it("an Execution zone without a file leaves none behind", () => {
   const before = process.cwd();

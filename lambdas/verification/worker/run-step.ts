@@ -111,7 +111,7 @@ type Begun = {
   signal: AbortSignal | undefined;
 };
 
-/** What the task machine makes of one event. */
+/** The task machine's transition, and the event that caused it. */
 type Move = Transition & { event: TaskEvent };
 
 /** A step as the last phase left it. No phase changes it; each returns the next one. */

@@ -180,7 +180,7 @@ describe("failures", () => {
     expect(lines.map((line) => JSON.parse(line).message)).toEqual(messages);
   });
 
-  it("of the queue itself are waited out with growing delays up to ten seconds, anew after each success", async () => {
+  it("waits with growing delays of up to ten seconds when the queue fails, and begins anew after a success", async () => {
     const delays: number[] = [];
     const lines: string[] = [];
     const failing = [1, 2, 3, 4, 5, 6, 7, 8, 9, 11];

@@ -376,7 +376,7 @@ describe("the files of an answer", () => {
     }
   });
 
-  it("that Slack cannot have are told as missing, at once or after some tries; the others come", async () => {
+  it("names the files that Slack refuses as missing, at once or after some tries, and shares the others", async () => {
     for (const error of [
       new FileRefused({ why: "too_large", name: "a.csv" }),
       new SlackError("unavailable"),

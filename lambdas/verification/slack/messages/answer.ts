@@ -188,7 +188,7 @@ type AnswerMessages = { isWhole: boolean } & (
   | { isPlain: false; parts: readonly { markdown: string; mrkdwn: string }[] }
 );
 
-/** What is made of an agent's text. It is passed on, so that each text is read once. */
+/** The results of reading an agent's text. They are passed on, so that each text is read once. */
 type ReadAnswer = {
   text: string;
   whole: Markdown;

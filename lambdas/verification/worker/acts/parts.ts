@@ -1,4 +1,4 @@
-/** What the families of acts share: their options, and the form of their tables. */
+/** The options of the families of acts, and the form of their tables. */
 import type { Config } from "@sekisho/config/schema.ts";
 import type { WorkerDestination } from "../../destinations.ts";
 import type { Files } from "../../files/files.ts";

@@ -192,6 +192,13 @@ describe("the https transport", () => {
     expect(await send(transport)).toMatchObject({ status: 200, body: Buffer.from("{}") });
   });
 
+  it("takes a refusal without a length for an answer, whatever its body", async () => {
+    const { transport } = await socketPeer((socket) =>
+      socket.end("HTTP/1.0 400 Bad Request\r\n\r\n<p>"),
+    );
+    expect(await send(transport)).toMatchObject({ status: 400 });
+  });
+
   it("takes an empty or broken body with a length as it is", async () => {
     for (const body of ["", "{"]) {
       const head = `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n`;
