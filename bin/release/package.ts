@@ -41,14 +41,14 @@ function packPackages(folder: string): string[] {
   mkdirSync(folder, { recursive: true });
   const temporary = mkdtempSync(join(tmpdir(), "sekisho-packages-"));
   try {
-    return writePackages(temporary).map((path) => join(folder, pack(path, folder)));
+    return writePackages(temporary).map((path) => join(folder, packFolder(path, folder)));
   } finally {
     rmSync(temporary, { recursive: true });
   }
 }
 
-/** Returns the name of the file in `folder`. */
-export function pack(path: string, folder: string): string {
+/** Packs the package at `path` into `folder`, and returns the name of the file there. */
+export function packFolder(path: string, folder: string): string {
   const args = ["pack", "--silent", "--pack-destination", folder];
   return execFileSync("npm", args, { cwd: path, encoding: "utf8" }).trim();
 }

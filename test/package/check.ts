@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Readable } from "node:stream";
-import { pack, writePackages } from "../../bin/release/package.ts";
+import { packFolder, writePackages } from "../../bin/release/package.ts";
 
 const root = join(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "sekisho-package-"));
@@ -89,7 +89,7 @@ try {
     const bin = (name: string) => join(root, "node_modules/.bin", name);
     for (const written of writePackages(join(folder, "packages"))) {
       const name = basename(written);
-      tarballs.set(name, join(folder, pack(written, folder)));
+      tarballs.set(name, join(folder, packFolder(written, folder)));
       run(bin("publint"), ["run", written, "--strict"], root);
       // Node 22 and newer load ES modules by `require` too. A command line alone has no types.
       if (name !== "sekisho") run(bin("attw"), ["--profile", "esm-only", tarball(name)], root);

@@ -251,9 +251,9 @@ async function claim(options: StepOptions, step: Step): Promise<Step | undefined
 }
 
 function withOwedAct(move: Move): Move {
-  const owed = move.effects.find(isAct);
-  if (owed === undefined) return move;
-  const { type } = owed;
+  const owedAct = move.effects.find(isAct);
+  if (owedAct === undefined) return move;
+  const { type } = owedAct;
   if (type !== "cancel" && type !== "leave_thread")
     throw new Error(`The act ${type} cannot be left to another worker.`);
   return { ...move, task: { ...move.task, owed: type }, effects: [wake(0)] };

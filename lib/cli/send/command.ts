@@ -110,8 +110,8 @@ async function sendAndShow(run: CommandRun, { peer, json, ...task }: Sending): P
   };
   try {
     const result = await runTask({ ...task, requestId, signal, note, onAccepted });
-    const shown = result.status === "success" ? result.response_text : result.prompt;
-    run.print(json ? toJson(result) : sanitizeLines(shown));
+    const answerText = result.status === "success" ? result.response_text : result.prompt;
+    run.print(json ? toJson(result) : sanitizeLines(answerText));
     if (result.status === "success") return exitCodes.success;
     note(describeQuestion(result));
     return exitCodes.failed;

@@ -40,8 +40,8 @@ export function readFormerEntry(json: unknown): UsageEntry | undefined {
   const entry = formerEntrySchema.safeParse(json).data;
   if (entry === undefined) return undefined;
   const { listedAtMs: endedAtMs, votes } = entry;
-  const given = votes && Object.values(votes).map((vote) => ({ voterId: "", vote, atMs: 0 }));
-  return { ...entry, endedAtMs, votes: given && countVotes(given) };
+  const voteList = votes && Object.values(votes).map((vote) => ({ voterId: "", vote, atMs: 0 }));
+  return { ...entry, endedAtMs, votes: voteList && countVotes(voteList) };
 }
 
 /** The entries of a day have this state. `day` is an ISO date. */

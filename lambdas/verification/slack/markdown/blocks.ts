@@ -173,10 +173,10 @@ function beginBlocks(
   },
 ): number | undefined {
   const { line, start, matched } = request;
-  const { text: said } = line;
+  const { text: lineText } = line;
   let depth = matched;
   while (!isBlank(line)) {
-    reading.work.spend(said.length - line.offset + 1);
+    reading.work.spend(lineText.length - line.offset + 1);
     const isInterrupting = reading.leaf?.type === "paragraph" && depth === reading.open.length;
     if (line.indent > 3) {
       if (reading.leaf?.type === "paragraph") return depth;
@@ -186,7 +186,7 @@ function beginBlocks(
         isApart: takeApart(reading),
         texts: [],
         start,
-        end: start + said.length,
+        end: start + lineText.length,
       };
       skipColumns(line, 4);
       reading.leaf.texts.push(readRest(line));
@@ -195,10 +195,10 @@ function beginBlocks(
     const at = line.nonspace;
     const mark =
       reading.open.length <= maxDepth || depth < reading.open.length
-        ? listMarkAt(said, at)
+        ? listMarkAt(lineText, at)
         : undefined;
-    const heading = headingAt(said, at);
-    if (said[at] === ">" && depth <= maxDepth) {
+    const heading = headingAt(lineText, at);
+    if (lineText[at] === ">" && depth <= maxDepth) {
       closeTo(reading, depth);
       const quote: RawBlock = { type: "quote", isApart: takeApart(reading), blocks: [] };
       innermost(reading).blocks.push(quote);
@@ -206,23 +206,23 @@ function beginBlocks(
       skipQuoteMark(line);
     } else if (heading !== undefined) {
       closeTo(reading, depth);
-      const content = said.slice(heading.start, heading.end);
+      const content = lineText.slice(heading.start, heading.end);
       add(reading, {
         type: "heading",
         isApart: takeApart(reading),
         leaf: createLeaf(content, start + heading.start),
       });
       return undefined;
-    } else if (isInterrupting && isUnderline(said, at) && closeAsHeading(reading)) {
+    } else if (isInterrupting && isUnderline(lineText, at) && closeAsHeading(reading)) {
       return undefined;
-    } else if (isRule(said, at)) {
+    } else if (isRule(lineText, at)) {
       closeTo(reading, depth);
       add(reading, { type: "hr", isApart: takeApart(reading) });
       return undefined;
     } else if (
       mark !== undefined &&
       depth <= maxDepth &&
-      (!isInterrupting || mayInterrupt(said, at, mark))
+      (!isInterrupting || mayInterrupt(lineText, at, mark))
     ) {
       closeTo(reading, depth);
       openItem(reading, line, mark);
@@ -298,11 +298,11 @@ function beginsHtml(
 
 function openItem(reading: BlockReading, line: Line, mark: ListMark): void {
   const { indent } = line;
-  const before = innermost(reading).blocks.at(-1);
+  const precedingBlock = innermost(reading).blocks.at(-1);
   const isApart = takeApart(reading);
   const list: Extract<RawBlock, { type: "list" }> =
-    before?.type === "list" && before.kind === mark.kind
-      ? before
+    precedingBlock?.type === "list" && precedingBlock.kind === mark.kind
+      ? precedingBlock
       : {
           type: "list",
           isApart,
@@ -311,7 +311,7 @@ function openItem(reading: BlockReading, line: Line, mark: ListMark): void {
           start: mark.number ?? 1,
           items: [],
         };
-  if (list !== before) innermost(reading).blocks.push(list);
+  if (list !== precedingBlock) innermost(reading).blocks.push(list);
   skipMark(line, mark.length);
   const isWide = isBlank(line) || line.indent > 4;
   const blanks = isWide ? 1 : line.indent;
@@ -330,10 +330,10 @@ function addText(reading: BlockReading, line: Line, start: number): void {
       lines: [],
       length: 0,
     };
-  const said = line.text.slice(line.nonspace);
+  const lineText = line.text.slice(line.nonspace);
   reading.leaf.lines.push({ at: reading.leaf.length, source: start + line.nonspace });
-  reading.leaf.texts.push(said);
-  reading.leaf.length += said.length + 1;
+  reading.leaf.texts.push(lineText);
+  reading.leaf.length += lineText.length + 1;
   reading.isAfterBlank = false;
 }
 
@@ -351,11 +351,11 @@ function beginsTable(reading: BlockReading, line: Line): boolean {
 /** Turns the paragraph into a heading, unless it consists of definitions. */
 function closeAsHeading(reading: BlockReading): boolean {
   if (reading.leaf?.type !== "paragraph") return false;
-  const said = withoutDefinitions(reading.leaf, reading.definitions);
+  const headingLeaf = withoutDefinitions(reading.leaf, reading.definitions);
   const { isApart } = reading.leaf;
   reading.leaf = undefined;
-  if (said === undefined) return false;
-  add(reading, { type: "heading", isApart, leaf: trimLeaf(said) });
+  if (headingLeaf === undefined) return false;
+  add(reading, { type: "heading", isApart, leaf: trimLeaf(headingLeaf) });
   return true;
 }
 
@@ -371,8 +371,9 @@ function closeLeaf(reading: BlockReading): void {
   const { isApart } = closing;
   switch (closing.type) {
     case "paragraph": {
-      const said = withoutDefinitions(closing, reading.definitions);
-      if (said !== undefined) add(reading, { type: "paragraph", isApart, leaf: said });
+      const paragraphLeaf = withoutDefinitions(closing, reading.definitions);
+      if (paragraphLeaf !== undefined)
+        add(reading, { type: "paragraph", isApart, leaf: paragraphLeaf });
       return;
     }
     case "fence":
@@ -441,20 +442,20 @@ function tableBelow(paragraph: Paragraph, line: Line): OpenTable | undefined {
 }
 
 /** True if the line starts another block. */
-function endsTable({ text: said, nonspace }: Line): boolean {
-  const mark = listMarkAt(said, nonspace);
+function endsTable({ text: lineText, nonspace }: Line): boolean {
+  const mark = listMarkAt(lineText, nonspace);
   return (
-    said[nonspace] === ">" ||
-    headingAt(said, nonspace) !== undefined ||
-    fenceAt(said, nonspace) !== undefined ||
-    isRule(said, nonspace) ||
-    htmlAt(said, nonspace)?.interrupts === true ||
-    (mark !== undefined && mayInterrupt(said, nonspace, mark))
+    lineText[nonspace] === ">" ||
+    headingAt(lineText, nonspace) !== undefined ||
+    fenceAt(lineText, nonspace) !== undefined ||
+    isRule(lineText, nonspace) ||
+    htmlAt(lineText, nonspace)?.interrupts === true ||
+    (mark !== undefined && mayInterrupt(lineText, nonspace, mark))
   );
 }
 
-function cellLeaves({ text: said, offset }: Line, start: number): Leaf[] {
-  const row = said.slice(offset);
+function cellLeaves({ text: lineText, offset }: Line, start: number): Leaf[] {
+  const row = lineText.slice(offset);
   return splitCells(row).map((cell) =>
     createLeaf(row.slice(cell.start, cell.end), start + offset + cell.start),
   );

@@ -230,9 +230,9 @@ function findTarget(
   if (isOwn && opener.holdsBrackets) return undefined;
   const own = content.slice(opener.at + (opener.isImage ? 2 : 1), reading.at);
   work.spend(isOwn ? own.length : name.name.length);
-  const found = reading.references.get(referenceName(isOwn ? own : name.name));
-  if (found === undefined || !reading.takeAddress(found.href.length)) return undefined;
-  return { form: "reference", href: found.href, end: name?.end ?? reading.at + 1 };
+  const reference = reading.references.get(referenceName(isOwn ? own : name.name));
+  if (reference === undefined || !reading.takeAddress(reference.href.length)) return undefined;
+  return { form: "reference", href: reference.href, end: name?.end ?? reading.at + 1 };
 }
 
 function readAngle(reading: LeafReading): void {
@@ -241,14 +241,14 @@ function readAngle(reading: LeafReading): void {
     readComment(reading);
     return;
   }
-  const found = [autoAddress, autoMail, tag]
+  const match = [autoAddress, autoMail, tag]
     .map((expression) => matchAt(expression, content, reading.at))
     .find((one) => one !== undefined);
-  if (found === undefined) {
+  if (match === undefined) {
     reading.at += 1;
     return;
   }
-  const [all, target] = found;
+  const [all, target] = match;
   work.spend(all.length);
   if (target === undefined) {
     put(reading, htmlUpTo(reading, reading.at + all.length), reading.at + all.length);
@@ -310,31 +310,31 @@ function readAddress(reading: LeafReading): void {
   const [rest = ""] =
     matchAt(isOpen ? addressRestInBrackets : addressRest, content, reading.at) ?? [];
   work.spend(rest.length);
-  const said = withoutEnd(rest);
-  const href = unescapeText(isWeb ? `http://${said}` : said);
+  const webAddress = withoutEnd(rest);
+  const href = unescapeText(isWeb ? `http://${webAddress}` : webAddress);
   put(
     reading,
-    createAutoLink(reading, { shown: said, href, end: reading.at + said.length }),
-    reading.at + said.length,
+    createAutoLink(reading, { shown: webAddress, href, end: reading.at + webAddress.length }),
+    reading.at + webAddress.length,
   );
 }
 
 function readMail(reading: LeafReading): void {
   const { content, work } = reading;
-  const found = mailAround({
+  const mail = mailAround({
     text: content,
     from: reading.textFrom,
     at: reading.at,
     work,
   });
-  if (found === undefined) {
+  if (mail === undefined) {
     reading.at += 1;
     return;
   }
-  reading.at = found.start;
-  const said = content.slice(reading.at, found.end);
-  const href = /^mailto:/i.test(said) ? said : `mailto:${said}`;
-  put(reading, createAutoLink(reading, { shown: said, href, end: found.end }), found.end);
+  reading.at = mail.start;
+  const mailAddress = content.slice(reading.at, mail.end);
+  const href = /^mailto:/i.test(mailAddress) ? mailAddress : `mailto:${mailAddress}`;
+  put(reading, createAutoLink(reading, { shown: mailAddress, href, end: mail.end }), mail.end);
 }
 
 function createAutoLink(
@@ -366,16 +366,16 @@ function createAutoLink(
 
 function addressFrom(reading: LeafReading, from: number): number {
   const { content, work } = reading;
-  const found = matchAt(address, content, from)?.index;
-  work.spend((found ?? content.length) - from + 1);
-  return found ?? Number.POSITIVE_INFINITY;
+  const addressIndex = matchAt(address, content, from)?.index;
+  work.spend((addressIndex ?? content.length) - from + 1);
+  return addressIndex ?? Number.POSITIVE_INFINITY;
 }
 
 function specialFrom(reading: LeafReading, from: number): number {
   const { content, work } = reading;
-  const found = matchAt(special, content, from)?.index ?? content.length;
-  work.spend(found - from + 1);
-  return found;
+  const specialIndex = matchAt(special, content, from)?.index ?? content.length;
+  work.spend(specialIndex - from + 1);
+  return specialIndex;
 }
 
 function skipBlanks(reading: LeafReading, from: number): number {
