@@ -1,10 +1,9 @@
 /** Which plans are run: every one with one or two faults, or as many as wanted with faults that chance draws. */
 import { earlierDeaths } from "./deaths.ts";
+import { drawFaults, seedOf } from "./draw.ts";
 import type { EngineName } from "./engines.ts";
 import type { Fault } from "./faults.ts";
-import { manners, type Outage, parties } from "./outages.ts";
-import { createRandom } from "./random.ts";
-import { type FateOf, type Run, runPlan } from "./run-plan.ts";
+import { type Run, runPlan } from "./run-plan.ts";
 import { hostileAnswers } from "./stories.ts";
 
 /** `mix`: with two versions (`versions/mix.ts`). */
@@ -68,8 +67,8 @@ export async function searchRandomly({
     const place = places[number % places.length];
     if (place === undefined) return;
     const usual = await usualRun(place);
-    const ownSeed = ((seed * 1_000_003 + number) % 4_294_967_295) + 1;
-    const { fateOf, outages } = drawn({ seed: ownSeed, usual });
+    const ownSeed = seedOf({ seed, number });
+    const { fateOf, outages } = drawFaults({ seed: ownSeed, usual });
     const plan = { ...place, seed: ownSeed, faults: [], outages };
     const run = await runPlan({ plan, fateOf, usualOperations: usual.steps.length });
     if (!(await onRun(run))) return;
@@ -92,58 +91,4 @@ function knownDeaths({
 }): (fault: Fault) => boolean {
   const deaths = earlierDeaths({ steps, afterAt });
   return ({ at, kind }) => kind === "dies_before" && deaths.has(at);
-}
-
-/**
- * One to six faults anywhere; in every fourth run a bad patch besides, operations in a row of which every second one fails;
- * and in some an outage.
- */
-function drawn({ seed, usual }: { seed: number; usual: Run }): {
-  fateOf: FateOf;
-  outages: Outage[];
-} {
-  const chance = createRandom(seed ^ 0x5bd1e995);
-  const upTo = (most: number) => Math.floor(chance() * most);
-  const anywhere = () => 1 + upTo(usual.steps.length * 1.3);
-  const single = new Set(Array.from({ length: 1 + upTo(6) }, anywhere));
-  const patchAt = chance() < 0.25 ? anywhere() : Number.POSITIVE_INFINITY;
-  const patchEnd = patchAt + 4 + upTo(16);
-  const outages = drawnOutages({ chance, usual });
-  const fateOf: FateOf = ({ at, possible }) => {
-    const isHit = single.has(at) || (at >= patchAt && at < patchEnd && chance() < 0.5);
-    const kind = isHit ? possible[upTo(possible.length)] : undefined;
-    return kind === undefined ? undefined : { kind };
-  };
-  return { fateOf, outages };
-}
-
-/** The lengths of outages, each with its share of the runs left by the ones before. Most runs are short. */
-const lengths = [
-  { upTo: 1 / 128, fromMinutes: 25 * 60, toMinutes: 30 * 60 },
-  { upTo: 5 / 128, fromMinutes: 15, toMinutes: 8 * 60 },
-  { upTo: 21 / 128, fromMinutes: 0.5, toMinutes: 15 },
-];
-
-/** An outage of one party, or of two at once, that begins near a moment at which something happens in the story. */
-function drawnOutages({
-  chance,
-  usual: { steps },
-}: {
-  chance: () => number;
-  usual: Run;
-}): Outage[] {
-  const upTo = (most: number) => Math.floor(chance() * most);
-  const share = chance();
-  const length = lengths.find(({ upTo: most }) => share < most);
-  if (length === undefined) return [];
-  const minutes = length.fromMinutes + chance() * (length.toMinutes - length.fromMinutes);
-  const beganMs = steps[0]?.atMs ?? 0;
-  const atMs = steps[upTo(steps.length)]?.atMs ?? beganMs;
-  const two = [0, 1]
-    .map(() => parties[upTo(parties.length)])
-    .filter((party) => party !== undefined);
-  const away = chance() < 0.3 ? [...new Set(two)] : two.slice(0, 1);
-  const manner = manners[upTo(manners.length)] ?? "lost";
-  const fromSeconds = Math.max(0, Math.floor((atMs - beganMs) / 1000) + upTo(3) - 1);
-  return [{ parties: away, fromSeconds, seconds: Math.floor(60 * minutes), manner }];
 }

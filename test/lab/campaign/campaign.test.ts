@@ -85,6 +85,14 @@ describe("npm run campaign", () => {
     expect(wrong.output()).toContain('--seed is a whole number from 1 to 999999999, not "x".');
   });
 
+  it("plays the same stories in another checkout, and compares what people see", async () => {
+    const root = join(import.meta.dirname, "../../..");
+    const { seen, ended, output } = campaign("--beside", root, "--seed", "3", "--runs", "4");
+    await seen("Campaign with seed 3: ");
+    expect(await ended).toBe(0);
+    expect(output()).toContain('"runs":4,"sameCalls":4,"sameSight":4,');
+  });
+
   it("stops at Ctrl-C, and says what would repeat it", async () => {
     const { child, seen, ended, output } = campaign("--seed", "12", "--property-seconds", "600");
     await seen("== properties, seed 12");

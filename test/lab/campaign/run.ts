@@ -2,11 +2,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { compareWith } from "./beside.ts";
 import { type Search, searchesOf, type Wishes } from "./searches.ts";
 
 const usage = `Usage: npm run campaign -- [--seed N] [--property-seconds N] [--simulation-seconds N] [--text-seconds N]
+       npm run campaign -- --beside FOLDER [--seed N] [--runs N]
 
 Looks for failures with new seeds, where npm test repeats the seeds that are known to hold: first in every property,
 then in the simulation (random faults on two processes, and the pairs of faults that are today's), and at last for texts
@@ -16,6 +18,9 @@ that hold a process for long.
   --property-seconds N     time for each property (10: about 15 minutes for all on two processors)
   --simulation-seconds N   time for random faults (600)
   --text-seconds N         time for slow texts (300)
+  --beside FOLDER          instead: plays the same random stories in another checkout, which has its node_modules, and
+                           in this one, and compares what people see at the end
+  --runs N                 stories to compare (200000: several hours on two processors)
   --help                   this text
 
 Each failure is told with what repeats it. Ctrl-C stops after the figures of what was done so far.
@@ -23,7 +28,9 @@ The exit code is 0 where nothing failed.`;
 
 const root = join(import.meta.dirname, "../../..");
 
-function readWishes(args: readonly string[]): Wishes | undefined {
+type Comparison = { folder: string; seed: number; runs: number };
+
+function readWishes(args: readonly string[]): Wishes | Comparison | undefined {
   const text = { type: "string" } as const;
   const { values } = parseArgs({
     args: [...args],
@@ -32,12 +39,17 @@ function readWishes(args: readonly string[]): Wishes | undefined {
       "property-seconds": { ...text, default: "10" },
       "simulation-seconds": { ...text, default: "600" },
       "text-seconds": { ...text, default: "300" },
+      beside: text,
+      runs: { ...text, default: "200000" },
       help: { type: "boolean", default: false },
     },
   });
   if (values.help) return undefined;
+  const seed = wholeNumber("seed", values.seed ?? String(randomInt(1, 999_999_998)));
+  if (values.beside !== undefined)
+    return { folder: resolve(values.beside), seed, runs: wholeNumber("runs", values.runs) };
   return {
-    seed: wholeNumber("seed", values.seed ?? String(randomInt(1, 999_999_998))),
+    seed,
     propertySeconds: wholeNumber("property-seconds", values["property-seconds"]),
     simulationSeconds: wholeNumber("simulation-seconds", values["simulation-seconds"]),
     textSeconds: wholeNumber("text-seconds", values["text-seconds"]),
@@ -81,6 +93,19 @@ async function run({ what, args, env }: Search): Promise<boolean> {
   return isGood;
 }
 
+async function runSearches(wishes: Wishes): Promise<boolean> {
+  let isGood = true;
+  for (const together of searchesOf(wishes, {
+    propertyFiles: propertyFiles(),
+    nowMs: Date.now(),
+  })) {
+    if (isInterrupted) break;
+    const ended = await Promise.all(together.map(run));
+    isGood &&= ended.every(Boolean);
+  }
+  return isGood;
+}
+
 async function main(): Promise<number> {
   const wishes = readWishes(process.argv.slice(2));
   if (wishes === undefined) {
@@ -94,15 +119,10 @@ async function main(): Promise<number> {
     });
   }
   process.stdout.write(`Campaign with seed ${wishes.seed}.\n`);
-  let isGood = true;
-  for (const together of searchesOf(wishes, {
-    propertyFiles: propertyFiles(),
-    nowMs: Date.now(),
-  })) {
-    if (isInterrupted) break;
-    const ended = await Promise.all(together.map(run));
-    isGood &&= ended.every(Boolean);
-  }
+  const isGood =
+    "folder" in wishes
+      ? await compareWith({ ...wishes, onStart: (child) => running.add(child) })
+      : await runSearches(wishes);
   process.stdout.write(
     `\nCampaign with seed ${wishes.seed}: ${isInterrupted ? "stopped" : isGood ? "nothing found" : "FAILED"}\n`,
   );
