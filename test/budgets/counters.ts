@@ -1,8 +1,8 @@
 /** Counts what an operation does, by V8's own counters. The counts are exact, and the same on every machine. */
-import { Session } from "node:inspector/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promiseHooks } from "node:v8";
+import { openCallCounter } from "./function-calls.ts";
 import type { Operation } from "./operations.ts";
 
 export type Counts = {
@@ -37,18 +37,14 @@ const markdownParsing = "readMarkdown";
 export async function countOperations(
   operations: Record<string, Operation>,
 ): Promise<Record<string, Counts>> {
-  const session = new Session();
-  session.connect();
-  await session.post("Profiler.enable");
   const counted: Record<string, Counts> = {};
   for (const [name, operation] of Object.entries(operations)) {
     await repeat(operation, warmUps);
     const kilobytes = await countKilobytes(operation);
     const promises = await countPromises(operation);
     const jsonCalls = await countJsonCalls(operation);
-    counted[name] = { ...(await countCalls(session, operation)), jsonCalls, promises, kilobytes };
+    counted[name] = { ...(await countCalls(operation)), jsonCalls, promises, kilobytes };
   }
-  session.disconnect();
   return counted;
 }
 
@@ -60,24 +56,19 @@ function mean(sum: number): number {
   return Math.round((sum / runs) * 10) / 10;
 }
 
-async function countCalls(session: Session, operation: Operation) {
-  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-  await repeat(operation, 1);
-  await session.post("Profiler.takePreciseCoverage");
-  await repeat(operation, runs);
-  const { result } = await session.post("Profiler.takePreciseCoverage");
-  await session.post("Profiler.stopPreciseCoverage");
+async function countCalls(operation: Operation) {
+  const counter = await openCallCounter();
+  await counter.count(operation);
+  const functions = await counter.count(() => repeat(operation, runs));
+  await counter.close();
   const sums = { calls: 0, libraryCalls: 0, schemaParses: 0, markdownParses: 0 };
-  for (const { url, functions } of result) {
+  for (const { url, name, calls } of functions) {
     const isLibrary = url.includes("/node_modules/");
     if (!isLibrary && !own.test(url)) continue;
-    for (const { functionName, ranges } of functions) {
-      const calls = ranges[0]?.count ?? 0;
-      if (isLibrary) sums.libraryCalls += calls;
-      else sums.calls += calls;
-      if (schemaParsing.test(url)) sums.schemaParses += calls;
-      if (functionName === markdownParsing) sums.markdownParses += calls;
-    }
+    if (isLibrary) sums.libraryCalls += calls;
+    else sums.calls += calls;
+    if (schemaParsing.test(url)) sums.schemaParses += calls;
+    if (name === markdownParsing) sums.markdownParses += calls;
   }
   return {
     calls: mean(sums.calls),

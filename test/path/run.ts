@@ -1,19 +1,26 @@
 /**
- * Entry of `npm run path`: the files of `lambdas/` and `contracts/` in which a function runs between a warm Slack event and
- * its answer, both zones on one machine, the agent `echo`, over HTTP.
+ * Entry of `npm run path`: the functions of `lambdas/` and `contracts/` that run between a warm Slack event and its answer, their calls and
+ * their files. Both zones are on one machine, with the agent `echo`, over HTTP. With `--calls` it prints each function with its calls.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
-import { Session } from "node:inspector/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { setImmediate as nextTurn, setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
 import { parseConfig } from "@sekisho/config/load.ts";
 import { openFakeSlack, startBothZones } from "@sekisho/local/both-zones.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
+import { openCallCounter } from "../budgets/function-calls.ts";
 
+/** The first messages compile functions and fill caches. */
+const warmUps = 2;
+/** A message during which a cache is renewed, or a timer strikes, calls more. The one with the fewest calls counts. */
+const samples = 5;
+
+const { values: options } = parseArgs({ options: { calls: { type: "boolean", default: false } } });
 const root = join(import.meta.dirname, "../..");
 const log = createLog({ service: "sekisho", level: "error" });
 const folder = mkdtempSync(join(tmpdir(), "sekisho-path-"));
@@ -36,36 +43,41 @@ async function sendAndWait(text: string): Promise<void> {
   while (!isAnswered()) await nextTurn();
 }
 
-const session = new Session();
-session.connect();
+type Path = { functions: readonly { path: string; name: string; calls: number }[]; calls: number };
+
+/** Callbacks without a name are part of the function around them. */
+async function measurePath(text: string): Promise<Path> {
+  const functions = (await counter.count(() => sendAndWait(text)))
+    .filter(({ url, name }) => url.startsWith("file:") && name !== "")
+    .map(({ url, ...called }) => ({ ...called, path: relative(root, fileURLToPath(url)) }))
+    .filter(({ path }) => /^(lambdas|contracts)\//.test(path));
+  return { functions, calls: functions.reduce((sum, { calls }) => sum + calls, 0) };
+}
+
+function print({ functions, calls }: Path): void {
+  const files = [...new Set(functions.map(({ path }) => path))].sort();
+  const lines = options.calls
+    ? functions
+        .toSorted((one, other) => other.calls - one.calls)
+        .map(({ path, name, calls }) => `${String(calls).padStart(4)} ${name} (${path})`)
+    : files;
+  const figures = `${functions.length} functions, ${calls} calls, ${files.length} files`;
+  process.stdout.write(`${[...lines, figures].join("\n")}\n`);
+}
+
+const counter = await openCallCounter();
 try {
-  await sendAndWait("first message");
-  await wait(500);
-  await session.post("Profiler.enable");
-  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-  await sendAndWait("second message");
-  const { result } = await session.post("Profiler.takePreciseCoverage");
-  const files = result
-    .filter(({ url, functions }) => url.startsWith("file:") && functions.some(isCalled))
-    .map(({ url }) => relative(root, fileURLToPath(url)))
-    .filter((path) => /^(lambdas|contracts)\//.test(path))
-    .sort();
-  for (const path of files) process.stdout.write(`${path}\n`);
-  process.stdout.write(`${files.length} files\n`);
+  const paths: Path[] = [];
+  for (let number = 1; number <= warmUps + samples; number += 1) {
+    paths.push(await measurePath(`message number ${number}`));
+    // What runs after the answer, such as the record of its usage.
+    await wait(500);
+  }
+  const [fewest] = paths.slice(warmUps).sort((one, other) => one.calls - other.calls);
+  if (fewest !== undefined) print(fewest);
 } finally {
-  session.disconnect();
+  await counter.close();
   await zones.close();
   await fakeSlack.close();
   rmSync(folder, { recursive: true, force: true });
-}
-
-/** The code of a module outside its functions has no name. */
-function isCalled({
-  functionName,
-  ranges,
-}: {
-  functionName: string;
-  ranges: { count: number }[];
-}): boolean {
-  return functionName !== "" && (ranges[0]?.count ?? 0) > 0;
 }
