@@ -46,12 +46,10 @@ export class UsageError extends Error {
 }
 
 /** True if the arguments are wrong: for a UsageError, and for an error of `parseArgs`. */
-export function isUsageError(thrown: unknown): boolean {
-  if (thrown instanceof UsageError) return true;
+export function isUsageError(error: unknown): boolean {
+  if (error instanceof UsageError) return true;
   return (
-    thrown instanceof TypeError &&
-    "code" in thrown &&
-    String(thrown.code).startsWith("ERR_PARSE_ARGS")
+    error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")
   );
 }
 

@@ -60,9 +60,9 @@ export function parseAnotherAuth(auth: string): AuthorizerConfig {
 function parseEndpointConfig(json: unknown): Config {
   try {
     return parseConfig({ json });
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    throw new UsageError(thrown.problems.map(toArgumentProblem).join("\n"));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new UsageError(error.problems.map(toArgumentProblem).join("\n"));
   }
 }
 

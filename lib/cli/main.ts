@@ -200,8 +200,8 @@ export async function main(args: string[]): Promise<number> {
       print: (text) => process.stdout.write(escapeActiveCharacters(`${text}\n`)),
       note: (text) => process.stderr.write(escapeActiveCharacters(`${text}\n`)),
     });
-  } catch (thrown) {
-    const code = explain(thrown, { name, args: rest });
+  } catch (error) {
+    const code = explain(error, { name, args: rest });
     return stop.signal.aborted ? exitCodes.interrupted : code;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
@@ -246,13 +246,13 @@ function stageHint(args: string[]): string {
     : "";
 }
 
-function explain(thrown: unknown, { name, args }: { name: string; args: string[] }): number {
-  const isUsage = isUsageError(thrown);
-  const known = toFileError({ error: thrown, file: "The task file" }) ?? thrown;
+function explain(error: unknown, { name, args }: { name: string; args: string[] }): number {
+  const isUsage = isUsageError(error);
+  const known = toFileError({ error: error, file: "The task file" }) ?? error;
   const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
   process.stderr.write(
     isUsage ? `${message}\n${stageHint(args)}For help: sekisho ${name} --help\n` : `${message}\n`,
   );
-  if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
-  return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
+  if (error instanceof AwsFailure && error.unreachable) return exitCodes.notReachable;
+  return isUsage || error instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
 }

@@ -114,10 +114,10 @@ export async function runConformance(
   });
   const files = sender.isLocal ? await startFileServer() : undefined;
   try {
-    const unreachable = await probe(peer).catch((thrown: unknown) => {
+    const unreachable = await probe(peer).catch((error: unknown) => {
       interrupt.throwIfAborted();
       if (timeOver.aborted) return "It did not answer within the budget of the run.";
-      throw thrown;
+      throw error;
     });
     if (unreachable !== undefined) return { unreachable };
     const cases = (options.cases ?? conformanceCases).filter(
@@ -278,28 +278,28 @@ function createSchedule(options: ScheduleOptions) {
         outcome: "passed",
         came: await (sumsUp ? promise : abortable({ promise, signal })),
       });
-    } catch (thrown) {
-      if (thrown instanceof NotApplicable)
-        return report({ outcome: "skipped", came: thrown.message });
-      const sent = (thrown instanceof Deviation ? thrown.sent : undefined) ?? own.lastSent();
+    } catch (error) {
+      if (error instanceof NotApplicable)
+        return report({ outcome: "skipped", came: error.message });
+      const sent = (error instanceof Deviation ? error.sent : undefined) ?? own.lastSent();
       const more = {
         ...(step !== undefined && { step }),
         ...(sent !== undefined && { sent }),
         contract: `docs/reference/contract.md, ${one.section.replaceAll("`", "")}`,
         advice: one.advice,
       };
-      if (thrown instanceof Deviation)
-        return report({ outcome: "failed", came: thrown.message, ...more });
+      if (error instanceof Deviation)
+        return report({ outcome: "failed", came: error.message, ...more });
       if (timeOver.aborted)
         return report({
           outcome: "failed",
           came: "the budget of the run was used up (--budget)",
           ...more,
         });
-      if (signal.aborted) throw thrown;
+      if (signal.aborted) throw error;
       return report({
         outcome: "failed",
-        came: `the case itself broke down on this answer (${Object(thrown).name})`,
+        came: `the case itself broke down on this answer (${Object(error).name})`,
         ...more,
       });
     }

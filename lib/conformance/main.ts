@@ -92,10 +92,10 @@ main(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code;
   },
-  (thrown: unknown) => {
+  (error: unknown) => {
     const isUsage =
-      thrown instanceof OptionError || String(Object(thrown).code).startsWith("ERR_PARSE_ARGS");
-    note(isUsage ? Object(thrown).message : String(Object(thrown).stack));
+      error instanceof OptionError || String(Object(error).code).startsWith("ERR_PARSE_ARGS");
+    note(isUsage ? Object(error).message : String(Object(error).stack));
     process.exitCode = isUsage ? 2 : 1;
   },
 );

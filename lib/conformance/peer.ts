@@ -121,15 +121,15 @@ export function createPeer(options: PeerOptions): Peer {
     const signal = AbortSignal.any([end, late]);
     try {
       return await abortable({ promise: sender.send({ ...request, signal }), signal });
-    } catch (thrown) {
+    } catch (error) {
       end.throwIfAborted();
       if (late.aborted)
         return {
           failure: "late",
           came: `no answer within ${(hangUpMs ?? callTimeoutMs) / 1000} s`,
         };
-      if (thrown instanceof SendError) return { failure: thrown.kind, came: thrown.message };
-      throw thrown;
+      if (error instanceof SendError) return { failure: error.kind, came: error.message };
+      throw error;
     }
   }
 

@@ -135,8 +135,8 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
       const collect = upTo(maxResponseBytes);
       try {
         return await http.send({ ...request, certificate: own.certificate, collect });
-      } catch (thrown) {
-        throw toSendError(thrown);
+      } catch (error) {
+        throw toSendError(error);
       }
     },
     async close() {
@@ -166,13 +166,13 @@ const texts = {
   too_large: `an answer of more than ${maxResponseBytes} bytes`,
 };
 
-function toSendError(thrown: unknown): unknown {
-  if (!(thrown instanceof HttpError)) return thrown;
+function toSendError(error: unknown): unknown {
+  if (!(error instanceof HttpError)) return error;
   const kinds = {
     unsent: "no_connection",
     ambiguous: "broken",
     not_http: "unreadable",
     too_large: "unreadable",
   } as const;
-  return new SendError(kinds[thrown.kind], texts[thrown.kind]);
+  return new SendError(kinds[error.kind], texts[error.kind]);
 }

@@ -291,9 +291,9 @@ export function createSharedTasks(
 function once<T>(work: Work, start: (work: Work) => Promise<T>): () => Promise<T> {
   let started: Promise<T> | undefined;
   return () => {
-    started ??= start(work).catch((thrown: unknown) => {
-      if (thrown instanceof Deviation) thrown.sent ??= work.peer.lastSent();
-      throw thrown;
+    started ??= start(work).catch((error: unknown) => {
+      if (error instanceof Deviation) error.sent ??= work.peer.lastSent();
+      throw error;
     });
     return started;
   };

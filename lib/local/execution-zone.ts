@@ -148,9 +148,9 @@ export async function startExecutionZone(
     server = await startExecutionServer({ host, port: options.port, log: options.log });
     await publish({ url: `${server.url}/` });
     return { host, url: server.url, port: server.port, close: closeAll };
-  } catch (thrown) {
+  } catch (error) {
     await closeAll();
-    throw thrown;
+    throw error;
   }
 }
 

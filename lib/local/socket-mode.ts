@@ -55,16 +55,16 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
   }
   function onEnvelope(envelope: Envelope): void {
     const received = receive(envelope)
-      .catch((thrown: unknown) => {
-        log.error("socket_mode_failed", { cause_kind: errorKind(thrown) });
+      .catch((error: unknown) => {
+        log.error("socket_mode_failed", { cause_kind: errorKind(error) });
       })
       .finally(() => underWay.delete(received));
     underWay.add(received);
   }
   const connect = () => openConnection({ appToken, apiUrl, onEnvelope });
 
-  let connection: SocketModeConnection = await connect().catch((thrown: unknown) => {
-    throw toTokenError({ thrown, apiUrl, name: "the app token", kind: "app" });
+  let connection: SocketModeConnection = await connect().catch((error: unknown) => {
+    throw toTokenError({ thrown: error, apiUrl, name: "the app token", kind: "app" });
   });
   log.info("socket_mode_connected");
 
@@ -88,8 +88,8 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
         isOver = connection.over;
         connectedAtMs = Date.now();
         log.info("socket_mode_connected");
-      } catch (thrown) {
-        log.error("socket_mode_unconnected", { cause_kind: errorKind(thrown) });
+      } catch (error) {
+        log.error("socket_mode_unconnected", { cause_kind: errorKind(error) });
       }
     }
   }
@@ -192,12 +192,12 @@ async function openConnection({
 
   try {
     await withinDeadline({ work: client.start(), timeoutMs: openTimeoutMs });
-  } catch (thrown) {
+  } catch (error) {
     await close();
-    const refused = refusedSchema.safeParse(thrown).data;
+    const refused = refusedSchema.safeParse(error).data;
     if (refused !== undefined) throw toNamedError(refused.data.error);
     // If the connection ended before the hello, the client rejects without an error.
-    throw thrown ?? new Error("The connection ended before it began.");
+    throw error ?? new Error("The connection ended before it began.");
   }
   return { over, close };
 }

@@ -190,8 +190,8 @@ export async function startVerificationZone(
     }
     const metricsUrl = await startMetrics();
     return { url, port: server.port, metricsUrl, close };
-  } catch (thrown) {
+  } catch (error) {
     await close();
-    throw thrown;
+    throw error;
   }
 }

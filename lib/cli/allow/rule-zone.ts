@@ -125,7 +125,7 @@ export async function changeRules<T extends { stored: StoredRules }>({
       const result = decide(before);
       return { item: result.stored, result };
     },
-    exhausted: () =>
+    toExhaustedError: () =>
       new Error("Other people keep changing the allowlist. Nothing was written. Try again."),
   });
 }

@@ -39,9 +39,9 @@ export async function callAws<T>({
 }: SdkCall<T>): Promise<T> {
   try {
     return await call({ abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
-  } catch (thrown) {
-    if (signal.aborted) throw new AwsFailure(`Interrupted. Could not ${doing}.`, { cause: thrown });
-    throw explain({ doing, thrown });
+  } catch (error) {
+    if (signal.aborted) throw new AwsFailure(`Interrupted. Could not ${doing}.`, { cause: error });
+    throw explain({ doing, thrown: error });
   }
 }
 
@@ -56,22 +56,22 @@ export function lacksCredentials(failure: unknown): boolean {
   return /^(CredentialsProviderError|TokenProviderError)$/.test(errorNameOf(failure));
 }
 
-function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFailure {
-  const name = errorNameOf(thrown).replace(/[^\w.]/g, "");
+function explain({ doing, thrown: error }: { doing: string; thrown: unknown }): AwsFailure {
+  const name = errorNameOf(error).replace(/[^\w.]/g, "");
   // Undefined where no response came.
-  const status: number | undefined = Object(Object(thrown).$metadata).httpStatusCode;
+  const status: number | undefined = Object(Object(error).$metadata).httpStatusCode;
   const failed = (what: string, unreachable = false) =>
-    new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: thrown });
-  const proxyError = findProxyError(thrown);
+    new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: error });
+  const proxyError = findProxyError(error);
   if (proxyError !== undefined) return failed(proxyError.message, true);
   // AWS has answered, with a record that this version cannot read.
-  if (isNewerRecord(thrown)) return failed(new NewerRecordError().message);
+  if (isNewerRecord(error)) return failed(new NewerRecordError().message);
   if (name === "ItemError") {
     return failed(
       "the record in the table is damaged. Restore or delete it, as docs/how-to/restore.md says.",
     );
   }
-  if (lacksCredentials(thrown)) {
+  if (lacksCredentials(error)) {
     return failed(
       "there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.",
     );
@@ -93,7 +93,7 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
   if (status === 429 || /Throttl|TooManyRequests/.test(name)) {
     return failed(`AWS throttles these calls (${name}). Try again in a minute.`);
   }
-  if (Object(thrown).code === "ERR_INVALID_URL")
+  if (Object(error).code === "ERR_INVALID_URL")
     return failed("the environment variable AWS_ENDPOINT_URL is not a URL.");
   if (status === undefined) {
     return failed(

@@ -68,8 +68,8 @@ async function readStack({
     signal,
     call: (options) =>
       cloudFormation.send(new DescribeStacksCommand({ StackName: stack }), options),
-  }).catch((thrown) => {
-    if (errorNameOf(thrown) !== "ValidationError") throw thrown;
+  }).catch((error) => {
+    if (errorNameOf(error) !== "ValidationError") throw error;
     throw new AwsFailure(`There is no stack ${stack} in ${where}. ${toDeploy}`);
   });
   const values = new Map(

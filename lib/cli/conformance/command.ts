@@ -104,8 +104,8 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
       run.print(values.json ? formatJsonReport(report, shown) : formatTextReport(report, shown));
       const isWritten = junit === undefined || writeJunit(run, junit, formatJunitReport(report));
       return isWritten && result.kept ? exitCodes.success : exitCodes.failed;
-    } catch (thrown) {
-      if (!run.signal.aborted) throw thrown;
+    } catch (error) {
+      if (!run.signal.aborted) throw error;
       run.note("Interrupted. There is no report.");
       return exitCodes.interrupted;
     } finally {
@@ -123,8 +123,8 @@ function listSecretsOf(authorizer: AuthorizerConfig | undefined) {
 function toUsageError<T>(read: () => T): T {
   try {
     return read();
-  } catch (thrown) {
-    throw thrown instanceof OptionError ? new UsageError(thrown.message) : thrown;
+  } catch (error) {
+    throw error instanceof OptionError ? new UsageError(error.message) : error;
   }
 }
 
@@ -137,22 +137,22 @@ function resolveJunit(path: string, directory: string): string {
     const wasThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
     closeSync(openSync(file, "a"));
     if (!wasThere) rmSync(file);
-  } catch (thrown) {
-    throw new UsageError(notWritableText(file, thrown));
+  } catch (error) {
+    throw new UsageError(notWritableText(file, error));
   }
   return file;
 }
 
-function notWritableText(file: string, thrown: unknown): string {
-  return `--junit: ${file} cannot be written (${Object(thrown).code}).`;
+function notWritableText(file: string, error: unknown): string {
+  return `--junit: ${file} cannot be written (${Object(error).code}).`;
 }
 
 function writeJunit({ note }: CommandRun, file: string, text: string): boolean {
   try {
     writeFileSync(file, text);
     return true;
-  } catch (thrown) {
-    note(notWritableText(file, thrown));
+  } catch (error) {
+    note(notWritableText(file, error));
     return false;
   }
 }

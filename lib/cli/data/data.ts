@@ -105,7 +105,7 @@ export async function countData(data: PersonData) {
     deadLetters: await eraseDeadLetters(data, { isDryRun: true }),
     /** A text says why they cannot be counted. */
     execution: await eraseExecutionRecords({ ...executionPart(data), isDryRun: true }).catch(
-      (thrown) => `not read. ${requireAwsFailure(thrown, data).message}`,
+      (error) => `not read. ${requireAwsFailure(error, data).message}`,
     ),
     /** The numbers of the rules of `sekisho allow` that name the person. */
     rules: (stored?.rules ?? []).flatMap(({ rule, number }) =>
@@ -127,9 +127,9 @@ function isAbout({ team, user }: Rule, person: Person): boolean {
 }
 
 /** Returns a failure of AWS, which the command can do without. Throws anything else. */
-function requireAwsFailure(thrown: unknown, { signal }: Search): AwsFailure {
-  if (thrown instanceof AwsFailure && !signal.aborted) return thrown;
-  throw thrown;
+function requireAwsFailure(error: unknown, { signal }: Search): AwsFailure {
+  if (error instanceof AwsFailure && !signal.aborted) return error;
+  throw error;
 }
 
 type Waiting = { pollMs?: number; maxPolls?: number };
@@ -171,8 +171,8 @@ export async function eraseData(
   const part = executionPart(data);
   try {
     await eraseExecutionRecords({ ...part, isDryRun: false });
-  } catch (thrown) {
-    executionFailure = requireAwsFailure(thrown, data);
+  } catch (error) {
+    executionFailure = requireAwsFailure(error, data);
     await writeFile(idsFile, `${[...part.ids].join("\n")}\n`, { mode: 0o600, flag: "wx" });
   }
   await eraseFiles(data, { isDryRun: false });

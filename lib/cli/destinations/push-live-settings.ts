@@ -66,7 +66,7 @@ export async function pushLiveSettings({
       );
     }
     if (dryRun) return exitCodes.success;
-    await writeLiveSettings({ zone, stored: inEffect.stored, settings });
+    await writeLiveSettings({ zone, storedRecord: inEffect.storedRecord, settings });
     print(
       `Written to the table ${zone.at.outputs.tableName}. The workers of stage ${stageName} see it within a minute.`,
     );

@@ -43,8 +43,8 @@ export async function runTask(run: TaskRun): Promise<Exclude<TaskResult, { statu
   const client: WorkerDestination["client"] = {
     ...destination.client,
     call: (made) =>
-      destination.client.call(made).catch((thrown: unknown) => {
-        latestError = SekishoError.from(thrown);
+      destination.client.call(made).catch((error: unknown) => {
+        latestError = SekishoError.from(error);
         throw latestError;
       }),
   };
@@ -101,13 +101,13 @@ export async function runTask(run: TaskRun): Promise<Exclude<TaskResult, { statu
           : new SekishoError("timeout", { cause: latestError });
       }
     }
-  } catch (thrown) {
+  } catch (error) {
     if (signal.aborted) {
       const task: Task = { ...step.task, cancelReason: "asked" };
       const limit = AbortSignal.timeout(cancelTimeoutMs);
       await calls.run({ act: { type: "cancel" }, task, signal: limit });
     }
-    throw thrown;
+    throw error;
   }
 }
 

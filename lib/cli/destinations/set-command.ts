@@ -77,10 +77,10 @@ where they are. A change that sekisho config check would refuse is not written.`
       if (code !== exitCodes.success || replacement === undefined) return code;
       pushed = push !== undefined;
       replacement.write({ before: text, after: change.text });
-    } catch (thrown) {
+    } catch (error) {
       if (pushed)
         note(`Stage ${named?.stageName} was changed, but ${path} was not. Run the command again.`);
-      throw thrown;
+      throw error;
     } finally {
       replacement?.close();
     }

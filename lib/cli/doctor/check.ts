@@ -129,22 +129,22 @@ async function finish({ begin, timeoutMs, signal }: Begun): Promise<Finding> {
   try {
     // Without this, a check that ignores its signal would hold up the report.
     return await abortable({ promise: begin(), signal: AbortSignal.any([signal, timer]) });
-  } catch (thrown) {
+  } catch (error) {
     if (signal.aborted) return failed("It was interrupted.", "Run the command again.");
     if (timer.aborted) return failed(`It did not finish within ${timeoutMs / 1000} s.`);
-    return explain(thrown);
+    return explain(error);
   }
 }
 
 /** Shows only messages that were written for a person. Any other message may hold a secret. */
-function explain(thrown: unknown): Finding {
-  if (thrown instanceof CheckEnded) return thrown.finding;
-  if (thrown instanceof ConfigError) {
-    const problems = thrown.message.replaceAll(/\n\s*- /g, " ");
+function explain(error: unknown): Finding {
+  if (error instanceof CheckEnded) return error.finding;
+  if (error instanceof ConfigError) {
+    const problems = error.message.replaceAll(/\n\s*- /g, " ");
     return failed(problems, `${sekisho} config check lists every problem.`);
   }
-  if (thrown instanceof AwsFailure || thrown instanceof EngineFileError)
-    return failedAs(thrown.message);
-  const what = `The check itself failed (${errorKind(thrown)}).`;
+  if (error instanceof AwsFailure || error instanceof EngineFileError)
+    return failedAs(error.message);
+  const what = `The check itself failed (${errorKind(error)}).`;
   return failed(what, "This is a defect. Please report it.");
 }

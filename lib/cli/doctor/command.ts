@@ -165,9 +165,9 @@ async function openTargets({ location, stage, signal }: TargetsRequest): Promise
   try {
     readConfig();
     readEnvironment();
-  } catch (thrown) {
+  } catch (error) {
     const fail = () => {
-      throw thrown;
+      throw error;
     };
     return { subject, targets: { here: { location, readConfig: fail } }, timeoutMs };
   }

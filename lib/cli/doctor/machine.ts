@@ -42,10 +42,10 @@ export function checkConfiguration({ location, readConfig }: Targets["here"]): F
   const { routes, destinations, execution } = readConfig();
   try {
     requireAgentFile(execution.agent, configDirectory(location));
-  } catch (thrown) {
+  } catch (error) {
     const remedy =
       "Correct the path, which is relative to the configuration's folder, or put the file there.";
-    return failed(thrown instanceof Error ? thrown.message : "Its agent is missing.", remedy);
+    return failed(error instanceof Error ? error.message : "Its agent is missing.", remedy);
   }
   if (routes.length === 0)
     return warning(noRouteText, 'Add one, such as "routes": [{ "destination": "local" }].');
@@ -119,9 +119,9 @@ export async function checkDisk(
   const file = join(folder, `.doctor-${randomUUID()}`);
   try {
     await writeFile(file, "", { mode: 0o600, flag: "wx" });
-  } catch (thrown) {
+  } catch (error) {
     const remedy = `Give write access to the user who runs sekisho (ls -ld ${folder}), or run it in another folder.`;
-    return failed(`${folder} cannot be written (${Object(thrown).code}).`, remedy);
+    return failed(`${folder} cannot be written (${Object(error).code}).`, remedy);
   } finally {
     await rm(file, { force: true });
   }

@@ -120,8 +120,8 @@ async function findPortUse(zone: Zone, port: number, signal: AbortSignal): Promi
     server.close();
     await onceEmitted(server, "close");
     return "free";
-  } catch (thrown) {
-    if (Object(thrown).code !== "EADDRINUSE") return "forbidden";
+  } catch (error) {
+    if (Object(error).code !== "EADDRINUSE") return "forbidden";
   }
   const { path, isZone } = signs[zone];
   try {

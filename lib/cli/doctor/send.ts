@@ -143,11 +143,11 @@ export async function runStories(run: StoriesRun): Promise<Map<StoryName, StoryR
       run.note(`${name}: ${result.ok ? "" : "failed: "}${result.what}`);
       return result.ok;
     });
-    const oks = await Promise.all(running).catch(async (thrown) => {
+    const oks = await Promise.all(running).catch(async (error) => {
       stop.abort();
       await Promise.allSettled(running);
       await cancelBegun(run, begun);
-      throw thrown;
+      throw error;
     });
     // An unfinished task would keep its agent from the next group.
     if (oks.includes(false)) await cancelBegun(run, begun);

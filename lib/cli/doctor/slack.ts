@@ -31,9 +31,9 @@ export async function requireSecret(
 ): Promise<string> {
   const stop = (why: string) =>
     new CheckEnded(skipped(`${formatSecretName(reference)} ${why}.${hint}`));
-  const value = await readSecret(reference).catch((thrown: unknown) => {
+  const value = await readSecret(reference).catch((error: unknown) => {
     if ("env" in reference) throw stop("is not set here");
-    const why = lacksCredentials(thrown)
+    const why = lacksCredentials(error)
       ? ": there are no AWS credentials here"
       : " with these credentials";
     throw stop(`cannot be read${why}`);
@@ -132,8 +132,8 @@ export async function checkAppToken(subject: Subject): Promise<Finding> {
   try {
     await callWebApi({ ...call, method: "apps.connections.open" });
     return ok("Slack would open a Socket Mode connection.");
-  } catch (thrown) {
-    const { kind, slackError } = toSlackError(thrown);
+  } catch (cause) {
+    const { kind, slackError } = toSlackError(cause);
     const error = kind === "rate_limited" ? "ratelimited" : slackError;
     return error === undefined ? unreachable(config.slack) : refused(appToken, error, "app");
   }

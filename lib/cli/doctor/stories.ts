@@ -183,9 +183,9 @@ export async function runStory(
     if (status === 200 || isAmbiguous) onBegun(requestId);
     requireAccepted(delivery, signal);
     return result(true, await run(steps));
-  } catch (thrown) {
-    if (thrown instanceof StoryFailure) return result(false, thrown.message);
-    throw thrown;
+  } catch (error) {
+    if (error instanceof StoryFailure) return result(false, error.message);
+    throw error;
   }
 }
 
@@ -203,8 +203,8 @@ function followTask({ name, requestId, zone, settings, note, signal }: Followed)
   async function read(endMs: number): Promise<Task | undefined> {
     try {
       return (await zone.store.get({ id: requestId }))?.task;
-    } catch (thrown) {
-      if (latest === undefined || signal.aborted || performance.now() > endMs) throw thrown;
+    } catch (error) {
+      if (latest === undefined || signal.aborted || performance.now() > endMs) throw error;
       return latest;
     }
   }
@@ -313,8 +313,8 @@ export function openSlackThread(options: ThreadOptions): SlackThread {
   async function call<T>(method: string, args: object, schema: z.ZodType<T>): Promise<T> {
     const request = { token: async () => token, apiUrl, method, timeoutMs: 10_000, signal };
     const answer = await callWebApi({ ...request, args: { channel, ...args } }).catch(
-      (thrown: unknown) => {
-        const { slackError, kind } = toSlackError(thrown);
+      (error: unknown) => {
+        const { slackError, kind } = toSlackError(error);
         const why = slackError ?? kind;
         const other = `https://docs.slack.dev/reference/methods says what ${why} means.`;
         const remedy = remedies[why] ?? other;

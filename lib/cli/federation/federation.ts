@@ -19,8 +19,8 @@ export async function readIssuer({ region, signal }: AwsCall): Promise<string | 
     doing: "look up whether the account issues tokens for other clouds",
     signal,
     call: (options) => iam.send(new GetOutboundWebIdentityFederationInfoCommand({}), options),
-  }).catch((thrown) => {
-    if (!errorNameOf(thrown).startsWith("FeatureDisabled")) throw thrown;
+  }).catch((error) => {
+    if (!errorNameOf(error).startsWith("FeatureDisabled")) throw error;
     return { IssuerIdentifier: undefined, JwtVendingEnabled: false };
   });
   return JwtVendingEnabled === false ? undefined : IssuerIdentifier;
@@ -36,9 +36,9 @@ export async function enableFederation({
     doing: "let the account issue tokens for other clouds",
     signal,
     call: (options) => iam.send(new EnableOutboundWebIdentityFederationCommand({}), options),
-  }).catch((thrown) => {
-    if (errorNameOf(thrown).startsWith("FeatureEnabled")) return undefined;
-    throw thrown;
+  }).catch((error) => {
+    if (errorNameOf(error).startsWith("FeatureEnabled")) return undefined;
+    throw error;
   });
   const issuer = enabled?.IssuerIdentifier ?? (await readIssuer({ region, signal }));
   if (issuer === undefined)

@@ -97,10 +97,10 @@ export function createSlackNames({
       entry.value = readers[kind](answer);
       entry.untilMs = now() + (entry.value === undefined ? keepNothingMs : keepMs);
       return entry.value;
-    } catch (thrown) {
+    } catch (cause) {
       // A call that was cut off at the end of the time says nothing about Slack.
       if (signal.aborted) return undefined;
-      const error = toSlackError(thrown);
+      const error = toSlackError(cause);
       if (isUnknown(error)) entry.untilMs = now() + keepNothingMs;
       else paused.set(placeOf(error, places), now() + (error.retryAfterMs ?? pauseMs));
       return undefined;

@@ -34,7 +34,7 @@ const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
 
 type LiveOptions = {
   zone: ListedTasks;
-  explain: (thrown: unknown) => string;
+  explain: (error: unknown) => string;
   pollMs?: number;
   now?: () => number;
 };
@@ -68,9 +68,9 @@ export function createLiveTasks({
       const rows = [...found.rows.values()].filter((row) => !isSame(before.rows.get(row.id), row));
       const gone = [...before.rows.keys()].filter((id) => !found.rows.has(id));
       if (rows.length + gone.length > 0) notify({ type: "change", rows, gone, more: found.more });
-    } catch (thrown) {
+    } catch (error) {
       if (stop.aborted) return;
-      const text = explain(thrown);
+      const text = explain(error);
       if (text !== trouble) notify({ type: "trouble", text });
       trouble = text;
     }

@@ -165,8 +165,8 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
           (await checkByWorker(name, { ...effective, named })) ??
           toUnknown(name, "The worker did not report on it.")
         );
-      } catch (thrown) {
-        const why = thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.";
+      } catch (error) {
+        const why = error instanceof AwsFailure ? error.message : "It cannot be checked.";
         return toUnknown(name, why);
       }
     },

@@ -137,7 +137,7 @@ function signIn({ admission }: { admission: Admission }): Handler {
   };
 }
 
-type Explain = (thrown: unknown) => string;
+type Explain = (error: unknown) => string;
 
 /**
  * Returns a message for a person. Only errors of our own classes show their message. Others are logged, and repetitions of the same
@@ -147,10 +147,10 @@ function createExplain({ log }: { log: Log }): Explain {
   const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
   let last: string | undefined;
   return (error) => {
-    const thrown = toFileError({ error, file: "The task file" }) ?? error;
-    if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind))
-      return thrown.message;
-    const cause = errorKind(thrown);
+    const failure = toFileError({ error, file: "The task file" }) ?? error;
+    if (failure instanceof Error && forPeople.some((kind) => failure instanceof kind))
+      return failure.message;
+    const cause = errorKind(failure);
     if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });
     last = cause;
     return "That cannot be read or done right now. See the page's log, in the terminal where it was started.";
@@ -161,9 +161,9 @@ function explaining(handler: Handler, explain: Explain): Handler {
   return async (exchange) => {
     try {
       return await handler(exchange);
-    } catch (thrown) {
-      if (thrown instanceof Refusal) throw thrown;
-      throw new Refusal(thrown instanceof NoSuchTask ? 404 : 502, explain(thrown));
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      throw new Refusal(error instanceof NoSuchTask ? 404 : 502, explain(error));
     }
   };
 }

@@ -51,10 +51,10 @@ export function createTaskRoutes({
       if (!states.includes(state))
         throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
       const page = { state, cursor: query.get("cursor") ?? undefined, limit: pageSize };
-      const { ids, cursor } = await zone.newestIds(page).catch((thrown: unknown) => {
-        throw thrown instanceof RangeError
+      const { ids, cursor } = await zone.newestIds(page).catch((error: unknown) => {
+        throw error instanceof RangeError
           ? new Refusal(400, "The cursor is not one of this list.")
-          : thrown;
+          : error;
       });
       const stored = await Promise.all(ids.map((id) => zone.store.get({ id })));
       const tasks = stored.flatMap((item) => item?.task ?? []);

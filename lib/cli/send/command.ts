@@ -115,8 +115,8 @@ async function sendAndShow(run: CommandRun, { peer, json, ...task }: Sending): P
     if (result.status === "success") return exitCodes.success;
     note(describeQuestion(result));
     return exitCodes.failed;
-  } catch (thrown) {
-    const error = SekishoError.from(thrown);
+  } catch (cause) {
+    const error = SekishoError.from(cause);
     if (signal.aborted) {
       note("Canceled.");
       return exitCodes.interrupted;

@@ -49,9 +49,9 @@ export async function readExecutionRecord({
       },
     });
     return record ?? {};
-  } catch (thrown) {
-    if (thrown instanceof AwsFailure && !signal.aborted) return { note: thrown.message };
-    throw thrown;
+  } catch (error) {
+    if (error instanceof AwsFailure && !signal.aborted) return { note: error.message };
+    throw error;
   }
 }
 

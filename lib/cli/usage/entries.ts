@@ -138,9 +138,9 @@ export async function writeLines({
     await handle.close();
     await rename(part, file);
     return count;
-  } catch (thrown) {
+  } catch (error) {
     await handle.close().catch(() => {});
     await rm(part, { force: true });
-    throw thrown;
+    throw error;
   }
 }

@@ -86,7 +86,7 @@ function changeSecret(
       const item = change(before);
       return { item, result: item };
     },
-    exhausted: () =>
+    toExhaustedError: () =>
       new Error("Other people keep changing the secret. Nothing was written. Try again."),
   });
 }

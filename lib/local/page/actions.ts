@@ -210,8 +210,8 @@ function action<Schema extends z.ZodType>({
     if (!body.success) throw new Refusal(400, invalid);
     try {
       return await run(body.data, `http://127.0.0.1:${request.socket.localPort}/slack/events`);
-    } catch (thrown) {
-      throw thrown instanceof Refusal ? thrown : new Refusal(400, impossible);
+    } catch (error) {
+      throw error instanceof Refusal ? error : new Refusal(400, impossible);
     }
   };
 }

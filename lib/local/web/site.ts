@@ -98,12 +98,12 @@ export function createSite({
       if (url === null || !isOwn(url.pathname)) return false;
       try {
         await answer(request, response, url);
-      } catch (thrown) {
-        if (!(thrown instanceof Refusal)) throw thrown;
-        const isUnknown = thrown.status === 401 && admission.signIn !== undefined;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        const isUnknown = error.status === 401 && admission.signIn !== undefined;
         if (isUnknown && signInPath !== undefined && isForDocument(request))
           redirect(response, signInPath);
-        else refuse(response, thrown);
+        else refuse(response, error);
       }
       return true;
     },
