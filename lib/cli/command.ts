@@ -103,14 +103,14 @@ export function defineCommand<const O extends Options>(command: CommandDefinitio
     about: about.trim(),
     options: rows,
     exits: (exits ?? "").trim(),
-    run: (given) => {
+    run: (commandRun) => {
       const allowPositionals = args !== undefined;
       const { values, positionals } = parseArgs<Parsing<O>>({
-        args: given.args,
+        args: commandRun.args,
         options,
         allowPositionals,
       });
-      return run({ ...given, values, positionals });
+      return run({ ...commandRun, values, positionals });
     },
   };
 }

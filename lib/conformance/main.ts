@@ -57,8 +57,8 @@ async function main(args: string[]): Promise<number> {
     return 3;
   }
   const report = { ...result, endpoint: address };
-  const shown = { onlyFailures: values.failures };
-  print(values.json ? formatJsonReport(report, shown) : formatTextReport(report, shown));
+  const selection = { onlyFailures: values.failures };
+  print(values.json ? formatJsonReport(report, selection) : formatTextReport(report, selection));
   if (values.junit !== undefined) writeFileSync(values.junit, formatJunitReport(report));
   return report.kept ? 0 : 1;
 }

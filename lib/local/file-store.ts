@@ -172,10 +172,12 @@ function openFileSigner({ folder }: { folder: string }): FileSigner {
     },
     isValid({ key, query, nowMs }) {
       const expires = query.get("expires") ?? "";
-      const given = Buffer.from(query.get("signature") ?? "");
+      const givenSignature = Buffer.from(query.get("signature") ?? "");
       const right = Buffer.from(signature(key, expires));
       return (
-        given.length === right.length && timingSafeEqual(given, right) && nowMs < Number(expires)
+        givenSignature.length === right.length &&
+        timingSafeEqual(givenSignature, right) &&
+        nowMs < Number(expires)
       );
     },
   };
@@ -212,8 +214,8 @@ async function sweepFiles({
     for (const name of await readdir(inner)) {
       const file = join(inner, name);
       // A partly written file may be gone by now.
-      const found = await stat(file).catch(() => undefined);
-      if (found !== undefined && found.mtimeMs < olderThanMs) await rm(file, { force: true });
+      const fileStat = await stat(file).catch(() => undefined);
+      if (fileStat !== undefined && fileStat.mtimeMs < olderThanMs) await rm(file, { force: true });
     }
     await removeIfEmpty(inner);
   }

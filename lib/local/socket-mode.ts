@@ -45,21 +45,21 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
 
-  async function receive({ type: given, payload, ack }: Envelope): Promise<void> {
-    const type = types.find((known) => known === given);
-    const taken = type === undefined ? "dropped" : await intake({ type, payload });
-    if (taken === "failed") return;
-    const reply = typeof taken === "object" ? taken.reply : {};
+  async function receive({ type: typeName, payload, ack }: Envelope): Promise<void> {
+    const type = types.find((knownType) => knownType === typeName);
+    const intakeResult = type === undefined ? "dropped" : await intake({ type, payload });
+    if (intakeResult === "failed") return;
+    const reply = typeof intakeResult === "object" ? intakeResult.reply : {};
     // The connection has ended: Slack delivers again, and the request id will be the same.
     await ack(reply).catch(() => log.debug("socket_mode_unacknowledged"));
   }
   function onEnvelope(envelope: Envelope): void {
-    const received = receive(envelope)
+    const reception = receive(envelope)
       .catch((error: unknown) => {
         log.error("socket_mode_failed", { cause_kind: errorKind(error) });
       })
-      .finally(() => underWay.delete(received));
-    underWay.add(received);
+      .finally(() => underWay.delete(reception));
+    underWay.add(reception);
   }
   const connect = () => openConnection({ appToken, apiUrl, onEnvelope });
 
@@ -194,8 +194,8 @@ async function openConnection({
     await withinDeadline({ work: client.start(), timeoutMs: openTimeoutMs });
   } catch (error) {
     await close();
-    const refused = refusedSchema.safeParse(error).data;
-    if (refused !== undefined) throw toNamedError(refused.data.error);
+    const refusal = refusedSchema.safeParse(error).data;
+    if (refusal !== undefined) throw toNamedError(refusal.data.error);
     // If the connection ended before the hello, the client rejects without an error.
     throw error ?? new Error("The connection ended before it began.");
   }

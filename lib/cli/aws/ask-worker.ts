@@ -58,8 +58,8 @@ export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
     });
     const answer = readJson(Buffer.from(Payload).toString());
     if (FunctionError !== undefined) throw toFunctionFailure({ answer, deploy });
-    const parsed = answerSchema.safeParse(answer);
-    if (parsed.success) return parsed.data;
+    const result = answerSchema.safeParse(answer);
+    if (result.success) return result.data;
     throw new AwsFailure(`The answer of the deployed worker is of another version. Run ${deploy}.`);
   } finally {
     lambda.destroy();

@@ -60,19 +60,19 @@ function explain({ doing, thrown: error }: { doing: string; thrown: unknown }): 
   const name = errorNameOf(error).replace(/[^\w.]/g, "");
   // Undefined where no response came.
   const status: number | undefined = Object(Object(error).$metadata).httpStatusCode;
-  const failed = (what: string, unreachable = false) =>
+  const toFailure = (what: string, unreachable = false) =>
     new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: error });
   const proxyError = findProxyError(error);
-  if (proxyError !== undefined) return failed(proxyError.message, true);
+  if (proxyError !== undefined) return toFailure(proxyError.message, true);
   // AWS has answered, with a record that this version cannot read.
-  if (isNewerRecord(error)) return failed(new NewerRecordError().message);
+  if (isNewerRecord(error)) return toFailure(new NewerRecordError().message);
   if (name === "ItemError") {
-    return failed(
+    return toFailure(
       "the record in the table is damaged. Restore or delete it, as docs/how-to/restore.md says.",
     );
   }
   if (lacksCredentials(error)) {
-    return failed(
+    return toFailure(
       "there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.",
     );
   }
@@ -81,30 +81,30 @@ function explain({ doing, thrown: error }: { doing: string; thrown: unknown }): 
       name,
     )
   ) {
-    return failed(
+    return toFailure(
       `AWS does not accept these credentials (${name}). Log in again, or set another AWS_PROFILE.`,
     );
   }
   if (status === 403 || /AccessDenied|NotAuthorized/.test(name)) {
-    return failed(
+    return toFailure(
       `these credentials lack the permission (${name}). Set AWS_PROFILE to a role that has it.`,
     );
   }
   if (status === 429 || /Throttl|TooManyRequests/.test(name)) {
-    return failed(`AWS throttles these calls (${name}). Try again in a minute.`);
+    return toFailure(`AWS throttles these calls (${name}). Try again in a minute.`);
   }
   if (Object(error).code === "ERR_INVALID_URL")
-    return failed("the environment variable AWS_ENDPOINT_URL is not a URL.");
+    return toFailure("the environment variable AWS_ENDPOINT_URL is not a URL.");
   if (status === undefined) {
-    return failed(
+    return toFailure(
       "AWS does not answer. Check the network and, if it is set, AWS_ENDPOINT_URL.",
       true,
     );
   }
   if (status >= 500)
-    return failed(
+    return toFailure(
       `AWS reports an internal error (${name}, ${status}). Try again in a minute.`,
       true,
     );
-  return failed(`AWS refused it (${name}, ${status}).`);
+  return toFailure(`AWS refused it (${name}, ${status}).`);
 }

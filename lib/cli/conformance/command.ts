@@ -90,18 +90,20 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
     const sender = await openSender({ ...endpoint, another, directory, executionPort, log });
     try {
-      run.note(`Testing ${endpoint.called}. It takes up to ${values.budget} s.`);
-      const onCase = ({ outcome, name: failed }: { outcome: string; name: string }) => {
-        if (outcome === "failed") run.note(`failed: ${failed}`);
+      run.note(`Testing ${endpoint.purpose}. It takes up to ${values.budget} s.`);
+      const onCase = ({ outcome, name: caseName }: { outcome: string; name: string }) => {
+        if (outcome === "failed") run.note(`failed: ${caseName}`);
       };
       const result = await runConformance({ ...options, sender, interrupt: run.signal, onCase });
       if ("unreachable" in result) {
-        run.note(`${endpoint.called}: ${result.unreachable}`);
+        run.note(`${endpoint.purpose}: ${result.unreachable}`);
         return exitCodes.notReachable;
       }
-      const report = { ...result, endpoint: endpoint.called };
-      const shown = { onlyFailures: values.failures };
-      run.print(values.json ? formatJsonReport(report, shown) : formatTextReport(report, shown));
+      const report = { ...result, endpoint: endpoint.purpose };
+      const selection = { onlyFailures: values.failures };
+      run.print(
+        values.json ? formatJsonReport(report, selection) : formatTextReport(report, selection),
+      );
       const isWritten = junit === undefined || writeJunit(run, junit, formatJunitReport(report));
       return isWritten && result.kept ? exitCodes.success : exitCodes.failed;
     } catch (error) {
@@ -120,9 +122,9 @@ function listSecretsOf(authorizer: AuthorizerConfig | undefined) {
     : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
 }
 
-function toUsageError<T>(read: () => T): T {
+function toUsageError<T>(readOption: () => T): T {
   try {
-    return read();
+    return readOption();
   } catch (error) {
     throw error instanceof OptionError ? new UsageError(error.message) : error;
   }

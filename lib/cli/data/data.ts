@@ -94,7 +94,7 @@ export type Counts = Awaited<ReturnType<typeof countData>>;
 export async function countData(data: PersonData) {
   const { zone, person, tasks } = data;
   const { allowlist, slack } = zone.config();
-  const stored = await readRules({ store: openRules(zone) });
+  const storedRules = await readRules({ store: openRules(zone) });
   return {
     tasks: tasks.length,
     underWay: tasks.filter(isUnderWay).length,
@@ -108,7 +108,7 @@ export async function countData(data: PersonData) {
       (error) => `not read. ${requireAwsFailure(error, data).message}`,
     ),
     /** The numbers of the rules of `sekisho allow` that name the person. */
-    rules: (stored?.rules ?? []).flatMap(({ rule, number }) =>
+    rules: (storedRules?.rules ?? []).flatMap(({ rule, number }) =>
       isAbout(rule, person) ? [number] : [],
     ),
     /** Where the configuration names the person. */
@@ -180,17 +180,20 @@ export async function eraseData(
   if (withRules) {
     await changeRules({
       store: openRules(zone),
-      decide(before) {
-        const rules = before.rules.filter(({ rule }) => !isAbout(rule, person));
-        return { stored: rules.length === before.rules.length ? before : { ...before, rules } };
+      decide(currentRules) {
+        const rules = currentRules.rules.filter(({ rule }) => !isAbout(rule, person));
+        return {
+          stored:
+            rules.length === currentRules.rules.length ? currentRules : { ...currentRules, rules },
+        };
       },
     });
   }
-  const answered = await eraseRecords(data);
+  const answeredTasks = await eraseRecords(data);
   if ("file" in zone.at)
     for (const file of [zone.at.file, executionZone.executionFile(zone.at.file)])
       vacuum(file, nowMs);
-  return { answered, executionFailure };
+  return { answered: answeredTasks, executionFailure };
 }
 
 /** Erases the records in the Verification zone's store, one by one, by compare-and-set. */

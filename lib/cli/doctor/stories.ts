@@ -137,9 +137,9 @@ class StoryFailure extends Error {
   override name = "StoryFailure";
 }
 
-function requireOutcome(task: Task, wanted: string): void {
+function requireOutcome(task: Task, wantedOutcome: string): void {
   const outcome = describeOutcome(task) ?? "unknown";
-  if (outcome !== wanted) throw new StoryFailure(`It ended otherwise: ${outcome}.`);
+  if (outcome !== wantedOutcome) throw new StoryFailure(`It ended otherwise: ${outcome}.`);
 }
 
 function requireAnswer(task: Task): void {
@@ -156,21 +156,21 @@ export async function runStory(
   const { title, text, run } = stories[name];
   const { ts, bot } = await slack.post({ text: `Sekisho test: ${title}` });
   const requestId = requestIdOf({ appId: bot.appId, channel: dependencies.channel, ts });
-  const followed = followTask({ name, requestId, ...dependencies });
+  const taskFollower = followTask({ name, requestId, ...dependencies });
   const steps: Steps = {
     settings,
-    polls: () => followed.latest()?.wait?.polls ?? 0,
-    until: followed.until,
+    polls: () => taskFollower.latest()?.wait?.polls ?? 0,
+    until: taskFollower.until,
     async cancel() {
-      const task = followed.latest();
+      const task = taskFollower.latest();
       if (task !== undefined) await sendCancel({ zone, task });
     },
     async reply(text) {
-      const posted = await slack.post({
+      const post = await slack.post({
         text: `Sekisho test: the reply is ${text}.`,
         threadTs: ts,
       });
-      const message = { type: "message" as const, ts: posted.ts, threadTs: ts, text, bot };
+      const message = { type: "message" as const, ts: post.ts, threadTs: ts, text, bot };
       requireAccepted(await deliver(message, dependencies), signal);
     },
     hasFile: () => slack.hasFile({ threadTs: ts }),
@@ -200,7 +200,7 @@ function followTask({ name, requestId, zone, settings, note, signal }: Followed)
   let shownLine = "";
 
   /** Once a read has succeeded, a failed one is repeated until the time is over. */
-  async function read(endMs: number): Promise<Task | undefined> {
+  async function readTask(endMs: number): Promise<Task | undefined> {
     try {
       return (await zone.store.get({ id: requestId }))?.task;
     } catch (error) {
@@ -220,7 +220,7 @@ function followTask({ name, requestId, zone, settings, note, signal }: Followed)
     const endMs = performance.now() + patienceMs + moreMs;
     for (;;) {
       signal.throwIfAborted();
-      latest = await read(endMs);
+      latest = await readTask(endMs);
       if (latest !== undefined) {
         show(latest);
         if (isWanted(latest)) return latest;

@@ -32,7 +32,7 @@ export async function enableFederation({
   signal,
 }: AwsCall): Promise<{ issuer: string; changed: boolean }> {
   const iam = new IAMClient({ region, customUserAgent: sdkUserAgent });
-  const enabled = await callAws({
+  const newIssuer = await callAws({
     doing: "let the account issue tokens for other clouds",
     signal,
     call: (options) => iam.send(new EnableOutboundWebIdentityFederationCommand({}), options),
@@ -40,12 +40,12 @@ export async function enableFederation({
     if (errorNameOf(error).startsWith("FeatureEnabled")) return undefined;
     throw error;
   });
-  const issuer = enabled?.IssuerIdentifier ?? (await readIssuer({ region, signal }));
+  const issuer = newIssuer?.IssuerIdentifier ?? (await readIssuer({ region, signal }));
   if (issuer === undefined)
     throw new AwsFailure(
       "AWS says that it is switched on, but names no issuer. Try again in a minute.",
     );
-  return { issuer, changed: enabled !== undefined };
+  return { issuer, changed: newIssuer !== undefined };
 }
 
 /** The account's issuer, the roles, and what other clouds must know to trust them. */

@@ -63,17 +63,19 @@ export function createOperatorsPage({
     "GET live": (exchange) => streams.open(exchange, { watch: live.watch, endsInMs: streamMs }),
     "GET destinations": () => health.view(),
     "POST destinations/check": async ({ json }) => {
-      const asked = checkSchema.safeParse(await json()).data;
-      if (asked === undefined)
+      const checkRequest = checkSchema.safeParse(await json()).data;
+      if (checkRequest === undefined)
         throw new Refusal(400, "Give the names of destinations, or none to check all.");
-      await health.check(asked.names);
+      await health.check(checkRequest.names);
       return health.view();
     },
     "GET dead-letters": async () => ({ about: deadLetters.about, rows: await deadLetters.list() }),
     "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
-      const asked = redriveSchema.safeParse(await json()).data;
-      if (asked === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
-      const redriven = await deadLetters.redrive("all" in asked ? undefined : asked.requestIds);
+      const redriveRequest = redriveSchema.safeParse(await json()).data;
+      if (redriveRequest === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
+      const redriven = await deadLetters.redrive(
+        "all" in redriveRequest ? undefined : redriveRequest.requestIds,
+      );
       for (const { requestId } of redriven) {
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
       }
@@ -129,10 +131,10 @@ export function createOperatorsPage({
 /** From then on the browser sends the token's session as a cookie that no script can read. */
 function signIn({ admission }: { admission: Admission }): Handler {
   return async ({ request, response, json }) => {
-    const given = signInSchema.safeParse(await json()).data;
+    const signIn = signInSchema.safeParse(await json()).data;
     if (admission.signIn === undefined) throw new Refusal(404, "This page has no sign-in.");
-    if (given === undefined) throw new Refusal(400, "Enter a token.");
-    response.setHeader("set-cookie", await admission.signIn(request, given.token));
+    if (signIn === undefined) throw new Refusal(400, "Enter a token.");
+    response.setHeader("set-cookie", await admission.signIn(request, signIn.token));
     return {};
   };
 }

@@ -168,8 +168,8 @@ function createFailureLimit({ now }: { now: () => number }) {
   return {
     /** The time that the address must wait. Undefined if it may try. */
     waitMs(address: string): number | undefined {
-      const [first = 0, ...rest] = recent(address);
-      return rest.length + 1 < maxFailures ? undefined : first + failureWindowMs - now();
+      const [first = 0, ...laterFailures] = recent(address);
+      return laterFailures.length + 1 < maxFailures ? undefined : first + failureWindowMs - now();
     },
     note(address: string): void {
       const times = [...recent(address), now()].slice(-maxFailures);

@@ -82,8 +82,8 @@ function changeSecret(
         `There is no secret ${zone.where} yet: the worker makes it for its first message.`,
       );
     },
-    decide(before) {
-      const item = change(before);
+    decide(currentSecret) {
+      const item = change(currentSecret);
       return { item, result: item };
     },
     toExhaustedError: () =>
