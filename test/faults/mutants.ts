@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "lookups-without-pause",
     file: "lambdas/verification/lookups/slack-lookups.ts",
-    find: "pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(thrown));",
+    find: "pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(error));",
     replace: "",
     story: "nameless",
     engine: "sqlite",

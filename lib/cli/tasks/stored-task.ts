@@ -95,7 +95,7 @@ export function parseRecord(json: unknown): StoredRecord {
 export async function* mergeOldestFirst(
   listings: AsyncGenerator<StoredTask, void, undefined>[],
 ): AsyncGenerator<Task> {
-  const seen = new Set<string>();
+  const seenIds = new Set<string>();
   const heads = await Promise.all(
     listings.map(async (listing) => ({ listing, task: await nextTask(listing) })),
   );
@@ -105,8 +105,8 @@ export async function* mergeOldestFirst(
     );
     const [first] = waiting.sort((a, b) => a.task.receivedAtMs - b.task.receivedAtMs);
     if (first === undefined) return;
-    if (!seen.has(first.task.id)) yield first.task;
-    seen.add(first.task.id);
+    if (!seenIds.has(first.task.id)) yield first.task;
+    seenIds.add(first.task.id);
     first.head.task = await nextTask(first.head.listing);
   }
 }

@@ -89,9 +89,9 @@ const quietSwitchMs = 12_000;
 /** Each version knows its own class of errors alone. */
 export function slackFor({ product, slack }: { product: Product; slack: SlackApi }): SlackApi {
   if (product === thisVersion) return slack;
-  const translate = (thrown: unknown) => {
-    if (!(thrown instanceof thisVersion.SlackError)) throw thrown;
-    const { kind, slackError, retryAfterMs, tooLarge }: SlackError = thrown;
+  const translate = (error: unknown) => {
+    if (!(error instanceof thisVersion.SlackError)) throw error;
+    const { kind, slackError, retryAfterMs, tooLarge }: SlackError = error;
     const details = {
       ...(slackError && { slackError }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -115,9 +115,9 @@ export function transportFor({
   transport: Transport;
 }): Transport {
   if (product === thisVersion) return transport;
-  const translate = (thrown: unknown) => {
-    if (!(thrown instanceof thisVersion.SekishoError)) throw thrown;
-    const { reason, certainty }: SekishoError = thrown;
+  const translate = (error: unknown) => {
+    if (!(error instanceof thisVersion.SekishoError)) throw error;
+    const { reason, certainty }: SekishoError = error;
     // A build of earlier sources reads `undelivered`.
     const options = { certainty, undelivered: certainty === "undelivered" };
     throw new product.SekishoError(reason, options);

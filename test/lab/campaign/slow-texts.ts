@@ -82,7 +82,12 @@ const subjects: Record<string, (text: string) => unknown> = {
     }),
   attachment: (text) => [
     safeFileName(text),
-    isSignInPage({ bytes: Buffer.from(text), contentType: text, claimed: text, name: text }),
+    isSignInPage({
+      bytes: Buffer.from(text),
+      contentType: text,
+      claimedMimetype: text,
+      name: text,
+    }),
   ],
   "response header": (text) => [
     isEventStream(text),
@@ -377,7 +382,7 @@ function main(): number {
 
 try {
   process.exitCode = main();
-} catch (thrown) {
-  process.stderr.write(`${thrown instanceof Error ? thrown.stack : String(thrown)}\n\n${usage}\n`);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n\n${usage}\n`);
   process.exitCode = 2;
 }

@@ -90,7 +90,7 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
 export async function failure(call: Promise<unknown>): Promise<SlackError> {
   const error = await call.then(
     () => undefined,
-    (thrown: unknown) => thrown,
+    (error: unknown) => error,
   );
   if (!(error instanceof SlackError)) throw new Error("A SlackError was expected.");
   return error;
