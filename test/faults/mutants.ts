@@ -151,7 +151,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "reconcile-mark",
-    file: "lambdas/verification/task/step.ts",
+    file: "lambdas/verification/task/transition.ts",
     find: "return { ...task, reconcile: true };",
     replace: "return task;",
     story: "accepted",

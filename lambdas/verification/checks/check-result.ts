@@ -8,7 +8,7 @@ import type { ClientReason, Reason } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { parseJson, sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { createResponseProblem } from "../transport/peer-problem.ts";
-import { readRefusedMembers, statusToReason } from "../transport/read-response.ts";
+import { readRefusedMembers, statusToReason } from "../transport/response-error.ts";
 import type { TransportResponse } from "../transport/transport.ts";
 
 export type HealthRequest = {

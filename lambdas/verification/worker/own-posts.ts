@@ -15,8 +15,9 @@ import {
   streamPart,
 } from "../slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
-import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
+import { concludedAtMs } from "../task/history.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+import { deliveryMs, graceMs, threadReleaseMs } from "../task/time-limits.ts";
 
 /** The possible error of the difference between Slack's clock and ours, which is derived from the placeholder's post. */
 const clockErrorMs = 5000;

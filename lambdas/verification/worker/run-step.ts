@@ -17,10 +17,11 @@ import {
 import type { Gate } from "../gate/gate.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
+import { withHistory } from "../task/history.ts";
 import { next } from "../task/machine.ts";
 import type { Policy, ZoneSecretValues } from "../task/routing.ts";
-import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
+import { type Transition, wake } from "../task/transition.ts";
 import { withUsage } from "../usage/entry.ts";
 import { causeKindOf } from "./data-failures.ts";
 import {

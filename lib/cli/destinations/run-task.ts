@@ -12,8 +12,8 @@ import { createPolicy } from "@sekisho/verification/gate/rules.ts";
 import { createDestinationSlots, createShare } from "@sekisho/verification/slots.ts";
 import type { EventOf, TaskEvent } from "@sekisho/verification/task/events.ts";
 import { next } from "@sekisho/verification/task/machine.ts";
-import type { Transition } from "@sekisho/verification/task/step.ts";
 import { receivedTask, type Task } from "@sekisho/verification/task/task.ts";
+import type { Transition } from "@sekisho/verification/task/transition.ts";
 import { createCallRunner, type ExecutionCall } from "@sekisho/verification/worker/calls.ts";
 import { isAct, isWake, toDelayMs } from "@sekisho/verification/worker/step-effects.ts";
 

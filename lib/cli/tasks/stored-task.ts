@@ -1,8 +1,8 @@
 /** The tasks of a zone's store as the commands and the operators' page read them. */
 
 import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import { maxAgeMs } from "@sekisho/verification/task/step.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { maxAgeMs } from "@sekisho/verification/task/time-limits.ts";
 import * as z from "zod";
 
 /** `store` and `queue` reject with errors whose messages say what to do. */

@@ -18,7 +18,7 @@ import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-pie
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { isCancelWord } from "@sekisho/verification/task/command-words.ts";
 import { freshnessMs } from "@sekisho/verification/transport/a2a/card-source.ts";
-import { isEventStream } from "@sekisho/verification/transport/read-response.ts";
+import { isEventStream } from "@sekisho/verification/transport/response-head.ts";
 import { takeResult } from "@sekisho/verification/transport/take-result.ts";
 import { fragments } from "../../verification/slack/markdown/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
