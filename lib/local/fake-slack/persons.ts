@@ -1,5 +1,5 @@
 /** The actions of people in the fake Slack. Each action changes the workspace and reaches the app as a signed request. */
-import { metadataSchema } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema } from "@sekisho/verification/slack/api/post-keys.ts";
 import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";

@@ -1,5 +1,5 @@
 /** Records what happens between Slack and the Verification zone as steps: the signed requests, and the calls that post the answer. */
-import { metadataSchema } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema } from "@sekisho/verification/slack/api/post-keys.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";

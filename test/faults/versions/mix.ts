@@ -1,10 +1,12 @@
 /** Which version of the product does what in a world with two of them, side by side on the same stores and queues. */
 import type { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { PostKey } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { chance, worldMs } from "../virtual-time.ts";
 import type { World } from "../world.ts";
 import { type KindOfNext, type Mix, mixes } from "./names.ts";
+import { addNumber, readKey } from "./post-keys.ts";
 import * as thisVersion from "./product.ts";
 
 export type Product = typeof thisVersion;
@@ -99,12 +101,26 @@ export function slackFor({ product, slack }: { product: Product; slack: SlackApi
     };
     throw new product.SlackError(kind, details);
   };
+  const readRequest = (request: { key?: PostKey }) =>
+    request.key === undefined ? request : { ...request, key: readKey(request.key) };
   return Object.fromEntries(
     Object.entries(slack).map(([name, call]) => [
       name,
-      (request: never) => (call as (request: never) => Promise<unknown>)(request).catch(translate),
+      (request: object) =>
+        (call as (request: object) => Promise<unknown>)(readRequest(request)).then(
+          addNumbers,
+          translate,
+        ),
     ]),
   ) as unknown as SlackApi;
+}
+
+/** The messages of a thread, with the numbers of their keys. */
+function addNumbers(result: unknown): unknown {
+  if (!Array.isArray(result)) return result;
+  return result.map((post) =>
+    post.key === undefined ? post : { ...post, key: addNumber(post.key) },
+  );
 }
 
 export function transportFor({
