@@ -18,9 +18,9 @@ export async function main(): Promise<number> {
       process.stderr.write(`Using stage ${stageName}. Choose another with -c stage=NAME.\n`);
     synthesize({ config, configDirectory: configDirectory(location), stageName, outdir });
     return Number(process.exitCode ?? 0);
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    process.stderr.write(`${thrown.message}\n`);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`${error.message}\n`);
     return 2;
   }
 }

@@ -36,10 +36,10 @@ export function decodeError(request: {
 }): SekishoError {
   const { error, dialect, status } = request;
   const { code } = error;
-  const { reason, retryable, details: known } = findInData(error.data);
+  const { reason, retryable, details: knownDetails } = findInData(error.data);
   const issues =
-    known.issues ?? (code === invalidParamsCode ? foreignIssues(error.data) : undefined);
-  const details = issues === undefined ? known : { ...known, issues };
+    knownDetails.issues ?? (code === invalidParamsCode ? foreignIssues(error.data) : undefined);
+  const details = issues === undefined ? knownDetails : { ...knownDetails, issues };
   if (reason !== undefined) {
     const wasGuessed = retryable === false && isRetryable(reason);
     return new SekishoError(reason, {
@@ -51,11 +51,11 @@ export function decodeError(request: {
   const byCode = listReasons({ code, dialect });
   const pool = byCode.length > 0 ? byCode : reasons;
   const byStatus = pool.filter((candidate) => toHttpStatus(candidate) === status);
-  const left = byStatus.length > 0 ? byStatus : byCode;
-  return new SekishoError(left[0] ?? "internal", {
+  const possibleReasons = byStatus.length > 0 ? byStatus : byCode;
+  return new SekishoError(possibleReasons[0] ?? "internal", {
     details,
     code,
-    certainty: left.length === 1 ? "refused" : "guessed",
+    certainty: possibleReasons.length === 1 ? "refused" : "guessed",
   });
 }
 
@@ -238,7 +238,7 @@ function detailsFromArray(data: readonly unknown[]): DecodedData {
   const infos = data.flatMap((item) => errorInfoSchema.safeParse(item).data ?? []);
   const own = infos.find((info) => info.domain === ownDomain);
   const a2a = infos.find((info) => info.domain === a2aDomain);
-  const found = detailsFromObject({
+  const details = detailsFromObject({
     task_id: a2a?.metadata.taskId,
     ...booleans(own?.metadata ?? {}),
     ...delayIn(data),
@@ -246,8 +246,8 @@ function detailsFromArray(data: readonly unknown[]): DecodedData {
     reason: own?.reason.toLowerCase(),
   });
   return {
-    ...found,
-    reason: found.reason ?? a2aNames.find((entry) => entry.name === a2a?.reason)?.reason,
+    ...details,
+    reason: details.reason ?? a2aNames.find((entry) => entry.name === a2a?.reason)?.reason,
   };
 }
 
@@ -286,9 +286,9 @@ export function foreignIssues(data: unknown): Issue[] | undefined {
     : listNames.map((name) => members[name]).find((each) => Object(each) === each);
   const byField = list !== undefined && !Array.isArray(list) ? Object.entries(Object(list)) : [];
   const issues = [
-    ...byField.map(([path, said]) => ({
+    ...byField.map(([path, messages]) => ({
       path,
-      message: String([said].flat().filter(isText)[0] ?? ""),
+      message: String([messages].flat().filter(isText)[0] ?? ""),
     })),
     ...(Array.isArray(list) ? list : [data]).slice(0, maxIssues).flatMap(toIssue),
   ];
@@ -312,10 +312,10 @@ function isText(value: unknown): value is string {
 
 /** Metadata values are strings by their schema, so the two booleans are restored. */
 function booleans(metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const named = Object.entries(metadata).map(([name, value]) =>
+  const entries = Object.entries(metadata).map(([name, value]) =>
     name === "retryable" || name === "lost" ? [name, value === "true"] : [name, value],
   );
-  return Object.fromEntries(named);
+  return Object.fromEntries(entries);
 }
 
 /** A protobuf Duration in JSON, such as `"1.500s"`. */

@@ -144,10 +144,8 @@ export class SekishoError extends Error {
   }
 
   /** Returns a SekishoError as it is, and wraps everything else as `internal`. */
-  static from(thrown: unknown): SekishoError {
-    return thrown instanceof SekishoError
-      ? thrown
-      : new SekishoError("internal", { cause: thrown });
+  static from(error: unknown): SekishoError {
+    return error instanceof SekishoError ? error : new SekishoError("internal", { cause: error });
   }
 }
 

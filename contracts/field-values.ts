@@ -18,20 +18,22 @@ export function checkFieldValues(request: {
   values: FieldValues;
 }): { values: FieldValues } | { problems: FieldProblem[] } {
   const { fields } = request;
-  const given = new Map(Object.entries(request.values).filter(([, value]) => !isAbsent(value)));
-  const known = new Set(fields.map(({ id }) => id));
-  const unknown = Object.keys(request.values).filter((id) => !known.has(id));
+  const presentValues = new Map(
+    Object.entries(request.values).filter(([, value]) => !isAbsent(value)),
+  );
+  const fieldIds = new Set(fields.map(({ id }) => id));
+  const unknown = Object.keys(request.values).filter((id) => !fieldIds.has(id));
   const problems: FieldProblem[] = unknown.map((id) => ({ id, problem: { type: "unknown" } }));
   for (const field of fields) {
-    const problem = findProblem(field, given.get(field.id));
+    const problem = findProblem(field, presentValues.get(field.id));
     if (problem !== undefined) problems.push({ id: field.id, problem });
   }
   if (problems.length > 0) return { problems };
-  const ordered = fields.flatMap(({ id }): [string, FieldValue][] => {
-    const value = given.get(id);
+  const orderedValues = fields.flatMap(({ id }): [string, FieldValue][] => {
+    const value = presentValues.get(id);
     return value === undefined ? [] : [[id, value]];
   });
-  return { values: Object.fromEntries(ordered) };
+  return { values: Object.fromEntries(orderedValues) };
 }
 
 function isAbsent(value: FieldValue): boolean {

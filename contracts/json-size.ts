@@ -16,20 +16,20 @@ export function isJsonWithin({ value, maxBytes }: { value: unknown; maxBytes: nu
 /** Subtracts the most bytes that the value can take. The result is negative if the value may not fit. */
 function takeBytes(value: unknown, bytes: number): number {
   if (typeof value === "string") return bytes - maxUnitBytes * value.length - 3;
-  let left = bytes - maxPlainBytes;
-  if (typeof value !== "object" || value === null || left < 0) return left;
+  let bytesLeft = bytes - maxPlainBytes;
+  if (typeof value !== "object" || value === null || bytesLeft < 0) return bytesLeft;
   if (Array.isArray(value)) {
-    for (const item of value) left = takeBytes(item, left);
-    return left;
+    for (const item of value) bytesLeft = takeBytes(item, bytesLeft);
+    return bytesLeft;
   }
   // An object may write itself in its own way.
   if ("toJSON" in value) return -1;
   for (const name in value) {
     const member: unknown = value[name as keyof typeof value];
-    left -= maxUnitBytes * name.length + 4;
+    bytesLeft -= maxUnitBytes * name.length + 4;
     // Most members are texts: a call for each would be most of the time.
-    if (typeof member === "string") left -= maxUnitBytes * member.length + 3;
-    else left = takeBytes(member, left);
+    if (typeof member === "string") bytesLeft -= maxUnitBytes * member.length + 3;
+    else bytesLeft = takeBytes(member, bytesLeft);
   }
-  return left;
+  return bytesLeft;
 }

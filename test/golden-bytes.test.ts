@@ -14,7 +14,7 @@ import { toShardKey } from "@sekisho/runtime/engine/aws/table.ts";
 import { formatPosition, toRecordAttributes } from "@sekisho/runtime/engine/aws/task-store.ts";
 import { formerStateOf } from "@sekisho/sekisho/usage/former-history.ts";
 import { storedRulesId } from "@sekisho/verification/gate/rules.ts";
-import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
+import { createMetadata } from "@sekisho/verification/slack/api/post-keys.ts";
 import { encodeButton } from "@sekisho/verification/slack/messages/buttons.ts";
 import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import { interactionIdOf, requestIdOf, sessionIdOf } from "@sekisho/verification/task/routing.ts";
@@ -80,7 +80,7 @@ const values: readonly (readonly [name: string, value: unknown, expected: unknow
   ],
   [
     "metadata of a post",
-    createMetadata({ requestId, part: 2 }),
+    createMetadata({ requestId, kind: "answer", index: 1 }),
     {
       event_payload: { part: 2, request_id: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" },
       event_type: "sekisho_message",

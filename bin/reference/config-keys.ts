@@ -15,29 +15,29 @@ type Variant = { name: string; description: string; schema: JsonSchema };
 
 /** The sections in the order of the schema, each followed by those of the unions in it. A union with a name comes once. */
 export function sectionsOf(schema: JsonSchema): Section[] {
-  const found: Section[] = [];
+  const sections: Section[] = [];
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    if (name !== "$schema") addSections({ found, name, level: 2, schema: property });
+    if (name !== "$schema") addSections({ sections, name, level: 2, schema: property });
   }
-  return found;
+  return sections;
 }
 
-type Adding = { found: Section[]; name: string; level: number; schema: JsonSchema };
+type Adding = { sections: Section[]; name: string; level: number; schema: JsonSchema };
 
-function addSections({ found, name, level, schema }: Adding): void {
-  if (found.some((section) => section.name === name)) return;
+function addSections({ sections, name, level, schema }: Adding): void {
+  if (sections.some((section) => section.name === name)) return;
   const variants = variantsOf(elementOf(schema));
   const kind = kindOf(elementOf(schema));
-  found.push({ name, level, description: schema.description ?? "", kind, variants });
+  sections.push({ name, level, description: schema.description ?? "", kind, variants });
   const inner = variants
     .flatMap((variant) => keysOf(variant.schema))
     .filter((key) => key.union !== undefined);
   for (const { path, union } of inner) {
     if (union === undefined) continue;
-    const shared = sharedTypes.get(union);
-    const text = shared ?? { name: `${name}.${path}`, description: union.description ?? "" };
+    const sharedType = sharedTypes.get(union);
+    const text = sharedType ?? { name: `${name}.${path}`, description: union.description ?? "" };
     addSections({
-      found,
+      sections,
       name: text.name,
       level: 3,
       schema: { ...union, description: text.description },
@@ -119,10 +119,10 @@ export function keyRows({ name, kind, variants }: Section): string[][] {
     }
   }
   const paths = [...new Set([...rows.values()].map(({ path }) => path))];
-  const sorted = paths.flatMap((path) => [...rows.values()].filter((row) => row.path === path));
-  return sorted.map(({ path, variants: named, cells }) => {
-    const isForAll = named.length === variants.length;
-    const kinds = isForAll ? "all" : named.map((one) => `\`${one}\``).join(", ");
+  const sortedRows = paths.flatMap((path) => [...rows.values()].filter((row) => row.path === path));
+  return sortedRows.map(({ path, variants: rowVariants, cells }) => {
+    const isForAll = rowVariants.length === variants.length;
+    const kinds = isForAll ? "all" : rowVariants.map((one) => `\`${one}\``).join(", ");
     return [`\`${path}\``, ...(kind === undefined ? [] : [kinds]), ...cells];
   });
 }
@@ -130,11 +130,13 @@ export function keyRows({ name, kind, variants }: Section): string[][] {
 function cellsOf({ key, section }: { key: Key; section: string }): string[] {
   const { path, schema, isRequired, union } = key;
   const { description = "" } = schema;
-  const [, meaning = "", stated] =
+  const [, meaning = "", statedDefault] =
     /^([\s\S]*?)(?:\s*\bDefault: ([\s\S]*?)\.?)?$/.exec(description) ?? [];
   const unionName =
     union === undefined ? undefined : (sharedTypes.get(union)?.name ?? `${section}.${path}`);
-  const fallback = isRequired ? "required" : (formatDefault({ path, schema }) ?? stated ?? "none");
+  const fallback = isRequired
+    ? "required"
+    : (formatDefault({ path, schema }) ?? statedDefault ?? "none");
   return [formatType(schema, unionName), escapeProse(fallback), escapeProse(meaning)];
 }
 

@@ -28,7 +28,7 @@ export type JsonSchema = {
 
 type SharedType = { name: string; description: string };
 
-const shared: readonly (readonly [schema: string, type: SharedType])[] = [
+const sharedShapes: readonly (readonly [schema: string, type: SharedType])[] = [
   [shapeOf(toJson(secretSchema)), { name: "secret", description: "" }],
   [
     shapeOf(toJson(authorizerSchema)),
@@ -46,8 +46,8 @@ const shared: readonly (readonly [schema: string, type: SharedType])[] = [
 
 /** The types that several keys have. They are recognized by their form, because the JSON Schema repeats it at each key. */
 export const sharedTypes = {
-  get: (schema: JsonSchema) => shared.find(([shape]) => shape === shapeOf(schema))?.[1],
-  has: (schema: JsonSchema) => shared.some(([shape]) => shape === shapeOf(schema)),
+  get: (schema: JsonSchema) => sharedShapes.find(([shape]) => shape === shapeOf(schema))?.[1],
+  has: (schema: JsonSchema) => sharedShapes.some(([shape]) => shape === shapeOf(schema)),
 };
 
 function toJson(schema: z.ZodType): JsonSchema {
@@ -55,8 +55,8 @@ function toJson(schema: z.ZodType): JsonSchema {
 }
 
 /** The choices of a union as text, without what the key adds to it. */
-function shapeOf({ anyOf, oneOf, ...rest }: JsonSchema): string {
-  return JSON.stringify(anyOf ?? oneOf ?? rest);
+function shapeOf({ anyOf, oneOf, ...otherKeys }: JsonSchema): string {
+  return JSON.stringify(anyOf ?? oneOf ?? otherKeys);
 }
 
 /** `unionName` is the section of a union. */
@@ -82,9 +82,9 @@ export function formatType(schema: JsonSchema, unionName?: string): string {
 
 function formatPlural(items: JsonSchema): string {
   const text = formatType(items);
-  const [, noun = "", rest = ""] = /^(string|object)(?:, (.+))?/.exec(text) ?? [];
+  const [, noun = "", condition = ""] = /^(string|object)(?:, (.+))?/.exec(text) ?? [];
   if (noun === "") return text;
-  return rest === "" ? `${noun}s` : `${noun}s (${rest})`;
+  return condition === "" ? `${noun}s` : `${noun}s (${condition})`;
 }
 
 /** The choices beside the union itself, such as a path. */
@@ -106,12 +106,12 @@ function joinOr(texts: readonly string[]): string {
 }
 
 function range(least = 0, most: number = Number.MAX_SAFE_INTEGER, unit = ""): string {
-  const after = unit === "" ? "" : ` ${unit}`;
+  const unitSuffix = unit === "" ? "" : ` ${unit}`;
   if (most < Number.MAX_SAFE_INTEGER)
-    return `, ${least === 0 && unit !== "" ? "at most" : `${least} to`} ${most}${after}`;
+    return `, ${least === 0 && unit !== "" ? "at most" : `${least} to`} ${most}${unitSuffix}`;
   return least === 0
     ? ""
-    : `, at least ${least}${least === 1 ? after.replace(/ies$/, "y").replace(/s$/, "") : after}`;
+    : `, at least ${least}${least === 1 ? unitSuffix.replace(/ies$/, "y").replace(/s$/, "") : unitSuffix}`;
 }
 
 const units: readonly (readonly [

@@ -5,13 +5,13 @@ import { replaceGenerated } from "./markdown.ts";
 
 /** The texts by path, as they should be. `read` returns a page as it is, because its beginning is written by hand. */
 export async function referencePages(
-  read: (path: string) => string,
+  readPage: (path: string) => string,
 ): Promise<ReadonlyMap<string, string>> {
   const parts: [path: string, generated: string][] = [
     ["docs/reference/commands.md", await commandsPart()],
     ["docs/reference/configuration.md", configurationPart()],
   ];
   return new Map(
-    parts.map(([path, generated]) => [path, replaceGenerated({ page: read(path), generated })]),
+    parts.map(([path, content]) => [path, replaceGenerated({ page: readPage(path), content })]),
   );
 }

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join, posix, resolve } from "node:path";
 import { prebuild } from "@sekisho/cdk/bundle/bundle.ts";
 import { buildSync } from "esbuild";
-import { type Published, published } from "./published.ts";
+import { type Published, publishedPackages } from "./published.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -55,7 +55,7 @@ export function packFolder(path: string, folder: string): string {
 
 /** Writes each package into a folder of its own below `folder`, and returns these folders. */
 export function writePackages(folder: string): string[] {
-  return published.map((pack) => {
+  return publishedPackages.map((pack) => {
     const target = join(folder, basename(pack.name));
     if (existsSync(target)) throw new Error(`${target} exists already.`);
     writePackage(pack, target);
@@ -147,11 +147,11 @@ function rewriteImports({ pack, path, text }: { pack: Published; path: string; t
       const own = ours.find(({ name }) => specifier === name || specifier.startsWith(`${name}/`));
       // Templates of files for a project import packages by their public names.
       const isPublic = own !== undefined && !specifier.endsWith(".ts");
-      const compiled = specifier.replace(/\.ts$/, ".js");
+      const compiledSpecifier = specifier.replace(/\.ts$/, ".js");
       if (isPublic) return statement;
       if (own === undefined || (own.name === contracts && pack.name !== contracts))
-        return `${keyword}${quote}${compiled}${quote}`;
-      const file = posix.join(own.folder, compiled.slice(own.name.length + 1));
+        return `${keyword}${quote}${compiledSpecifier}${quote}`;
+      const file = posix.join(own.folder, compiledSpecifier.slice(own.name.length + 1));
       const relative = posix.relative(posix.dirname(path), file);
       return `${keyword}${quote}${relative.startsWith(".") ? relative : `./${relative}`}${quote}`;
     },
@@ -169,13 +169,15 @@ function createManifest(pack: Published, target: string) {
     optionalPeers = {},
     optionalImports = [],
   } = pack;
-  const used = listDependencies(pack, target).filter(
+  const usedPackages = listDependencies(pack, target).filter(
     (name) => !(name in { ...peers, ...optionalPeers }),
   );
   const isOptional = (name: string) => optionalImports.some((start) => name.startsWith(start));
   const optional: Record<string, string> = {
     ...optionalPeers,
-    ...Object.fromEntries(used.filter(isOptional).map((name) => [name, `^${versionOf(name)}`])),
+    ...Object.fromEntries(
+      usedPackages.filter(isOptional).map((name) => [name, `^${versionOf(name)}`]),
+    ),
   };
   return {
     name: pack.name,
@@ -194,7 +196,7 @@ function createManifest(pack: Published, target: string) {
       "./package.json": "./package.json",
     },
     dependencies: Object.fromEntries(
-      used.filter((name) => !isOptional(name)).map((name) => [name, versionOf(name)]),
+      usedPackages.filter((name) => !isOptional(name)).map((name) => [name, versionOf(name)]),
     ),
     peerDependencies: { ...peers, ...optional },
     peerDependenciesMeta: mapValues(optional, () => ({ optional: true })),
@@ -219,10 +221,10 @@ function listDependencies(pack: Published, target: string): string[] {
     metafile: true,
     logLevel: "error",
   });
-  const loaded = Object.values(metafile.inputs).flatMap(({ imports }) =>
+  const loadedModules = Object.values(metafile.inputs).flatMap(({ imports }) =>
     imports.filter(({ external }) => external).map(({ path }) => path),
   );
-  const named = listFiles(target)
+  const namedModules = listFiles(target)
     .filter((path) => path.endsWith(".d.ts"))
     .flatMap((path) => [
       ...readFileSync(join(target, path), "utf8").matchAll(
@@ -230,7 +232,7 @@ function listDependencies(pack: Published, target: string): string[] {
       ),
     ])
     .map(([, specifier = ""]) => specifier);
-  const modules = [...loaded, ...named].filter((name) => !/^(node:|\.)/.test(name));
+  const modules = [...loadedModules, ...namedModules].filter((name) => !/^(node:|\.)/.test(name));
   const names = modules.map((name) => /^(?:@[^/]+\/)?[^/]+/.exec(name)?.[0] ?? name);
   return [...new Set(names)].sort();
 }

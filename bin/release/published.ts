@@ -28,7 +28,7 @@ export type Published = {
 /** Bundles an agent of one's own. */
 const bundler = { esbuild: ">=0.25.0" };
 
-export const published: readonly Published[] = [
+export const publishedPackages: readonly Published[] = [
   {
     name: "@sekisho/contracts",
     folder: "contracts",

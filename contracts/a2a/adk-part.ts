@@ -46,8 +46,8 @@ export type ToolCall = z.output<typeof callSchema>;
 export function listOpenCalls(parts: readonly Part[]): ToolCall[] {
   const calls = parts.filter(isToolCall);
   // ADK does not mark a call for which it asks again.
-  const marked = calls.filter(({ metadata }) => metadata?.[longRunningKey] === true);
-  return (marked.length > 0 ? marked : calls).flatMap(
+  const longRunningCalls = calls.filter(({ metadata }) => metadata?.[longRunningKey] === true);
+  return (longRunningCalls.length > 0 ? longRunningCalls : calls).flatMap(
     ({ data }) => callSchema.safeParse(data).data ?? [],
   );
 }
@@ -118,8 +118,8 @@ export function formatJson(value: unknown): string {
   if (json.length > maxShownLength) {
     return `${codeBlock(json.slice(0, maxShownLength).toWellFormed())}\n\nThe data is longer than what is shown.`;
   }
-  const indented = JSON.stringify(value, undefined, 2);
-  return codeBlock(indented.length > maxShownLength ? json : indented);
+  const indentedJson = JSON.stringify(value, undefined, 2);
+  return codeBlock(indentedJson.length > maxShownLength ? json : indentedJson);
 }
 
 function codeBlock(json: string): string {

@@ -25,10 +25,10 @@ const readPartSchema = partSchema.safeExtend({
 /** Reads only the members of `metadata` with our keys, because a peer may send any number of others. */
 function readMetadata(keys: readonly string[]) {
   const shape = Object.fromEntries(keys.map((key) => [key, z.unknown().optional()]));
-  const known = z
+  const knownFields = z
     .object(shape)
-    .transform((read) => (Object.keys(read).length === 0 ? undefined : read));
-  return optionalValue(known).catch(undefined);
+    .transform((fields) => (Object.keys(fields).length === 0 ? undefined : fields));
+  return optionalValue(knownFields).catch(undefined);
 }
 
 /** The names of 0.3 are those of 1.0 in small letters and without the prefix. Earlier drafts spelled `CANCELLED`. */
@@ -64,7 +64,7 @@ const entry = z.unknown().transform((value, context): Part[] => {
   }
   return [];
 });
-const parts = optionalValue(z.array(entry)).transform((read = []) => read.flat());
+const parts = optionalValue(z.array(entry)).transform((entryParts = []) => entryParts.flat());
 const message = z.object({
   messageId: idSchema.optional().catch(undefined),
   role: roleOfAnySchema.optional().catch(undefined),
@@ -83,7 +83,7 @@ export type ReadTask = z.output<typeof task>;
 /** A message that is the answer itself must have a part that can be read. */
 const answer = message.extend({
   taskId: optionalText(maxTaskIdLength),
-  parts: parts.refine((read) => read.length > 0, "no part that can be read"),
+  parts: parts.refine((parts) => parts.length > 0, "no part that can be read"),
 });
 
 /**
@@ -106,8 +106,8 @@ function toCurrentPart(value: unknown): unknown {
   }
   const isWrapped = kind === "data" && isObject(metadata) && metadata[wrappedKey] === true;
   if (!isWrapped || !isObject(data) || !Object.hasOwn(data, "value")) return members;
-  const { [wrappedKey]: _, ...rest } = metadata;
-  return { data: data.value, metadata: rest };
+  const { [wrappedKey]: _, ...metadataFields } = metadata;
+  return { data: data.value, metadata: metadataFields };
 }
 
 type Members = Record<string, unknown>;
@@ -150,11 +150,15 @@ function listOf(value: unknown, name: string): readonly unknown[] {
 function withoutUnsetContents(part: unknown): unknown {
   const members: Record<string, unknown> = Object(part);
   const isUnset = (name: string) => members[name] === null || members[name] === "";
-  const given = contentNames.filter((name) => name in members);
-  const kept = given.find((name) => !isUnset(name)) ?? given[0];
-  const dropped: readonly string[] = given.filter((name) => name !== kept && isUnset(name));
-  if (dropped.length === 0) return part;
-  return Object.fromEntries(Object.entries(members).filter(([name]) => !dropped.includes(name)));
+  const contents = contentNames.filter((name) => name in members);
+  const content = contents.find((name) => !isUnset(name)) ?? contents[0];
+  const unsetContents: readonly string[] = contents.filter(
+    (name) => name !== content && isUnset(name),
+  );
+  if (unsetContents.length === 0) return part;
+  return Object.fromEntries(
+    Object.entries(members).filter(([name]) => !unsetContents.includes(name)),
+  );
 }
 
 /** An update of a task that is under way. A poll finds out more. */
@@ -166,8 +170,8 @@ export type ReadAnswer = { task: ReadTask } | { message: z.output<typeof answer>
 
 /** The answers that a message may get: the member that holds each in 1.0, its `kind` in 0.3, and how it is read. */
 const answerTypes: readonly { member: string; kind: string; schema: z.ZodType<ReadAnswer> }[] = [
-  { member: "task", kind: "task", schema: task.transform((read) => ({ task: read })) },
-  { member: "message", kind: "message", schema: answer.transform((read) => ({ message: read })) },
+  { member: "task", kind: "task", schema: task.transform((value) => ({ task: value })) },
+  { member: "message", kind: "message", schema: answer.transform((value) => ({ message: value })) },
   { member: "statusUpdate", kind: "status-update", schema: update },
   { member: "artifactUpdate", kind: "artifact-update", schema: update },
 ];
@@ -186,19 +190,19 @@ function guessKind(result: Members): string | undefined {
  */
 export const readAnswerSchema = z.unknown().transform((result, context): ReadAnswer => {
   const members: Members = isObject(result) ? result : {};
-  const held = answerTypes.find(
+  const typeOfMember = answerTypes.find(
     ({ kind, member }) => members.kind !== kind && isObject(members[member]),
   );
   const bareKind = typeof members.kind === "string" ? members.kind : guessKind(members);
-  const type = held ?? answerTypes.find(({ kind }) => kind === bareKind);
+  const type = typeOfMember ?? answerTypes.find(({ kind }) => kind === bareKind);
   if (type === undefined) {
     context.issues.push({ code: "custom", message: "neither a task nor a message", input: result });
     return z.NEVER;
   }
-  const path = held === undefined ? [] : [held.member];
+  const path = typeOfMember === undefined ? [] : [typeOfMember.member];
   return readAt({
     schema: type.schema,
-    value: held === undefined ? members : members[held.member],
+    value: typeOfMember === undefined ? members : members[typeOfMember.member],
     path,
     context,
   });
@@ -206,12 +210,12 @@ export const readAnswerSchema = z.unknown().transform((result, context): ReadAns
 
 /** A task, also in the member that holds it in the answer to a message. */
 export const readTaskSchema = z.unknown().transform((result, context): ReadTask => {
-  const held =
+  const wrappedTask =
     isObject(result) && !("status" in result) && isObject(result.task) ? result.task : undefined;
   return readAt({
     schema: task,
-    value: held ?? result,
-    path: held === undefined ? [] : ["task"],
+    value: wrappedTask ?? result,
+    path: wrappedTask === undefined ? [] : ["task"],
     context,
   });
 });

@@ -52,7 +52,7 @@ export const bytesSchema = z
     "must be base64",
   )
   .transform((text) =>
-    padded(
+    padBase64(
       text
         .replace(/={1,2}$/, "")
         .replaceAll("-", "+")
@@ -60,7 +60,7 @@ export const bytesSchema = z
     ),
   );
 
-function padded(text: string): string {
+function padBase64(text: string): string {
   return text.padEnd(Math.ceil(text.length / 4) * 4, "=");
 }
 

@@ -27,9 +27,9 @@ export function parseWith<T>({
   json: unknown;
   name: string;
 }): T {
-  const parsed = schema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw new ConfigError(name, describeIssues(parsed.error.issues));
+  const result = schema.safeParse(json);
+  if (result.success) return result.data;
+  throw new ConfigError(name, describeIssues(result.error.issues));
 }
 
 /** The lines for zod's issues. `explainKey` says what is wrong with an unknown key of the object at `path`. */
@@ -49,8 +49,8 @@ function describe(
 ): string[] {
   const path = [...parent, ...issue.path];
   if (issue.code === "invalid_union") {
-    const meant = issue.errors.filter((issues) => !issues.some(isOtherType));
-    const [best] = meant.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length);
+    const likelyIssues = issue.errors.filter((issues) => !issues.some(isOtherType));
+    const [best] = likelyIssues.toSorted((a, b) => depth(b) - depth(a) || a.length - b.length);
     if (best !== undefined) return best.flatMap((inner) => describe(inner, explainKey, path));
   }
   if (issue.code === "invalid_key")

@@ -35,7 +35,7 @@ export function crossCheck({ config, destinationNames, invalidSections }: ValidP
   ];
 }
 
-function routeProblems({ routes }: Config, known: readonly string[] | undefined): Problem[] {
+function routeProblems({ routes }: Config, knownNames: readonly string[] | undefined): Problem[] {
   return routes.flatMap(({ team, channel, word, destination: names }, index) => {
     const problems: Problem[] = [];
     if ((team ?? channel ?? word) === undefined && index < routes.length - 1) {
@@ -44,10 +44,10 @@ function routeProblems({ routes }: Config, known: readonly string[] | undefined)
       problems.push({ path: ["routes", index], message });
     }
     const path = ["routes", index, "destination"];
-    for (const name of names.filter((each) => known?.includes(each) === false)) {
+    for (const name of names.filter((each) => knownNames?.includes(each) === false)) {
       problems.push({
         path,
-        message: `there is no destination "${name}"; ${destinationHint(name, known)}`,
+        message: `there is no destination "${name}"; ${destinationHint(name, knownNames)}`,
       });
     }
     for (const name of names.filter((each, index) => names.indexOf(each) < index)) {
@@ -79,10 +79,10 @@ function workspaceProblems({ slack, allowlist, destinations }: Config): Problem[
 
 type NamedEntry = { path: Problem["path"]; entry: { team?: string | undefined } };
 
-function destinationHint(name: string, known: readonly string[] = []): string {
-  const closest = findClosest(name, known);
+function destinationHint(name: string, knownNames: readonly string[] = []): string {
+  const closest = findClosest(name, knownNames);
   if (closest !== undefined) return `did you mean "${closest}"?`;
-  return `add it to destinations, or choose from: ${known.join(", ") || "none"}`;
+  return `add it to destinations, or choose from: ${knownNames.join(", ") || "none"}`;
 }
 
 function destinationProblems({ destinations }: Config): Problem[] {
@@ -152,14 +152,15 @@ function longPollProblems({ destinations, limits }: Config): Problem[] {
 function tokenProblems({ routes, destinations, execution }: Config): Problem[] {
   const { type } = execution.authenticator;
   if (type === "none" || type === "platform") return [];
-  const used = new Set(routes.flatMap(({ destination }) => destination));
+  const routedNames = new Set(routes.flatMap(({ destination }) => destination));
   const without = Object.entries(destinations).filter(
-    ([name, destination]) => used.has(name) && isLocalHost(destination) && !sendsToken(destination),
+    ([name, destination]) =>
+      routedNames.has(name) && isLocalHost(destination) && !sendsToken(destination),
   );
   if (without.length === 0) return [];
-  const named = without.map(([name]) => `destinations.${name}`).join(", ");
+  const destinationNames = without.map(([name]) => `destinations.${name}`).join(", ");
   const fitting = type === "bearer" ? "a bearer authorizer" : "an authorizer that sends its tokens";
-  const message = `"${type}" would refuse every task of ${named}, which sends no token to the local host; use transport "https" with ${fitting} there, or remove it from the routes`;
+  const message = `"${type}" would refuse every task of ${destinationNames}, which sends no token to the local host; use transport "https" with ${fitting} there, or remove it from the routes`;
   return [{ path: ["execution", "authenticator"], message }];
 }
 
@@ -234,8 +235,8 @@ function signingProblems(name: string, destination: Destination): Problem[] {
   const domain = `execute-api.${region}.${findPartition(region).dnsSuffix}`;
   const message = `must have the API's own host, ID.${domain}, because a stage's permission needs the id of the API`;
   return listAddresses(destination).flatMap(({ field, address }) => {
-    const [id = "", ...rest] = URL.parse(address)?.hostname.split(".") ?? [];
-    if (/^[a-z0-9]+$/.test(id) && rest.join(".") === domain) return [];
+    const [id = "", ...domainLabels] = URL.parse(address)?.hostname.split(".") ?? [];
+    if (/^[a-z0-9]+$/.test(id) && domainLabels.join(".") === domain) return [];
     return [{ path: ["destinations", name, field], message }];
   });
 }
@@ -284,25 +285,25 @@ function kindProblems(config: Config, name: string): Problem[] {
     problems.push({ path: ["stages", name, "scale", "agentConcurrency"], message });
   }
   if (kind !== "external") problems.push(...agentProblems(execution.agent, name));
-  const used = routes.flatMap((route, index) =>
-    route.destination.map((routed) => ({ routed, index })),
+  const usedDestinations = routes.flatMap((route, index) =>
+    route.destination.map((destinationName) => ({ destinationName, index })),
   );
-  for (const { routed, index } of used) {
-    const destination = destinations[routed];
+  for (const { destinationName, index } of usedDestinations) {
+    const destination = destinations[destinationName];
     if (destination === undefined) continue;
     const path = ["routes", index, "destination"];
     if (factsOf(destination).isLocal) {
-      const message = `"${routed}" has the transport ${destination.transport}, which the stage ${name} cannot use; choose another destination`;
+      const message = `"${destinationName}" has the transport ${destination.transport}, which the stage ${name} cannot use; choose another destination`;
       problems.push({ path, message });
     } else if (isLocalOnly(destination)) {
-      const message = `"${routed}" has no card, which the stage ${name} needs; set destinations.${routed}.card`;
+      const message = `"${destinationName}" has no card, which the stage ${name} needs; set destinations.${destinationName}.card`;
       problems.push({ path, message });
     } else if (kind === "external" && isOwnExecution(destination)) {
-      const message = `"${routed}" has no url, and the stage ${name} deploys no Execution zone (its kind is external); set destinations.${routed}.url`;
+      const message = `"${destinationName}" has no url, and the stage ${name} deploys no Execution zone (its kind is external); set destinations.${destinationName}.url`;
       problems.push({ path, message });
     } else if (kind === "lambda" && isOwnExecution(destination) && destination.forwardBotToken) {
       const message = `must be false for the stage ${name}, whose kind is lambda: tasks wait in a queue there, which must not hold secrets`;
-      problems.push({ path: ["destinations", routed, "forwardBotToken"], message });
+      problems.push({ path: ["destinations", destinationName, "forwardBotToken"], message });
     }
   }
   return problems;

@@ -12,10 +12,10 @@ export function readBundledConfig(directory: string): Config {
   const file = join(directory, "config.json");
   try {
     return JSON.parse(readFileSync(file, "utf8"));
-  } catch (thrown) {
+  } catch (error) {
     // The message of JSON.parse quotes the file's text, which belongs in no log.
     const problem =
-      thrown instanceof SyntaxError ? "is not JSON" : `cannot be read (${errorKind(thrown)})`;
+      error instanceof SyntaxError ? "is not JSON" : `cannot be read (${errorKind(error)})`;
     throw new Error(`${file} ${problem}. Bundle it again.`);
   }
 }

@@ -73,17 +73,17 @@ export function withLiveSettings(request: {
   json: unknown;
   deployed?: Fingerprints;
 }): Config {
-  const { config, json, deployed = createFingerprints(config) } = request;
-  const { routes = config.routes, destinations: pushed = {} } = parseLiveSettings(json);
-  const outdated = outdatedNames({ pushed, deployed });
+  const { config, json, deployed: deployedFingerprints = createFingerprints(config) } = request;
+  const { routes = config.routes, destinations: pushedFields = {} } = parseLiveSettings(json);
+  const outdated = outdatedNames({ pushedFields, deployed: deployedFingerprints });
   const destinations = Object.entries(config.destinations).map(([name, destination]) => {
-    const { fixed, live } = split(destination);
+    const { fixedFields, live } = split(destination);
     const isForPeer = !outdated.includes(name);
     // Only live fields are replaced, even if others were live when the settings were pushed.
-    const fields = Object.entries(pushed[name] ?? {}).filter(
+    const fields = Object.entries(pushedFields[name] ?? {}).filter(
       ([field]) => Object.hasOwn(live, field) && (isForPeer || !peerFields.includes(field)),
     );
-    return [name, { ...fixed, ...live, ...Object.fromEntries(fields) }] as const;
+    return [name, { ...fixedFields, ...live, ...Object.fromEntries(fields) }] as const;
   });
   return parseConfig({
     json: { ...config, routes, destinations: Object.fromEntries(destinations) },
@@ -96,37 +96,42 @@ export function withLiveSettings(request: {
  */
 export function outdatedSettings({
   json,
-  deployed,
+  deployed: deployedFingerprints,
 }: {
   json: unknown;
   deployed: Fingerprints;
 }): string[] {
-  return outdatedNames({ pushed: parseLiveSettings(json).destinations ?? {}, deployed });
+  return outdatedNames({
+    pushedFields: parseLiveSettings(json).destinations ?? {},
+    deployed: deployedFingerprints,
+  });
 }
 
 function outdatedNames({
-  pushed,
-  deployed,
+  pushedFields,
+  deployed: deployedFingerprints,
 }: {
-  pushed: Record<string, LiveFields>;
+  pushedFields: Record<string, LiveFields>;
   deployed: Fingerprints;
 }): string[] {
-  return Object.entries(pushed).flatMap(([name, { fingerprint }]) =>
-    Object.hasOwn(deployed, name) && deployed[name] !== fingerprint ? [name] : [],
+  return Object.entries(pushedFields).flatMap(([name, { fingerprint }]) =>
+    Object.hasOwn(deployedFingerprints, name) && deployedFingerprints[name] !== fingerprint
+      ? [name]
+      : [],
   );
 }
 
 function parseLiveSettings(json: unknown): LiveSettings {
-  const parsed = liveSettingsSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  const result = liveSettingsSchema.safeParse(json);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   throw new ConfigError("The live settings", problems);
 }
 
 export function createFingerprints({ destinations }: Pick<Config, "destinations">): Fingerprints {
   const digests = Object.entries(destinations).map(([name, destination]) => {
-    const { live, fixed } = split(destination);
-    const text = JSON.stringify(sorted({ ...fixed, hasUrl: Object.hasOwn(live, "url") }));
+    const { live, fixedFields } = split(destination);
+    const text = JSON.stringify(sortKeys({ ...fixedFields, hasUrl: Object.hasOwn(live, "url") }));
     return [name, createHash("sha256").update(text).digest("hex").slice(0, 12)] as const;
   });
   return Object.fromEntries(digests);
@@ -135,18 +140,21 @@ export function createFingerprints({ destinations }: Pick<Config, "destinations"
 /** Lists the destinations that need a deploy before their settings can be pushed. */
 export function listUndeployedChanges({
   config,
-  deployed,
+  deployed: deployedFingerprints,
 }: {
   config: Config;
   deployed: Fingerprints;
 }): string[] {
-  const wanted = Object.entries(createFingerprints(config));
-  return wanted
-    .filter(([name, fingerprint]) => deployed[name] !== fingerprint)
+  const configFingerprints = Object.entries(createFingerprints(config));
+  return configFingerprints
+    .filter(([name, fingerprint]) => deployedFingerprints[name] !== fingerprint)
     .map(([name]) => name);
 }
 
-function split(destination: Destination): { live: LiveFields; fixed: Record<string, unknown> } {
+function split(destination: Destination): {
+  live: LiveFields;
+  fixedFields: Record<string, unknown>;
+} {
   const addresses = hasLiveAddress(destination)
     ? listAddresses(destination).map(({ field }) => field)
     : [];
@@ -154,7 +162,7 @@ function split(destination: Destination): { live: LiveFields; fixed: Record<stri
   const fields = Object.entries(destination);
   return {
     live: Object.fromEntries(fields.filter(([field]) => isLive(field))),
-    fixed: Object.fromEntries(fields.filter(([field]) => !isLive(field))),
+    fixedFields: Object.fromEntries(fields.filter(([field]) => !isLive(field))),
   };
 }
 
@@ -166,8 +174,8 @@ function hasLiveAddress(destination: Destination): boolean {
   return authorizer?.type !== "sigv4" || authorizer.assumeRoleArn !== undefined;
 }
 
-function sorted(value: unknown): unknown {
+function sortKeys(value: unknown): unknown {
   if (!isJsonObject(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, entry]) => [key, sorted(entry)]));
+  return Object.fromEntries(entries.map(([key, entry]) => [key, sortKeys(entry)]));
 }

@@ -69,10 +69,10 @@ function parseJson({
       `the file is not JSON: ${cause instanceof Error ? cause.message : "unknown"}`,
     ]);
   }
-  const repeated = [...findRepeatedKeys(text)];
+  const repeatedKeys = [...findRepeatedKeys(text)];
   return {
     json,
-    problems: repeated.map((key) => `${formatPath(key)}: appears more than once; keep one`),
+    problems: repeatedKeys.map((key) => `${formatPath(key)}: appears more than once; keep one`),
   };
 }
 
@@ -80,16 +80,16 @@ type GivenConfig = { json: unknown; name?: string; problems?: string[] };
 
 /** Throws a ConfigError with all problems, which come after those that are given. */
 export function parseConfig({ json, name = configFileName, problems = [] }: GivenConfig): Config {
-  const parsed = configFields.safeParse(json);
-  const issues = parsed.success ? [] : parsed.error.issues;
+  const result = configFields.safeParse(json);
+  const issues = result.success ? [] : result.error.issues;
   const all = [
     ...problems,
     ...describeIssues(issues, (path, key) => explainKey({ json, path, key })),
-    ...crossCheck(parsed.success ? allValid(parsed.data) : takeValidParts(json)).map(
+    ...crossCheck(result.success ? allValid(result.data) : takeValidParts(json)).map(
       ({ path, message }) => `${formatPath(path)}: ${message}`,
     ),
   ];
-  if (parsed.success && all.length === 0) return parsed.data;
+  if (result.success && all.length === 0) return result.data;
   throw new ConfigError(name, all);
 }
 
@@ -105,10 +105,10 @@ function explainKey({
   path: PropertyKey[];
   key: string;
 }): string {
-  const known = knownKeys({ schema: configFields, json, path });
-  const closest = findClosest(key, known);
+  const validKeys = knownKeys({ schema: configFields, json, path });
+  const closest = findClosest(key, validKeys);
   if (closest !== undefined) return `unknown key; did you mean "${closest}"?`;
-  return known.length <= maxKeysListed
-    ? `unknown key; choose from: ${known.join(", ")}`
+  return validKeys.length <= maxKeysListed
+    ? `unknown key; choose from: ${validKeys.join(", ")}`
     : "unknown key";
 }

@@ -36,7 +36,7 @@ export function readProxies(variables: NodeJS.ProcessEnv = process.env): Proxies
   const nameOf = (name: string) => [name.toLowerCase(), name].find((each) => variables[each]);
   const problems: string[] = [];
 
-  function read(name: string): ProxyServer | undefined {
+  function readServer(name: string): ProxyServer | undefined {
     const variable = nameOf(name);
     if (variable === undefined) return undefined;
     const proxy = parseProxy({ variable, text: variables[variable] ?? "" });
@@ -46,7 +46,7 @@ export function readProxies(variables: NodeJS.ProcessEnv = process.env): Proxies
       problems.push(`${variable} must be the address of an HTTP proxy: ${form}`);
     return proxy;
   }
-  const proxies = { https: read("HTTPS_PROXY"), http: read("HTTP_PROXY") };
+  const proxies = { https: readServer("HTTPS_PROXY"), http: readServer("HTTP_PROXY") };
   if (problems.length > 0) throw new ConfigError("The environment", problems);
   if (proxies.https === undefined && proxies.http === undefined) return undefined;
   const noProxy = variables[nameOf("NO_PROXY") ?? ""] ?? "";

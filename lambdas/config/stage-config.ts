@@ -62,12 +62,12 @@ export function createStageConfig({
   config: Config;
   stageName: string;
 }): Config {
-  const { stages: _stages, $schema: _schema, ...rest } = config;
+  const { stages: _stages, $schema: _schema, ...sharedConfig } = config;
   const destinations = Object.entries(config.destinations).filter(
     ([, destination]) => !isLocalOnly(destination),
   );
   return withManagedSecrets(
-    { ...rest, destinations: Object.fromEntries(destinations), stages: {} },
+    { ...sharedConfig, destinations: Object.fromEntries(destinations), stages: {} },
     stageName,
   );
 }

@@ -71,14 +71,14 @@ function isMeant(place: Place, json: unknown): boolean {
 }
 
 /** The one of `names` that is most like `given`; undefined if none is alike. */
-export function findClosest(given: string, names: readonly string[]): string | undefined {
+export function findClosest(unknownName: string, names: readonly string[]): string | undefined {
   const plain = (name: string) => name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
-  const wanted = plain(given).slice(0, 100);
+  const plainName = plain(unknownName).slice(0, 100);
   const ranked = names
-    .map((name) => ({ name, distance: editDistance(wanted, plain(name)) }))
+    .map((name) => ({ name, distance: editDistance(plainName, plain(name)) }))
     .filter(
       ({ name, distance }) =>
-        distance <= Math.max(1, Math.floor(name.length / 3)) && distance < wanted.length,
+        distance <= Math.max(1, Math.floor(name.length / 3)) && distance < plainName.length,
     )
     .toSorted((a, b) => a.distance - b.distance);
   return ranked[0]?.name;

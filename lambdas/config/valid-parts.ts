@@ -23,18 +23,18 @@ export function allValid(config: Config): ValidParts {
 }
 
 export function takeValidParts(json: unknown): ValidParts {
-  const given = isJsonObject(json) ? json : {};
+  const fields = isJsonObject(json) ? json : {};
   const sections = Object.entries(configFields.shape).map(
-    ([name, schema]) => [name as keyof Config, schema.safeParse(given[name])] as const,
+    ([name, schema]) => [name as keyof Config, schema.safeParse(fields[name])] as const,
   );
-  const valid = sections.flatMap(([name, parsed]) =>
-    parsed.success ? [[name, parsed.data] as const] : [],
+  const valid = sections.flatMap(([name, result]) =>
+    result.success ? [[name, result.data] as const] : [],
   );
   const config: Config = { ...configFields.parse({}), ...Object.fromEntries(valid) };
   const invalidSections = new Set(
     sections.flatMap(([name, { success }]) => (success ? [] : [name])),
   );
-  const { destinations, stages, routes } = given;
+  const { destinations, stages, routes } = fields;
   if (invalidSections.has("destinations"))
     config.destinations = takeValid(destinationSchema, destinations);
   if (invalidSections.has("stages")) config.stages = takeValid(stageSchema, stages);
@@ -51,16 +51,16 @@ function takeValid<T>(schema: z.ZodType<T>, entries: unknown): Record<string, T>
   if (!isJsonObject(entries)) return {};
   return Object.fromEntries(
     Object.entries(entries).flatMap(([name, value]) => {
-      const parsed = schema.safeParse(value);
-      return parsed.success ? [[name, parsed.data] as const] : [];
+      const result = schema.safeParse(value);
+      return result.success ? [[name, result.data] as const] : [];
     }),
   );
 }
 
 /** An invalid route keeps its place and its destinations. As if it had a word, it counts as one for some messages only. */
 function toRoute(json: unknown): Route {
-  const parsed = routeSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
+  const result = routeSchema.safeParse(json);
+  if (result.success) return result.data;
   const { data = [] } = routeSchema.shape.destination.safeParse(
     isJsonObject(json) ? json.destination : undefined,
   );

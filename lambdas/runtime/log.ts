@@ -64,7 +64,7 @@ export function createLog({
   service,
   level = "info",
   debugRatio = 0,
-  fields: bound = {},
+  fields: boundFields = {},
   write = (line) => process.stderr.write(line),
   now = Date.now,
 }: {
@@ -75,8 +75,8 @@ export function createLog({
   write?: (line: string) => void;
   now?: () => number;
 }): Log {
-  function emit(lineLevel: LogLevel, message: string, added: LogFields = {}): void {
-    const fields = { ...bound, ...added };
+  function emit(lineLevel: LogLevel, message: string, lineFields: LogFields = {}): void {
+    const fields = { ...boundFields, ...lineFields };
     const { request_id: requestId } = fields;
     const isWanted = ranks[lineLevel] >= ranks[level];
     if (
@@ -94,7 +94,7 @@ export function createLog({
     warn: (message, fields) => emit("warn", message, fields),
     error: (message, fields) => emit("error", message, fields),
     with: (fields) =>
-      createLog({ service, level, debugRatio, fields: { ...bound, ...fields }, write, now }),
+      createLog({ service, level, debugRatio, fields: { ...boundFields, ...fields }, write, now }),
   };
 }
 
@@ -107,12 +107,13 @@ export const silentLog: Log = {
 };
 
 function pick(fields: LogFields): LogFields {
-  const picked: LogFields = {};
+  const knownFields: LogFields = {};
   for (const name of allowedFields) {
     const value = fields[name];
-    if (value !== undefined) picked[name] = typeof value === "string" ? value.slice(0, 200) : value;
+    if (value !== undefined)
+      knownFields[name] = typeof value === "string" ? value.slice(0, 200) : value;
   }
-  return picked;
+  return knownFields;
 }
 
 /**

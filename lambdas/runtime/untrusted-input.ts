@@ -42,8 +42,8 @@ const halfLength = "\\ud800".length;
 export function repairHalfCharacters(json: string): string {
   // Most JSON has no such escape at all, which a search for two characters finds out in a fifth of the time.
   if (!json.includes("\\u") || !halfCharacter.test(json)) return json;
-  return json.replaceAll(escapes, (written) =>
-    written.length === halfLength ? "\\ufffd" : written,
+  return json.replaceAll(escapes, (escapeText) =>
+    escapeText.length === halfLength ? "\\ufffd" : escapeText,
   );
 }
 

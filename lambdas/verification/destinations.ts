@@ -99,9 +99,9 @@ function watchCredentials(options: {
   return {
     ...authorizer,
     async authorize(request) {
-      const added = await authorizer.authorize(request);
-      onCredential(added.headers ?? {});
-      return added;
+      const credentials = await authorizer.authorize(request);
+      onCredential(credentials.headers ?? {});
+      return credentials;
     },
   };
 }
@@ -127,10 +127,10 @@ function createTransport(
   const { onCredential } = options;
   const { maxResponseBytes } = destination;
   const authorize = (authorizer: AuthorizerConfig, url: string) => {
-    const created = createAuthorizer({ authorizer, url, readSecret, credentials, region });
+    const ownAuthorizer = createAuthorizer({ authorizer, url, readSecret, credentials, region });
     return onCredential === undefined
-      ? created
-      : watchCredentials({ authorizer: created, onCredential });
+      ? ownAuthorizer
+      : watchCredentials({ authorizer: ownAuthorizer, onCredential });
   };
   switch (destination.transport) {
     case "in-process":

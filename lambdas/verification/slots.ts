@@ -65,19 +65,19 @@ export function createDestinationSlots(options: {
   const { destinations, slots, transfers, now } = options;
   const share = { slots, destinations: destinations.size };
   const max = maxShare(share);
-  const reserved = Math.max(1, Math.floor(max / 8));
+  const reservedSlots = Math.max(1, Math.floor(max / 8));
 
   function create({ maxSends: wantedSends }: { maxSends: number }): DestinationSlots {
     const together = createShare({ max });
     // Transfers are left some slots, or files would be left out while sends and polls that wait for news hold all of them.
-    const calls = createShare({ max: Math.max(2, max - reserved) });
+    const calls = createShare({ max: Math.max(2, max - reservedSlots) });
     // Polls are left some slots, because a send takes as long as the agent.
-    const maxSends = Math.min(wantedSends, Math.max(1, max - 2 * reserved));
-    const forPolls = Math.max(1, max - reserved);
+    const maxSends = Math.min(wantedSends, Math.max(1, max - 2 * reservedSlots));
+    const forPolls = Math.max(1, max - reservedSlots);
     const wantedPolls = Math.ceil(wantedSends / 4);
     const maxPolls = Math.min(wantedPolls, forPolls);
     const maxControls = Math.ceil(maxSends / 4);
-    const maxTransfers = Math.min(reserved, maxShare({ ...share, slots: transfers.max }));
+    const maxTransfers = Math.min(reservedSlots, maxShare({ ...share, slots: transfers.max }));
     // Sends and transfers are long, so no other one waits for their slots. The other calls are short.
     const long = { maxWaiting: 0, now };
     return {
@@ -93,11 +93,11 @@ export function createDestinationSlots(options: {
     };
   }
 
-  const known = new Map(
+  const slotsByName = new Map(
     [...destinations].map(([name, destination]) => [name, create(destination)]),
   );
   const others = create({ maxSends: 1 });
-  return (destination) => known.get(destination ?? "") ?? others;
+  return (destination) => slotsByName.get(destination ?? "") ?? others;
 }
 
 /** The assumed mean duration of a call before any was measured. */

@@ -44,9 +44,9 @@ export function createZoneSecret(options: {
   now?: (() => number) | undefined;
 }): () => ZoneSecretValues | Promise<ZoneSecretValues> {
   const { store, newSecret = newZoneSecret, now = Date.now } = options;
-  async function read(): Promise<ZoneSecret> {
-    const known = await store.get({ id: zoneSecretId });
-    if (known !== undefined) return known;
+  async function readOrCreate(): Promise<ZoneSecret> {
+    const knownSecret = await store.get({ id: zoneSecretId });
+    if (knownSecret !== undefined) return knownSecret;
     const item: ZoneSecret = {
       id: zoneSecretId,
       revision: 1,
@@ -54,20 +54,21 @@ export function createZoneSecret(options: {
       expiresAtMs: neverMs,
       value: newSecret(),
     };
-    const created = await store.create({ item });
+    const createdSecret = await store.create({ item });
     // Another process may have created it first. Its secret is valid then.
-    const stored = created ?? (await store.get({ id: zoneSecretId }));
-    if (stored === undefined) throw new Error("The zone's secret can be neither created nor read.");
-    return stored;
+    const storedSecret = createdSecret ?? (await store.get({ id: zoneSecretId }));
+    if (storedSecret === undefined)
+      throw new Error("The zone's secret can be neither created nor read.");
+    return storedSecret;
   }
-  const cached = createCachedValue({
+  const cachedSecret = createCachedValue({
     async load() {
-      const { value: current, former } = await read();
+      const { value: current, former } = await readOrCreate();
       return { value: { current, former }, keepMs: zoneSecretKeepMs };
     },
     now,
   });
-  return () => cached.get();
+  return () => cachedSecret.get();
 }
 
 export function newZoneSecret(): string {

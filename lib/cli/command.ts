@@ -46,12 +46,10 @@ export class UsageError extends Error {
 }
 
 /** True if the arguments are wrong: for a UsageError, and for an error of `parseArgs`. */
-export function isUsageError(thrown: unknown): boolean {
-  if (thrown instanceof UsageError) return true;
+export function isUsageError(error: unknown): boolean {
+  if (error instanceof UsageError) return true;
   return (
-    thrown instanceof TypeError &&
-    "code" in thrown &&
-    String(thrown.code).startsWith("ERR_PARSE_ARGS")
+    error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS")
   );
 }
 
@@ -105,14 +103,14 @@ export function defineCommand<const O extends Options>(command: CommandDefinitio
     about: about.trim(),
     options: rows,
     exits: (exits ?? "").trim(),
-    run: (given) => {
+    run: (commandRun) => {
       const allowPositionals = args !== undefined;
       const { values, positionals } = parseArgs<Parsing<O>>({
-        args: given.args,
+        args: commandRun.args,
         options,
         allowPositionals,
       });
-      return run({ ...given, values, positionals });
+      return run({ ...commandRun, values, positionals });
     },
   };
 }

@@ -8,7 +8,7 @@ import type { Config } from "@sekisho/config/schema.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { UsageError } from "./command.ts";
 
-export type Endpoint = { config: Config; name: string; destination: Destination; called: string };
+export type Endpoint = { config: Config; name: string; destination: Destination; purpose: string };
 
 type EndpointArgs = {
   url: string | undefined;
@@ -35,7 +35,11 @@ export function findEndpoint({
         "--auth and --dialect need a URL. A destination has both in the configuration.",
       );
     }
-    return findDestination({ config: loadConfig(location), name, called: `destination "${name}"` });
+    return findDestination({
+      config: loadConfig(location),
+      name,
+      purpose: `destination "${name}"`,
+    });
   }
   if (URL.parse(String(url)) === null) throw new UsageError(`"${url}" is not a URL.`);
   const destination = { transport: "https", url, authorizer: parseAuth(auth ?? "none"), dialect };
@@ -43,16 +47,16 @@ export function findEndpoint({
   return findDestination({
     config: parseEndpointConfig(json),
     name: "endpoint",
-    called: String(url),
+    purpose: String(url),
   });
 }
 
 /** The authorizer of a second caller, written like `--auth`. */
 export function parseAnotherAuth(auth: string): AuthorizerConfig {
-  const parsed = authorizerSchema.safeParse(parseAuth(auth, "--other-auth"));
-  if (parsed.success) return parsed.data;
+  const result = authorizerSchema.safeParse(parseAuth(auth, "--other-auth"));
+  if (result.success) return result.data;
   throw new UsageError(
-    parsed.error.issues.map(({ message }) => `--other-auth: ${message}`).join("\n"),
+    result.error.issues.map(({ message }) => `--other-auth: ${message}`).join("\n"),
   );
 }
 
@@ -60,9 +64,9 @@ export function parseAnotherAuth(auth: string): AuthorizerConfig {
 function parseEndpointConfig(json: unknown): Config {
   try {
     return parseConfig({ json });
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    throw new UsageError(thrown.problems.map(toArgumentProblem).join("\n"));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new UsageError(error.problems.map(toArgumentProblem).join("\n"));
   }
 }
 
@@ -73,19 +77,19 @@ function toArgumentProblem(problem: string): string {
     .replace(/^destinations\.endpoint\.dialect: /, "--dialect: ");
 }
 
-function findDestination({ config, name, called }: Omit<Endpoint, "destination">): Endpoint {
+function findDestination({ config, name, purpose }: Omit<Endpoint, "destination">): Endpoint {
   const destination = config.destinations[name];
   if (destination?.transport === "a2a") {
     throw new UsageError(
       `"${name}" uses A2A, which these cases do not cover. Run ${sekisho} doctor --destination ${name} instead.`,
     );
   }
-  if (destination !== undefined) return { config, name, destination, called };
+  if (destination !== undefined) return { config, name, destination, purpose };
   throw unknownDestination(name, Object.keys(config.destinations));
 }
 
-export function unknownDestination(name: string, known: readonly string[]): UsageError {
-  return new UsageError(`There is no destination "${name}". Known: ${known.join(", ")}.`);
+export function unknownDestination(name: string, knownNames: readonly string[]): UsageError {
+  return new UsageError(`There is no destination "${name}". Known: ${knownNames.join(", ")}.`);
 }
 
 /** The authorizers that need at most two values, each as it is written and as the configuration has it. */
@@ -98,20 +102,20 @@ const forms = new Map<string, { form: string; read: (first: string, second: stri
 
 /** The configuration's schema checks the values. */
 function parseAuth(auth: string, option = "--auth"): object {
-  const [type = "", ...rest] = auth.split(":");
-  const known = forms.get(type);
-  if (known === undefined) {
+  const [type = "", ...parameters] = auth.split(":");
+  const knownForm = forms.get(type);
+  if (knownForm === undefined) {
     const others = "Others are configured as a destination and tested by --destination.";
     throw new UsageError(
       `${option}: "${type}" is none of ${[...forms.keys()].join(", ")}. ${others}`,
     );
   }
-  const { form, read } = known;
+  const { form, read: readForm } = knownForm;
   // An audience may have colons of its own.
-  const values = type === "web-identity" ? [rest.join(":")] : rest;
+  const values = type === "web-identity" ? [parameters.join(":")] : parameters;
   if (values.filter((value) => value !== "").length !== form.split(":").length - 1) {
     throw new UsageError(`${option}: ${type} is written ${form}.`);
   }
   const [first = "", second = ""] = values;
-  return { type, ...read(first, second) };
+  return { type, ...readForm(first, second) };
 }

@@ -171,7 +171,7 @@ export async function main(args: string[]): Promise<number> {
   );
   const entry = name === undefined ? undefined : commands[name];
   if (name === undefined || entry === undefined) return listCommands(args);
-  const rest = args.slice(name.split(" ").length);
+  const commandArgs = args.slice(name.split(" ").length);
   const stop = new AbortController();
   let firstAtMs = 0;
   const onSignal = () => {
@@ -183,25 +183,25 @@ export async function main(args: string[]): Promise<number> {
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
   try {
     const command = await entry.load();
-    if (rest.includes("--help") || rest.includes("-h")) {
+    if (commandArgs.includes("--help") || commandArgs.includes("-h")) {
       process.stdout.write(`${formatHelp(command)}\n`);
       return exitCodes.success;
     }
     const directory = process.cwd();
-    if (readsDotEnv({ name, args: rest }))
+    if (readsDotEnv({ name, args: commandArgs }))
       loadDotEnv({ directory, isExecution: name === "execution" });
     const proxies = readProxies();
     if (proxies !== undefined)
       await (await import("@sekisho/runtime/http/proxy.ts")).useProxies(proxies);
     return await command.run({
-      args: rest,
+      args: commandArgs,
       directory,
       signal: stop.signal,
       print: (text) => process.stdout.write(escapeActiveCharacters(`${text}\n`)),
       note: (text) => process.stderr.write(escapeActiveCharacters(`${text}\n`)),
     });
-  } catch (thrown) {
-    const code = explain(thrown, { name, args: rest });
+  } catch (error) {
+    const code = explain(error, { name, args: commandArgs });
     return stop.signal.aborted ? exitCodes.interrupted : code;
   } finally {
     process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
@@ -231,9 +231,9 @@ function listCommands([word = "--help", next]: string[]): number {
     process.stdout.write(`${text}\n`);
     return exitCodes.success;
   }
-  const given = isGroup ? `${word} ${next}` : word;
+  const givenName = isGroup ? `${word} ${next}` : word;
   const problem =
-    unknown === undefined ? `"${word}" needs one of:` : `There is no command "${given}".`;
+    unknown === undefined ? `"${word}" needs one of:` : `There is no command "${givenName}".`;
   process.stderr.write(`${problem}\n\n${text}\n`);
   return exitCodes.badUsage;
 }
@@ -246,13 +246,15 @@ function stageHint(args: string[]): string {
     : "";
 }
 
-function explain(thrown: unknown, { name, args }: { name: string; args: string[] }): number {
-  const isUsage = isUsageError(thrown);
-  const known = toFileError({ error: thrown, file: "The task file" }) ?? thrown;
-  const message = escapeActiveCharacters(known instanceof Error ? known.message : "unknown error");
+function explain(error: unknown, { name, args }: { name: string; args: string[] }): number {
+  const isUsage = isUsageError(error);
+  const knownError = toFileError({ error: error, file: "The task file" }) ?? error;
+  const message = escapeActiveCharacters(
+    knownError instanceof Error ? knownError.message : "unknown error",
+  );
   process.stderr.write(
     isUsage ? `${message}\n${stageHint(args)}For help: sekisho ${name} --help\n` : `${message}\n`,
   );
-  if (thrown instanceof AwsFailure && thrown.unreachable) return exitCodes.notReachable;
-  return isUsage || thrown instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
+  if (error instanceof AwsFailure && error.unreachable) return exitCodes.notReachable;
+  return isUsage || error instanceof ConfigError ? exitCodes.badUsage : exitCodes.failed;
 }

@@ -67,14 +67,14 @@ function createAuthorize({
     try {
       const { headers, tls } = await authorize(request);
       return { headers, certificate: tls };
-    } catch (thrown) {
-      throw toCredentialError(thrown, authorizer.type);
+    } catch (error) {
+      throw toCredentialError(error, authorizer.type);
     }
   };
 }
 
-function toCredentialError(thrown: unknown, type: string): SendError {
-  const text = credentialText({ error: SekishoError.from(thrown), authorizer: type });
+function toCredentialError(error: unknown, type: string): SendError {
+  const text = credentialText({ error: SekishoError.from(error), authorizer: type });
   return new SendError("no_credential", text ?? "The given credential cannot be sent. See --auth.");
 }
 
@@ -107,8 +107,8 @@ async function openTransport(options: SenderOptions): Promise<Sender> {
           trace: { traceparent, tracestate },
         });
         return { status: response.status, headers: undefined, body: response.body };
-      } catch (thrown) {
-        const error = SekishoError.from(thrown);
+      } catch (cause) {
+        const error = SekishoError.from(cause);
         const text = credentialText({ error, authorizer: "sigv4" });
         if (text !== undefined) throw new SendError("no_credential", text);
         const kind = error.reason === "unavailable" ? "no_connection" : "broken";

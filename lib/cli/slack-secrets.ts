@@ -37,7 +37,7 @@ export function describeHeldSecret(value: string): string | undefined {
   return kindOf(value)?.text;
 }
 
-const expected = {
+const expectedTexts = {
   "bot token": "the bot token (xoxb-…)",
   "app token": "the app token (xapp-…)",
   "signing secret": "the signing secret (32 hexadecimal digits)",
@@ -57,14 +57,14 @@ function wrongSecrets({ appToken, botToken, signingSecret }: Config["slack"]): s
   return uses.flatMap(({ kind, reference }) => {
     const value = readVariable(reference);
     if (!value) return [];
-    const held = kindOf(value);
-    if (held?.name === kind || (held === undefined && kind === "signing secret")) return [];
+    const heldKind = kindOf(value);
+    if (heldKind?.name === kind || (heldKind === undefined && kind === "signing secret")) return [];
     const name = formatSecretName(reference);
-    const right = held && placeOf(held.name);
+    const right = heldKind && placeOf(heldKind.name);
     const belongs =
       right === undefined ? "" : ` It belongs in ${formatSecretName(right.reference)}.`;
-    const holds = held === undefined ? "it has another form" : `it holds ${held.text}`;
-    return [`${name} must be ${expected[kind]}, but ${holds}.${belongs}`];
+    const holds = heldKind === undefined ? "it has another form" : `it holds ${heldKind.text}`;
+    return [`${name} must be ${expectedTexts[kind]}, but ${holds}.${belongs}`];
   });
 }
 

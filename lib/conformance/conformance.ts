@@ -114,10 +114,10 @@ export async function runConformance(
   });
   const files = sender.isLocal ? await startFileServer() : undefined;
   try {
-    const unreachable = await probe(peer).catch((thrown: unknown) => {
+    const unreachable = await probe(peer).catch((error: unknown) => {
       interrupt.throwIfAborted();
       if (timeOver.aborted) return "It did not answer within the budget of the run.";
-      throw thrown;
+      throw error;
     });
     if (unreachable !== undefined) return { unreachable };
     const cases = (options.cases ?? conformanceCases).filter(
@@ -136,7 +136,7 @@ export async function runConformance(
     });
     const reports = await schedule(cases);
     interrupt.throwIfAborted();
-    const kept = !reports.some((report) => countsAsFailure(report, level));
+    const isConforming = !reports.some((report) => countsAsFailure(report, level));
     const durationMs = now() - startedAtMs;
     const busyMs = Math.max(
       ...reports.filter(({ isIdle }) => !isIdle).map(({ endedAtMs }) => endedAtMs - startedAtMs),
@@ -146,7 +146,7 @@ export async function runConformance(
     return {
       level,
       profile,
-      kept,
+      kept: isConforming,
       cases: plain,
       durationMs,
       waitedMs: Math.max(durationMs - busyMs, 0),
@@ -167,7 +167,7 @@ export type EndpointOptions = Omit<ConformanceOptions, "sender"> & {
 
 /** Runs the cases against a URL. */
 export async function checkEndpoint(options: EndpointOptions): ReturnType<typeof runConformance> {
-  const { url, token, anotherToken, ...rest } = options;
+  const { url, token, anotherToken, ...runOptions } = options;
   const bearer = (value: string | undefined): Authorize | undefined =>
     value === undefined
       ? undefined
@@ -180,7 +180,7 @@ export async function checkEndpoint(options: EndpointOptions): ReturnType<typeof
     isLocal,
   });
   try {
-    return await runConformance({ ...rest, sender });
+    return await runConformance({ ...runOptions, sender });
   } finally {
     await sender.close();
   }
@@ -229,29 +229,29 @@ function createSchedule(options: ScheduleOptions) {
   const texts = { ...defaultTexts, ...options.texts };
   const base = { waits, now, sleep: (ms: number) => sleep(ms, signal), files, texts, isIdempotent };
   const tasks = createSharedTasks({ ...base, openPeer: () => peer.forCase("shared task") }, texts);
-  const shared = { ...base, tasks, observations: peer.observations, findMark: peer.findMark };
+  const sharedParts = { ...base, tasks, observations: peer.observations, findMark: peer.findMark };
 
   async function runOne(
     one: ConformanceCase,
-    before: ReadonlyMap<string, Promise<TimedReport>>,
+    earlierReports: ReadonlyMap<string, Promise<TimedReport>>,
   ): Promise<TimedReport> {
-    const { name, expects: expected, level, isSecondLook = false, sumsUp = false } = one;
-    const reported = level === "idempotent" ? (isIdempotent ? "required" : "strict") : level;
+    const { name, expects: expectation, level, isSecondLook = false, sumsUp = false } = one;
+    const reportedLevel = level === "idempotent" ? (isIdempotent ? "required" : "strict") : level;
     let startedAtMs = now();
     const report = (
-      rest: Pick<CaseReport, "outcome" | "came"> & Partial<CaseReport>,
+      result: Pick<CaseReport, "outcome" | "came"> & Partial<CaseReport>,
     ): TimedReport => {
       const endedAtMs = now();
-      const told = Object.entries(rest).map(([key, text]) => [
+      const maskedEntries = Object.entries(result).map(([key, text]) => [
         key,
         maskTokens(String(text), sender.sentTokens()),
       ]);
-      const shown = Object.fromEntries(told) as typeof rest;
+      const maskedResult = Object.fromEntries(maskedEntries) as typeof result;
       const whole = {
         name,
-        level: reported,
-        expected,
-        ...shown,
+        level: reportedLevel,
+        expected: expectation,
+        ...maskedResult,
         durationMs: endedAtMs - startedAtMs,
       } as const;
       onCase(whole);
@@ -259,18 +259,18 @@ function createSchedule(options: ScheduleOptions) {
     };
     if (isSecondLook && !hasSecondLook)
       return report({ outcome: "skipped", came: "there is no second look (--no-second-look)" });
-    await Promise.all((one.after ?? []).map((other) => before.get(other)));
+    await Promise.all((one.after ?? []).map((other) => earlierReports.get(other)));
     for (const other of one.needs ?? []) {
-      const needed = await before.get(other);
-      if (needed === undefined || needed.outcome === "passed") continue;
+      const neededReport = await earlierReports.get(other);
+      if (neededReport === undefined || neededReport.outcome === "passed") continue;
       // The reason of a skipped case is repeated, so that all cases that it holds up name the first cause.
-      const came = needed.outcome === "failed" ? `${other} failed` : needed.came;
+      const came = neededReport.outcome === "failed" ? `${other} failed` : neededReport.came;
       return report({ outcome: "skipped", came });
     }
     startedAtMs = now();
     let step: string | undefined;
     const own = peer.forCase(name);
-    const run: CaseRun = { ...shared, peer: own, step: (what) => (step = what) };
+    const run: CaseRun = { ...sharedParts, peer: own, step: (what) => (step = what) };
     try {
       // A case that sums up calls nobody. It judges what came, also where the budget is used up.
       const promise = one.check(run);
@@ -278,28 +278,28 @@ function createSchedule(options: ScheduleOptions) {
         outcome: "passed",
         came: await (sumsUp ? promise : abortable({ promise, signal })),
       });
-    } catch (thrown) {
-      if (thrown instanceof NotApplicable)
-        return report({ outcome: "skipped", came: thrown.message });
-      const sent = (thrown instanceof Deviation ? thrown.sent : undefined) ?? own.lastSent();
+    } catch (error) {
+      if (error instanceof NotApplicable)
+        return report({ outcome: "skipped", came: error.message });
+      const sentRequest = (error instanceof Deviation ? error.sent : undefined) ?? own.lastSent();
       const more = {
         ...(step !== undefined && { step }),
-        ...(sent !== undefined && { sent }),
+        ...(sentRequest !== undefined && { sent: sentRequest }),
         contract: `docs/reference/contract.md, ${one.section.replaceAll("`", "")}`,
         advice: one.advice,
       };
-      if (thrown instanceof Deviation)
-        return report({ outcome: "failed", came: thrown.message, ...more });
+      if (error instanceof Deviation)
+        return report({ outcome: "failed", came: error.message, ...more });
       if (timeOver.aborted)
         return report({
           outcome: "failed",
           came: "the budget of the run was used up (--budget)",
           ...more,
         });
-      if (signal.aborted) throw thrown;
+      if (signal.aborted) throw error;
       return report({
         outcome: "failed",
-        came: `the case itself broke down on this answer (${Object(thrown).name})`,
+        came: `the case itself broke down on this answer (${Object(error).name})`,
         ...more,
       });
     }

@@ -13,9 +13,9 @@ export function expectResult<M extends MethodName>(answer: PeerAnswer, method: M
   const { response, came, id } = answer;
   if (response === undefined || "error" in response) throw new Deviation(came);
   if (response.id !== id) throw new Deviation(`${came}; its id is not the one that was sent`);
-  const parsed = methods[method].result.safeParse(response.result);
-  if (parsed.success) return parsed.data as ResultOf<M>;
-  const issues = parsed.error.issues.map(
+  const result = methods[method].result.safeParse(response.result);
+  if (result.success) return result.data as ResultOf<M>;
+  const issues = result.error.issues.map(
     ({ path, message }) => `${path.join(".") || "result"}: ${message}`,
   );
   throw new Deviation(`${came}; ${issues.join("; ")}`);
@@ -59,10 +59,10 @@ export function hasReason(answer: PeerAnswer, reasons: readonly Reason[]): boole
   const error = readPeerError(answer);
   if (error === undefined) return false;
   const { dialect } = answer;
-  const decoded = decodeError({ error, dialect });
+  const sekishoError = decodeError({ error, dialect });
   return reasons.some((reason) => {
     const hasCode = listErrorCodes({ reason, dialect }).includes(error.code);
-    return hasCode && (isGuessed(decoded) || decoded.reason === reason);
+    return hasCode && (isGuessed(sekishoError) || sekishoError.reason === reason);
   });
 }
 

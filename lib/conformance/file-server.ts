@@ -53,10 +53,10 @@ export async function startFileServer(): Promise<FileServer> {
     count: (key) => counts.get(key) ?? 0,
     reads: () => reads,
     async close() {
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
+      const closing = Promise.withResolvers<void>();
+      server.close(() => closing.resolve());
       server.closeAllConnections();
-      await closed.promise;
+      await closing.promise;
     },
   };
 }

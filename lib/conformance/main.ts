@@ -57,8 +57,8 @@ async function main(args: string[]): Promise<number> {
     return 3;
   }
   const report = { ...result, endpoint: address };
-  const shown = { onlyFailures: values.failures };
-  print(values.json ? formatJsonReport(report, shown) : formatTextReport(report, shown));
+  const selection = { onlyFailures: values.failures };
+  print(values.json ? formatJsonReport(report, selection) : formatTextReport(report, selection));
   if (values.junit !== undefined) writeFileSync(values.junit, formatJunitReport(report));
   return report.kept ? 0 : 1;
 }
@@ -92,10 +92,10 @@ main(process.argv.slice(2)).then(
   (code) => {
     process.exitCode = code;
   },
-  (thrown: unknown) => {
+  (error: unknown) => {
     const isUsage =
-      thrown instanceof OptionError || String(Object(thrown).code).startsWith("ERR_PARSE_ARGS");
-    note(isUsage ? Object(thrown).message : String(Object(thrown).stack));
+      error instanceof OptionError || String(Object(error).code).startsWith("ERR_PARSE_ARGS");
+    note(isUsage ? Object(error).message : String(Object(error).stack));
     process.exitCode = isUsage ? 2 : 1;
   },
 );

@@ -110,8 +110,8 @@ export function readDialect(name: string) {
 }
 
 function readChoice<const T extends string>(name: string, value: string, choices: readonly T[]): T {
-  const found = choices.find((one) => one === value);
-  if (found !== undefined) return found;
+  const choice = choices.find((one) => one === value);
+  if (choice !== undefined) return choice;
   throw new OptionError(`${name}: "${value}" is none of ${choices.join(", ")}.`);
 }
 

@@ -121,15 +121,15 @@ export function createPeer(options: PeerOptions): Peer {
     const signal = AbortSignal.any([end, late]);
     try {
       return await abortable({ promise: sender.send({ ...request, signal }), signal });
-    } catch (thrown) {
+    } catch (error) {
       end.throwIfAborted();
       if (late.aborted)
         return {
           failure: "late",
           came: `no answer within ${(hangUpMs ?? callTimeoutMs) / 1000} s`,
         };
-      if (thrown instanceof SendError) return { failure: thrown.kind, came: thrown.message };
-      throw thrown;
+      if (error instanceof SendError) return { failure: error.kind, came: error.message };
+      throw error;
     }
   }
 
@@ -168,16 +168,16 @@ export function createPeer(options: PeerOptions): Peer {
           signal: end,
         };
         const sentAtMs = now();
-        const received = await exchange(raw, hangUpMs);
+        const rawResponse = await exchange(raw, hangUpMs);
         const tookMs = now() - sentAtMs;
-        const answer = { ...readAnswer(received, sender.sentTokens()), id, dialect, tookMs };
-        const { method: called, params } = Object(readRawJson(bytes).json);
+        const answer = { ...readAnswer(rawResponse, sender.sentTokens()), id, dialect, tookMs };
+        const { method: calledMethod, params } = Object(readRawJson(bytes).json);
         observations.push({
           caseName,
           sessionId,
           as,
           path,
-          method: called,
+          method: calledMethod,
           params,
           atMs: now(),
           answer,
@@ -192,8 +192,12 @@ export function createPeer(options: PeerOptions): Peer {
       ...sender,
       sessionId: ownSession,
       send,
-      async call({ method, params, id = randomUUID(), ...rest }) {
-        return send({ id, body: JSON.stringify({ jsonrpc: "2.0", id, method, params }), ...rest });
+      async call({ method, params, id = randomUUID(), ...sendOptions }) {
+        return send({
+          id,
+          body: JSON.stringify({ jsonrpc: "2.0", id, method, params }),
+          ...sendOptions,
+        });
       },
       mark(text, sessionId = ownSession) {
         const mark = `ref-${randomBytes(6).toString("hex")}`;
@@ -222,10 +226,10 @@ const noBody = new Uint8Array();
 
 /** `secrets` are masked in what a person sees. */
 export function readAnswer(
-  received: RawResponse | Missing,
+  rawResponse: RawResponse | Missing,
   secrets: readonly string[] = [],
 ): Omit<PeerAnswer, "id" | "dialect" | "tookMs"> {
-  if ("failure" in received) {
+  if ("failure" in rawResponse) {
     const nothing = {
       status: undefined,
       headers: undefined,
@@ -233,23 +237,23 @@ export function readAnswer(
       json: undefined,
       response: undefined,
     };
-    return { ...nothing, problems: [], ...received };
+    return { ...nothing, problems: [], ...rawResponse };
   }
-  const { status, body } = received;
+  const { status, body } = rawResponse;
   const { json, problems } = readRawJson(body);
   const response = responseSchema.safeParse(json).data;
   const head = status === undefined ? "" : `HTTP ${status}, `;
-  const shown =
+  const answerText =
     response === undefined
       ? describeForeign(body, json, problems, secrets)
       : excerpt(toShown(response), secrets);
   return {
-    ...received,
+    ...rawResponse,
     json,
     problems,
     response,
     failure: undefined,
-    came: maskTokens(`${head}${shown}`, secrets),
+    came: maskTokens(`${head}${answerText}`, secrets),
   };
 }
 

@@ -46,16 +46,16 @@ function hasDuplicateKey(text: string): boolean {
   /** One entry per open bracket: the keys of an object so far, or undefined for a list. */
   const open: (Set<string> | undefined)[] = [];
   let expectsKey = false;
-  for (const [found] of text.matchAll(token)) {
-    if (found === "{" || found === "[") open.push(found === "{" ? new Set() : undefined);
-    else if (found === "}" || found === "]") open.pop();
+  for (const [piece] of text.matchAll(token)) {
+    if (piece === "{" || piece === "[") open.push(piece === "{" ? new Set() : undefined);
+    else if (piece === "}" || piece === "]") open.pop();
     const keys = open.at(-1);
-    if (found.startsWith('"') && expectsKey && keys !== undefined) {
-      const key = String(JSON.parse(found));
+    if (piece.startsWith('"') && expectsKey && keys !== undefined) {
+      const key = String(JSON.parse(piece));
       if (keys.has(key)) return true;
       keys.add(key);
     }
-    expectsKey = found === "{" || found === ",";
+    expectsKey = piece === "{" || piece === ",";
   }
   return false;
 }

@@ -17,19 +17,19 @@ export function formatTextReport(report: NamedReport, { onlyFailures = false } =
   const { cases, level, endpoint, durationMs, waitedMs } = report;
   const rank = (one: CaseReport) =>
     countsAsFailure(one, level) ? 0 : one.outcome === "failed" ? 1 : 2;
-  const shown = cases.filter(({ outcome }) => !onlyFailures || outcome === "failed");
-  const sorted = [...shown].sort((one, other) => rank(one) - rank(other));
+  const shownCases = cases.filter(({ outcome }) => !onlyFailures || outcome === "failed");
+  const sortedCases = [...shownCases].sort((one, other) => rank(one) - rank(other));
   const { required, strict, leak } = countCases(cases);
-  const waited =
+  const waitText =
     waitedMs < 1000 ? "" : `, of which ${seconds(waitedMs)} s were the wait for the second look`;
   return [
-    ...sorted.map((one) => formatCase(one, level)),
-    ...(sorted.length > 0 ? [""] : []),
+    ...sortedCases.map((one) => formatCase(one, level)),
+    ...(sortedCases.length > 0 ? [""] : []),
     `required: ${formatCount(required)}`,
     `strict: ${formatCount(strict)}${level === "strict" ? "" : " (they count with --level strict)"}`,
     `leaks: ${formatCount(leak)}`,
     ...formatSkipped(cases),
-    `${cases.length} cases in ${seconds(durationMs)} s${waited}.`,
+    `${cases.length} cases in ${seconds(durationMs)} s${waitText}.`,
     formatConclusion({ cases, level, endpoint }),
   ].join("\n");
 }
@@ -39,14 +39,14 @@ function formatConclusion({
   level,
   endpoint,
 }: Pick<NamedReport, "cases" | "level" | "endpoint">): string {
-  const broken = cases.filter((one) => countsAsFailure(one, level));
-  const names = broken.map(({ name }) => name).join(", ");
-  if (broken.length === 0) {
+  const brokenCases = cases.filter((one) => countsAsFailure(one, level));
+  const names = brokenCases.map(({ name }) => name).join(", ");
+  if (brokenCases.length === 0) {
     const { length } = cases.filter(({ outcome }) => outcome === "skipped");
-    const skipped = length === 1 ? "1 case was skipped." : `${length} cases were skipped.`;
-    return `${endpoint} passes every ${level} case${length === 0 ? "." : ` that was tried. ${skipped}`}`;
+    const skipText = length === 1 ? "1 case was skipped." : `${length} cases were skipped.`;
+    return `${endpoint} passes every ${level} case${length === 0 ? "." : ` that was tried. ${skipText}`}`;
   }
-  const leaks = broken.some((one) => one.level === "leak")
+  const leaks = brokenCases.some((one) => one.level === "leak")
     ? " It leaks what must stay inside."
     : "";
   return `${endpoint} fails ${level} cases: ${names}.${leaks}`;
@@ -95,14 +95,14 @@ export type JsonReport = Pick<NamedReport, "endpoint" | "level" | "profile" | "k
 
 export function formatJsonReport(report: NamedReport, { onlyFailures = false } = {}): string {
   const { endpoint, level, profile, kept, cases } = report;
-  const shown = onlyFailures ? cases.filter(({ outcome }) => outcome === "failed") : cases;
+  const shownCases = onlyFailures ? cases.filter(({ outcome }) => outcome === "failed") : cases;
   const json: JsonReport = {
     endpoint,
     level,
     profile,
     kept,
     count: countCases(cases),
-    cases: shown,
+    cases: shownCases,
   };
   return JSON.stringify(json, null, 2);
 }
@@ -158,10 +158,15 @@ function attributes(values: Readonly<Record<string, unknown>>): string {
 
 /** Replaces characters that XML cannot hold, not even escaped (XML 1.0, sections 2.2 and 2.4). */
 function escapeXml(text: string): string {
-  const named: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+  const entities: Record<string, string> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+  };
   return text
     .replace(/[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu, "\ufffd")
-    .replace(/[&<>"]/g, (character) => named[character] ?? character)
+    .replace(/[&<>"]/g, (character) => entities[character] ?? character)
     .replace(/[\t\n\r]/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 

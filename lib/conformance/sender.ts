@@ -105,7 +105,16 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
     isHttp: true,
     secrets: () => [...secrets],
     sentTokens: () => [...sentTokens],
-    async send({ method = "POST", path, body, headers: given, sessionId, trace, signal, as }) {
+    async send({
+      method = "POST",
+      path,
+      body,
+      headers: extraHeaders,
+      sessionId,
+      trace,
+      signal,
+      as,
+    }) {
       const target = path === undefined ? url : new URL(path, url);
       const headers = pickDefined({
         "content-type": method === "GET" ? undefined : "application/json",
@@ -113,30 +122,30 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
         "accept-encoding": "identity",
         "x-amzn-bedrock-agentcore-runtime-session-id": sessionId,
         ...trace,
-        ...given,
+        ...extraHeaders,
       });
       const by = as === "another" ? authorizeAnother : authorize;
       const own = (await by?.({ method, url: target, headers, body, signal })) ?? {};
       const token = own.headers?.authorization?.replace(/^\S+ /, "");
       if (token !== undefined && token.length >= 6) secrets.add(token);
-      const added =
+      const credentialHeaders =
         as === undefined || as === "another" ? own.headers : alterHeaders(own.headers, as);
-      const sentToken = added?.authorization?.replace(/^\S+ /, "");
+      const sentToken = credentialHeaders?.authorization?.replace(/^\S+ /, "");
       for (const one of [token, sentToken])
         if (one !== undefined && one.length >= 6) sentTokens.add(one);
-      const sent = method === "GET" ? undefined : body;
+      const sentBody = method === "GET" ? undefined : body;
       const request = {
         method,
         url: target,
-        headers: { ...headers, ...added },
-        body: sent,
+        headers: { ...headers, ...credentialHeaders },
+        body: sentBody,
         signal,
       };
       const collect = upTo(maxResponseBytes);
       try {
         return await http.send({ ...request, certificate: own.certificate, collect });
-      } catch (thrown) {
-        throw toSendError(thrown);
+      } catch (error) {
+        throw toSendError(error);
       }
     },
     async close() {
@@ -147,9 +156,9 @@ export function createHttpSender(options: HttpSenderOptions): Sender {
 
 /** Signatures come in more headers than one, so a stranger sends none of the right caller's headers unless they hold a bearer token. */
 function alterHeaders(headers: Credentials["headers"], as: Stranger): Record<string, string> {
-  const { authorization, ...rest } = headers ?? {};
+  const { authorization, ...otherHeaders } = headers ?? {};
   const isBearer = /^Bearer ./i.test(authorization ?? "") && as !== "nobody";
-  return { ...(isBearer && rest), ...strangersHeaders(as, authorization) };
+  return { ...(isBearer && otherHeaders), ...strangersHeaders(as, authorization) };
 }
 
 function pickDefined(headers: Record<string, string | undefined>): Record<string, string> {
@@ -166,13 +175,13 @@ const texts = {
   too_large: `an answer of more than ${maxResponseBytes} bytes`,
 };
 
-function toSendError(thrown: unknown): unknown {
-  if (!(thrown instanceof HttpError)) return thrown;
+function toSendError(error: unknown): unknown {
+  if (!(error instanceof HttpError)) return error;
   const kinds = {
     unsent: "no_connection",
     ambiguous: "broken",
     not_http: "unreadable",
     too_large: "unreadable",
   } as const;
-  return new SendError(kinds[thrown.kind], texts[thrown.kind]);
+  return new SendError(kinds[error.kind], texts[error.kind]);
 }

@@ -10,10 +10,10 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}`.trim() });
 const altered =
   (change: (token: string) => string): Alteration =>
   (token = "") => {
-    const changed = token === "" ? token : change(token);
-    return bearer(changed === token ? wrongToken : changed);
+    const changedToken = token === "" ? token : change(token);
+    return bearer(changedToken === token ? wrongToken : changedToken);
   };
-const fixed =
+const toFixedToken =
   (token: string): Alteration =>
   () =>
     bearer(token);
@@ -77,7 +77,7 @@ const methodHeaders = [
 
 const kinds = {
   nobody: ["no token", () => ({})],
-  wrong: ["a token that nobody gave out", fixed(wrongToken)],
+  wrong: ["a token that nobody gave out", toFixedToken(wrongToken)],
   truncated: ["the token without its last character", altered((token) => token.slice(0, -1))],
   extended: ["the token with one character more at its end", altered((token) => `${token}x`)],
   prefixed: ["the token with one character more at its beginning", altered((token) => `x${token}`)],
@@ -91,11 +91,11 @@ const kinds = {
     altered((token) => changeAt(token, token.length - 2)),
   ],
   "case-flipped": ["the token in the other case", altered(flipCase)],
-  empty: ["an empty token", fixed("")],
-  null: ["the token null", fixed("null")],
-  undefined: ["the token undefined", fixed("undefined")],
-  wildcard: ["the token *", fixed("*")],
-  injected: ["a token with quotes and a condition of SQL", fixed("' OR '1'='1")],
+  empty: ["an empty token", toFixedToken("")],
+  null: ["the token null", toFixedToken("null")],
+  undefined: ["the token undefined", toFixedToken("undefined")],
+  wildcard: ["the token *", toFixedToken("*")],
+  injected: ["a token with quotes and a condition of SQL", toFixedToken("' OR '1'='1")],
   "other-scheme": [
     "a user and a password that nobody gave out (Basic)",
     () => ({ authorization: `Basic ${btoa("user:password")}` }),
@@ -175,8 +175,8 @@ function unsign(token: string, alg: string): string {
 
 function changeClaims(token: string): string {
   return token.replace(jwt, (_token, header: string, claims: string, signature: string) => {
-    const decoded = Buffer.from(claims, "base64url").toString();
-    return `${header}.${encode({ ...readObject(decoded), sub: "somebody-else" })}.${signature}`;
+    const claimsText = Buffer.from(claims, "base64url").toString();
+    return `${header}.${encode({ ...readObject(claimsText), sub: "somebody-else" })}.${signature}`;
   });
 }
 

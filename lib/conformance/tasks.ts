@@ -86,10 +86,10 @@ export async function startTask(
   params: Params & { text: string },
   more: { id?: string; hangUpMs?: number; sessionId?: string } = {},
 ): Promise<SentTask> {
-  const { id: requestId = randomUUID(), sessionId = newSessionId(), ...rest } = more;
+  const { id: requestId = randomUUID(), sessionId = newSessionId(), ...extraParams } = more;
   return sendTask(
     { peer },
-    { requestId, sessionId, params: markParams(peer, params, sessionId), ...rest },
+    { requestId, sessionId, params: markParams(peer, params, sessionId), ...extraParams },
   );
 }
 
@@ -119,19 +119,19 @@ export async function followTask(work: Work, task: SentTask): Promise<EndedTask>
   const { peer, waits, now, sleep } = work;
   const { least, usual, most } = waits.pollMs;
   let last = task.answer;
-  let accepted = readAccepted(last);
-  const taskId = accepted?.task_id ?? readTaskId(last);
-  for (let poll = 0; accepted !== undefined; poll++) {
+  let acceptedTask = readAccepted(last);
+  const taskId = acceptedTask?.task_id ?? readTaskId(last);
+  for (let poll = 0; acceptedTask !== undefined; poll++) {
     if (poll === maxPolls)
       throw new Deviation(`the task had no end after ${maxPolls} polls; last ${last.came}`);
-    await sleep(Math.max(least, Math.min(accepted.poll_after_ms ?? usual, most)));
+    await sleep(Math.max(least, Math.min(acceptedTask.poll_after_ms ?? usual, most)));
     last = await peer.call({
       method: "get_task",
       params: { task_id: taskId },
       sessionId: task.sessionId,
     });
-    accepted = readAccepted(last);
-    if (accepted !== undefined && accepted.task_id !== taskId) {
+    acceptedTask = readAccepted(last);
+    if (acceptedTask !== undefined && acceptedTask.task_id !== taskId) {
       throw new Deviation(`${last.came}; the task was accepted as ${taskId}`);
     }
   }
@@ -141,9 +141,9 @@ export async function followTask(work: Work, task: SentTask): Promise<EndedTask>
 
 /** A result names the request that it belongs to, and the task, or neither. */
 function checkCorrelation({ requestId, params }: SentTask, answer: PeerAnswer): void {
-  const { correlation_id: named } = Object(readPeerResult(answer));
-  const asked = String(params.correlation_id ?? requestId);
-  if (!isSet(named) || String(named).toLowerCase() === asked.toLowerCase()) return;
+  const { correlation_id: namedId } = Object(readPeerResult(answer));
+  const askedId = String(params.correlation_id ?? requestId);
+  if (!isSet(namedId) || String(namedId).toLowerCase() === askedId.toLowerCase()) return;
   throw new Deviation(`${answer.came}; correlation_id is not that of the request`);
 }
 
@@ -172,8 +172,8 @@ export async function runToSuccess(
   params: Params & { text: string },
   id?: string,
 ): Promise<Succeeded> {
-  const started = await startTask(work, params, id === undefined ? {} : { id });
-  return expectSuccess(await followTask(work, started));
+  const startedTask = await startTask(work, params, id === undefined ? {} : { id });
+  return expectSuccess(await followTask(work, startedTask));
 }
 
 export function expectSuccess(task: EndedTask): Succeeded {
@@ -233,11 +233,11 @@ const wide = ` ${"🏯🚧🎴👘".repeat(875)}`;
 
 /** `openPeer` makes the peer of one task. */
 export function createSharedTasks(
-  { openPeer, ...rest }: Omit<Work, "peer"> & { openPeer: () => PeerOfCase },
+  { openPeer, ...workParts }: Omit<Work, "peer"> & { openPeer: () => PeerOfCase },
   texts: Texts,
 ): SharedTasks {
   const share = <T>(start: (work: Work) => Promise<T>) =>
-    once({ ...rest, peer: openPeer() }, start);
+    once({ ...workParts, peer: openPeer() }, start);
   const startSlow = (work: Work) => startTask(work, { text: texts.slow });
   const first = share((work) => startTask(work, { text: `${texts.slow}${unusual}` }));
   const [second, third] = [share(startSlow), share(startSlow)];
@@ -249,7 +249,7 @@ export function createSharedTasks(
   const slow = together(first);
   const accept = (task: () => Promise<SentTask>) =>
     share(async () => toAccepted(await task(), texts.slow));
-  const accepted = accept(slow);
+  const acceptSlow = accept(slow);
   const askWith =
     (text: string, option: `--${"ask" | "questions" | "form"}-text`, more = "") =>
     async (work: Work) =>
@@ -272,8 +272,8 @@ export function createSharedTasks(
     askingWithFieldsAgain: share(askForm),
     askingForOtherValues: share(askForm),
     slow,
-    accepted,
-    slowEnd: share(async (work) => followTask(work, await accepted())),
+    accepted: acceptSlow,
+    slowEnd: share(async (work) => followTask(work, await acceptSlow())),
     streamed: share(async (work) =>
       followTask(work, await startTask(work, { text: `${texts.stream}${wide}` })),
     ),
@@ -282,20 +282,20 @@ export function createSharedTasks(
     canceledAtOnce: share((work) => cancelAtOnce(work, texts.slow)),
     timedOut: share(async (work) => {
       const sentAtMs = work.now();
-      const started = await startTask(work, { text: texts.slow, timeout_ms: 50 });
-      return { ...(await followTask(work, started)), sentAtMs };
+      const startedTask = await startTask(work, { text: texts.slow, timeout_ms: 50 });
+      return { ...(await followTask(work, startedTask)), sentAtMs };
     }),
   };
 }
 
 function once<T>(work: Work, start: (work: Work) => Promise<T>): () => Promise<T> {
-  let started: Promise<T> | undefined;
+  let startedWork: Promise<T> | undefined;
   return () => {
-    started ??= start(work).catch((thrown: unknown) => {
-      if (thrown instanceof Deviation) thrown.sent ??= work.peer.lastSent();
-      throw thrown;
+    startedWork ??= start(work).catch((error: unknown) => {
+      if (error instanceof Deviation) error.sent ??= work.peer.lastSent();
+      throw error;
     });
-    return started;
+    return startedWork;
   };
 }
 
@@ -311,12 +311,16 @@ async function cancelAtOnce(
   const starting = startTask(work, { text }, { id, sessionId });
   starting.catch(() => {});
   const cancel = () => peer.call({ method: "cancel_task", params: { request_id: id }, sessionId });
-  let canceled = await cancel();
-  for (let times = 1; times < maxEarlyCancels && hasReason(canceled, ["task_not_found"]); times++) {
+  let cancelAnswer = await cancel();
+  for (
+    let times = 1;
+    times < maxEarlyCancels && hasReason(cancelAnswer, ["task_not_found"]);
+    times++
+  ) {
     await sleep(waits.hangUpMs);
-    canceled = await cancel();
+    cancelAnswer = await cancel();
   }
-  return { ...(await starting), canceled };
+  return { ...(await starting), canceled: cancelAnswer };
 }
 
 function toAccepted(task: SentTask, text: string): AcceptedTask {
@@ -335,8 +339,8 @@ function toAsking(task: EndedTask, text: string, option: string): AskingTask {
   skipWithoutMethod(task.last, "answer_task");
   const question = expectResult(task.last, "get_task");
   if (question.status === "input_required") return { ...task, taskId: question.task_id, question };
-  const got = `the answer was ${JSON.stringify(question.status)}`;
+  const statusText = `the answer was ${JSON.stringify(question.status)}`;
   throw new NotApplicable(
-    `the agent did not ask anything at ${JSON.stringify(text)} (${option}): ${got}`,
+    `the agent did not ask anything at ${JSON.stringify(text)} (${option}): ${statusText}`,
   );
 }

@@ -108,9 +108,9 @@ export async function startBothZones({
     verificationPort: () => verificationPort,
     log: options.log("execution"),
     telemetry: executionTelemetry,
-  }).catch(async (thrown: unknown) => {
+  }).catch(async (error: unknown) => {
     await engine.close();
-    throw thrown;
+    throw error;
   });
   const installation = openSlackInstallation({
     config,
@@ -169,9 +169,9 @@ export async function startBothZones({
         await closeShared();
       },
     };
-  } catch (thrown) {
+  } catch (error) {
     await execution.close();
     await closeShared();
-    throw thrown;
+    throw error;
   }
 }

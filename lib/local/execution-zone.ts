@@ -62,12 +62,12 @@ export async function openHost(options: HostOptions): Promise<OpenedHost> {
   } = options;
   const file = agentFile({ agent: config.agent, directory });
   const load = () => loadAgent({ agent: config.agent, cwd: directory, readSecret });
-  const loaded = await runAsAgent(log, load).catch((cause: unknown) => {
+  const loadedAgent = await runAsAgent(log, load).catch((cause: unknown) => {
     throw toAgentError({ cause, file });
   });
   const agent = readEnvironment().showAgentErrors
-    ? reportAgent({ agent: loaded, file, show: showError })
-    : loaded;
+    ? reportAgent({ agent: loadedAgent, file, show: showError })
+    : loadedAgent;
   const engine = openEngine();
   const store = engine.taskStore({ parse: parseExecutionTask });
   const notifications = engine.notifications?.();
@@ -124,8 +124,8 @@ export function handleAgentErrors({ log }: { log: Log }): void {
     showError(
       ["The agent left an error that nothing catches:", ...describeError(error), ""].join("\n"),
     );
-  const shown = readEnvironment().showAgentErrors ? { show } : {};
-  handleUncaughtErrors({ log, isAgentFile: isAuthorsFile, ...shown });
+  const showOption = readEnvironment().showAgentErrors ? { show } : {};
+  handleUncaughtErrors({ log, isAgentFile: isAuthorsFile, ...showOption });
 }
 
 /** For the person at this terminal. */
@@ -148,9 +148,9 @@ export async function startExecutionZone(
     server = await startExecutionServer({ host, port: options.port, log: options.log });
     await publish({ url: `${server.url}/` });
     return { host, url: server.url, port: server.port, close: closeAll };
-  } catch (thrown) {
+  } catch (error) {
     await closeAll();
-    throw thrown;
+    throw error;
   }
 }
 

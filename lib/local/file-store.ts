@@ -34,8 +34,8 @@ export function openFileStore({
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const signer = openFileSigner({ folder });
   const sweep = () =>
-    sweepFiles({ folder, olderThanMs: now() - fileLifeMs }).catch((thrown: unknown) => {
-      log.warn("files_not_swept", { cause_kind: errorKind(thrown) });
+    sweepFiles({ folder, olderThanMs: now() - fileLifeMs }).catch((error: unknown) => {
+      log.warn("files_not_swept", { cause_kind: errorKind(error) });
     });
   void sweep();
   const timer = setInterval(sweep, sweepEveryMs).unref();
@@ -70,9 +70,9 @@ async function writeWhole({
   try {
     await writeFile(part, bytes, { mode: 0o600, flag: "wx", signal });
     await rename(part, file);
-  } catch (thrown) {
+  } catch (error) {
     await rm(part, { force: true });
-    throw thrown;
+    throw error;
   }
 }
 
@@ -110,9 +110,9 @@ function createFilePage({
 type Download = { file: string; response: ServerResponse; withBody: boolean };
 
 async function serve({ file, response, withBody }: Download): Promise<void> {
-  const handle = await open(file, "r").catch((thrown: NodeJS.ErrnoException) => {
-    if (thrown.code === "ENOENT") return undefined;
-    throw thrown;
+  const handle = await open(file, "r").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
   });
   if (handle === undefined) {
     refuse(response, 404);
@@ -172,10 +172,12 @@ function openFileSigner({ folder }: { folder: string }): FileSigner {
     },
     isValid({ key, query, nowMs }) {
       const expires = query.get("expires") ?? "";
-      const given = Buffer.from(query.get("signature") ?? "");
+      const givenSignature = Buffer.from(query.get("signature") ?? "");
       const right = Buffer.from(signature(key, expires));
       return (
-        given.length === right.length && timingSafeEqual(given, right) && nowMs < Number(expires)
+        givenSignature.length === right.length &&
+        timingSafeEqual(givenSignature, right) &&
+        nowMs < Number(expires)
       );
     },
   };
@@ -187,8 +189,8 @@ function openKey(file: string): Buffer {
   try {
     writeFileSync(fresh, randomBytes(keyBytes), { mode: 0o600, flag: "wx" });
     linkSync(fresh, file);
-  } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== "EEXIST") throw thrown;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
     rmSync(fresh, { force: true });
   }
@@ -212,8 +214,8 @@ async function sweepFiles({
     for (const name of await readdir(inner)) {
       const file = join(inner, name);
       // A partly written file may be gone by now.
-      const found = await stat(file).catch(() => undefined);
-      if (found !== undefined && found.mtimeMs < olderThanMs) await rm(file, { force: true });
+      const fileStat = await stat(file).catch(() => undefined);
+      if (fileStat !== undefined && fileStat.mtimeMs < olderThanMs) await rm(file, { force: true });
     }
     await removeIfEmpty(inner);
   }
@@ -221,7 +223,7 @@ async function sweepFiles({
 
 /** A file that was just written keeps its folder. */
 async function removeIfEmpty(folder: string): Promise<void> {
-  await rmdir(folder).catch((thrown: NodeJS.ErrnoException) => {
-    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(thrown.code ?? "")) throw thrown;
+  await rmdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (!["ENOTEMPTY", "EEXIST", "ENOENT"].includes(error.code ?? "")) throw error;
   });
 }

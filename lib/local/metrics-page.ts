@@ -7,7 +7,7 @@ import { isFromOwnPage, loopbackHosts } from "./web/guard.ts";
 import { startPageServer } from "./web/page-server.ts";
 
 /** Headers that proxies and tunnels add, even those that rewrite `Host` to this machine. */
-const forwarded = [
+const forwardHeaders = [
   "forwarded",
   "via",
   "x-forwarded-for",
@@ -44,13 +44,13 @@ export async function startMetricsServer({
       telemetry?.metrics.set("sekisho_queue_messages", { queue }, messages);
       telemetry?.metrics.set("sekisho_queue_oldest_seconds", { queue }, oldestMs / 1000);
     }
-    const shown = await telemetry?.exposition();
-    if (shown === undefined) return respond(response, 404);
+    const exposition = await telemetry?.exposition();
+    if (exposition === undefined) return respond(response, 404);
     respond(
       response,
       200,
-      { "content-type": shown.contentType, "x-content-type-options": "nosniff" },
-      shown.body,
+      { "content-type": exposition.contentType, "x-content-type-options": "nosniff" },
+      exposition.body,
     );
   }
 
@@ -61,12 +61,12 @@ export async function startMetricsServer({
     maxConnections,
     log,
   };
-  const { port: bound, close } = await startPageServer({ answer, ...listener });
-  return { url: `http://${listener.hostname}:${bound}/metrics`, close };
+  const { port: boundPort, close } = await startPageServer({ answer, ...listener });
+  return { url: `http://${listener.hostname}:${boundPort}/metrics`, close };
 }
 
 function isFromHere({ headers, socket }: IncomingMessage): boolean {
-  if (forwarded.some((name) => headers[name] !== undefined)) return false;
+  if (forwardHeaders.some((name) => headers[name] !== undefined)) return false;
   return isFromOwnPage({ method: "GET", headers, hosts: loopbackHosts(socket.localPort) });
 }
 

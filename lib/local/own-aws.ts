@@ -15,9 +15,11 @@ export function createReadOperatorSecret({
 }: {
   region: string;
 }): (reference: SecretReference) => Promise<string> {
-  const read = createReadManagedSecret(ownAws(region));
+  const readManaged = createReadManagedSecret(ownAws(region));
   return async (reference) =>
-    "secretsManager" in reference ? read({ id: reference.secretsManager }) : readSecret(reference);
+    "secretsManager" in reference
+      ? readManaged({ id: reference.secretsManager })
+      : readSecret(reference);
 }
 
 type ZoneTelemetry = Pick<Parameters<typeof openProcessTelemetry>[0], "config" | "service" | "log">;
@@ -26,9 +28,9 @@ type ZoneTelemetry = Pick<Parameters<typeof openProcessTelemetry>[0], "config" |
 export function openZoneTelemetry(
   options: ZoneTelemetry & { region: string | undefined },
 ): ProcessTelemetry {
-  const { region, ...rest } = options;
+  const { region, ...callOptions } = options;
   return openProcessTelemetry({
-    ...rest,
+    ...callOptions,
     readSecret,
     xray: region === undefined ? undefined : createXrayTarget(ownAws(region)),
   });

@@ -54,12 +54,12 @@ export async function sendEvent({
         ? {}
         : { "x-slack-retry-num": String(deliveries - 1), "x-slack-retry-reason": retryReason }),
     };
-    const answered = await post({ eventsUrl, headers, body, answerTimeoutMs, signal });
-    isAmbiguous = !answered.taken && (isAmbiguous || mayHaveArrived(answered.status));
-    const delivery = { status: answered.status, deliveries, isAmbiguous };
+    const answer = await post({ eventsUrl, headers, body, answerTimeoutMs, signal });
+    isAmbiguous = !answer.taken && (isAmbiguous || mayHaveArrived(answer.status));
+    const delivery = { status: answer.status, deliveries, isAmbiguous };
     const delayMs = retryDelaysMs[deliveries - 1];
-    if (answered.taken || answered.noRetry || delayMs === undefined) return delivery;
-    retryReason = answered.status === undefined ? "connection_failed" : "http_error";
+    if (answer.taken || answer.noRetry || delayMs === undefined) return delivery;
+    retryReason = answer.status === undefined ? "connection_failed" : "http_error";
     await sleep(delayMs, signal).catch(() => {});
     if (signal.aborted) return delivery;
   }
@@ -145,13 +145,13 @@ async function post({
   signal,
 }: Post): Promise<{ status: number | undefined; taken: boolean; noRetry: boolean; text: string }> {
   try {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
+    const boundedSignal = AbortSignal.any([signal, AbortSignal.timeout(answerTimeoutMs)]);
     const response = await fetch(eventsUrl, {
       method: "POST",
       headers,
       body,
       redirect: "manual",
-      signal: bounded,
+      signal: boundedSignal,
     });
     const text = await response.text();
     const noRetry = response.headers.get("x-slack-no-retry") === "1";

@@ -34,8 +34,8 @@ export async function fetchSlackIdentity({
     timeoutMs,
     signal,
   };
-  const answer = await callWebApi(call).catch((thrown: unknown) => {
-    throw toTokenError({ thrown, apiUrl, name, kind: "bot" });
+  const answer = await callWebApi(call).catch((error: unknown) => {
+    throw toTokenError({ thrown: error, apiUrl, name, kind: "bot" });
   });
   const { user, team, team_id } = answerSchema.parse(answer);
   return { bot: user, team, teamId: team_id };
@@ -63,15 +63,15 @@ const otherwise = {
 type TokenFailure = { thrown: unknown; apiUrl: string; name: string; kind: "app" | "bot" };
 
 /** An error whose message the command line prints. It never holds a token. `name` is the token's name in the message. */
-export function toTokenError({ thrown, apiUrl, name, kind }: TokenFailure): Error {
-  const { slackError: error } = toSlackError(thrown);
+export function toTokenError({ thrown: cause, apiUrl, name, kind }: TokenFailure): Error {
+  const { slackError: error } = toSlackError(cause);
   if (error === undefined) {
     const { origin } = new URL(apiUrl);
-    const why = findProxyError(thrown)?.message ?? "Is this machine online?";
-    return new Error(`Slack cannot be reached at ${origin}. ${why}`, { cause: thrown });
+    const why = findProxyError(cause)?.message ?? "Is this machine online?";
+    return new Error(`Slack cannot be reached at ${origin}. ${why}`, { cause: cause });
   }
   return new Error(`Slack refuses ${name} (${error}). ${tokenRefusalText({ error, kind })}`, {
-    cause: thrown,
+    cause: cause,
   });
 }
 

@@ -45,26 +45,26 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
   const stop = new AbortController();
   const underWay = new Set<Promise<void>>();
 
-  async function receive({ type: given, payload, ack }: Envelope): Promise<void> {
-    const type = types.find((known) => known === given);
-    const taken = type === undefined ? "dropped" : await intake({ type, payload });
-    if (taken === "failed") return;
-    const reply = typeof taken === "object" ? taken.reply : {};
+  async function receive({ type: typeName, payload, ack }: Envelope): Promise<void> {
+    const type = types.find((knownType) => knownType === typeName);
+    const intakeResult = type === undefined ? "dropped" : await intake({ type, payload });
+    if (intakeResult === "failed") return;
+    const reply = typeof intakeResult === "object" ? intakeResult.reply : {};
     // The connection has ended: Slack delivers again, and the request id will be the same.
     await ack(reply).catch(() => log.debug("socket_mode_unacknowledged"));
   }
   function onEnvelope(envelope: Envelope): void {
-    const received = receive(envelope)
-      .catch((thrown: unknown) => {
-        log.error("socket_mode_failed", { cause_kind: errorKind(thrown) });
+    const reception = receive(envelope)
+      .catch((error: unknown) => {
+        log.error("socket_mode_failed", { cause_kind: errorKind(error) });
       })
-      .finally(() => underWay.delete(received));
-    underWay.add(received);
+      .finally(() => underWay.delete(reception));
+    underWay.add(reception);
   }
   const connect = () => openConnection({ appToken, apiUrl, onEnvelope });
 
-  let connection: SocketModeConnection = await connect().catch((thrown: unknown) => {
-    throw toTokenError({ thrown, apiUrl, name: "the app token", kind: "app" });
+  let connection: SocketModeConnection = await connect().catch((error: unknown) => {
+    throw toTokenError({ thrown: error, apiUrl, name: "the app token", kind: "app" });
   });
   log.info("socket_mode_connected");
 
@@ -88,8 +88,8 @@ export async function startSocketMode(options: SocketModeOptions): Promise<Socke
         isOver = connection.over;
         connectedAtMs = Date.now();
         log.info("socket_mode_connected");
-      } catch (thrown) {
-        log.error("socket_mode_unconnected", { cause_kind: errorKind(thrown) });
+      } catch (error) {
+        log.error("socket_mode_unconnected", { cause_kind: errorKind(error) });
       }
     }
   }
@@ -192,12 +192,12 @@ async function openConnection({
 
   try {
     await withinDeadline({ work: client.start(), timeoutMs: openTimeoutMs });
-  } catch (thrown) {
+  } catch (error) {
     await close();
-    const refused = refusedSchema.safeParse(thrown).data;
-    if (refused !== undefined) throw toNamedError(refused.data.error);
+    const refusal = refusedSchema.safeParse(error).data;
+    if (refusal !== undefined) throw toNamedError(refusal.data.error);
     // If the connection ended before the hello, the client rejects without an error.
-    throw thrown ?? new Error("The connection ended before it began.");
+    throw error ?? new Error("The connection ended before it began.");
   }
   return { over, close };
 }

@@ -46,7 +46,7 @@ export function formatLogLine({ line, paint }: { line: string; paint: Paint }): 
   const text = (name: string) => sanitizeLine(String(fields[name] ?? ""));
   const level = text("level");
   const time = new Date(text("timestamp")).toTimeString().slice(0, 8);
-  const rest = Object.keys(fields)
+  const otherFields = Object.keys(fields)
     .filter((name) => !leftOut.includes(name))
     .map((name) => `${sanitizeLine(name)}=${text(name)}`);
   return [
@@ -54,6 +54,6 @@ export function formatLogLine({ line, paint }: { line: string; paint: Paint }): 
     paint(levelFormats[level] ?? "dim", level.padEnd(5)),
     paint("dim", text("service").padEnd(12)),
     paint("bold", text("message")),
-    paint("dim", rest.join(" ")),
+    paint("dim", otherFields.join(" ")),
   ].join(" ");
 }

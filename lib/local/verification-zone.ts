@@ -139,7 +139,7 @@ export async function startVerificationZone(
     ...(completions === undefined ? [] : [run(completions, complete, completionConcurrency)]),
   ];
   /** Closes everything that is open. In the order of opening. */
-  const opened: (() => Promise<void>)[] = [
+  const closers: (() => Promise<void>)[] = [
     () => engine.close(),
     async () => fileStore.close(),
     async () => {
@@ -148,7 +148,7 @@ export async function startVerificationZone(
     },
   ];
   const close = async () => {
-    for (const each of opened.splice(0).reverse()) await each();
+    for (const each of closers.splice(0).reverse()) await each();
   };
   async function startMetrics(): Promise<string | undefined> {
     const { metricsPort: port } = options;
@@ -159,7 +159,7 @@ export async function startVerificationZone(
       port,
       log,
     });
-    opened.push(server.close);
+    closers.push(server.close);
     return server.url;
   }
 
@@ -182,16 +182,16 @@ export async function startVerificationZone(
       port: options.port,
       log,
     });
-    opened.push(server.close);
+    closers.push(server.close);
     url = server.url;
     if (appToken !== undefined) {
       const socket = await startSocketMode({ appToken, apiUrl, intake: createIntake(intake), log });
-      opened.push(socket.close);
+      closers.push(socket.close);
     }
     const metricsUrl = await startMetrics();
     return { url, port: server.port, metricsUrl, close };
-  } catch (thrown) {
+  } catch (error) {
     await close();
-    throw thrown;
+    throw error;
   }
 }

@@ -54,4 +54,4 @@ it("gives assets whose files every user can read under the umask 077", async () 
   } finally {
     rmSync(directory, { recursive: true });
   }
-}, 600_000);
+});

@@ -14,9 +14,9 @@ function problemsIn(text: string): string[] {
   try {
     checkConfig({ directory: folder, file: "checked.json" });
     return [];
-  } catch (thrown) {
-    if (thrown instanceof ConfigError) return thrown.problems;
-    throw thrown;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
   }
 }
 

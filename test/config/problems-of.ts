@@ -6,8 +6,8 @@ export function problemsOf(json: unknown): string[] {
   try {
     parseConfig({ json });
     return [];
-  } catch (thrown) {
-    if (thrown instanceof ConfigError) return [...thrown.problems];
-    throw thrown;
+  } catch (error) {
+    if (error instanceof ConfigError) return [...error.problems];
+    throw error;
   }
 }

@@ -34,10 +34,10 @@ describe("a SekishoError", () => {
   it("is passed through by the rim as it is, and any other thrown value becomes internal with its cause kept", () => {
     const own = new SekishoError("timeout");
     expect(SekishoError.from(own)).toBe(own);
-    for (const thrown of [new TypeError("secret"), "secret", undefined, null, 7]) {
-      const error = SekishoError.from(thrown);
+    for (const cause of [new TypeError("secret"), "secret", undefined, null, 7]) {
+      const error = SekishoError.from(cause);
       expect(error.reason).toBe("internal");
-      expect(error.cause).toBe(thrown);
+      expect(error.cause).toBe(cause);
       expect(error.message).not.toContain("secret");
     }
   });
@@ -53,12 +53,12 @@ describe("a SekishoError", () => {
       Object.defineProperty({ [mark]: true, details: {} }, "reason", { get: unreadable }),
       new Proxy({}, { has: unreadable }),
     ];
-    for (const thrown of forged) {
-      expect(thrown instanceof SekishoError).toBe(false);
-      expect(SekishoError.from(thrown)).toMatchObject({
+    for (const error of forged) {
+      expect(error instanceof SekishoError).toBe(false);
+      expect(SekishoError.from(error)).toMatchObject({
         reason: "internal",
         details: {},
-        cause: thrown,
+        cause: error,
       });
     }
   });

@@ -2,7 +2,7 @@
 
 import { defaultIdleSeconds } from "@sekisho/config/agentcore-session.ts";
 import { defaultSyncBudgetMs } from "@sekisho/config/call-time.ts";
-import { pollDelay } from "@sekisho/verification/task/step.ts";
+import { pollDelay } from "@sekisho/verification/task/polls.ts";
 import { isPollStored } from "@sekisho/verification/task/waiting.ts";
 import { assumptions } from "./assumptions.ts";
 import { toDollars } from "./prices.ts";

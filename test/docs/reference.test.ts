@@ -27,10 +27,10 @@ it("is as `npm run docs` makes it", async () => {
 
 it("keeps the beginning of a page, and refuses a page that has no generated part", () => {
   const [head = ""] = commandsPage.split("<!--");
-  const changed = replaceGenerated({ page: commandsPage, generated: "new" });
+  const changed = replaceGenerated({ page: commandsPage, content: "new" });
   expect(changed.startsWith(head)).toBe(true);
   expect(changed).toMatch(/-->\n\nnew\n$/);
-  expect(() => replaceGenerated({ page: head, generated: "new" })).toThrow("has no line");
+  expect(() => replaceGenerated({ page: head, content: "new" })).toThrow("has no line");
 });
 
 describe("docs/reference/commands.md", () => {

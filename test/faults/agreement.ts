@@ -1,6 +1,6 @@
 /** Compares the thread with what a person may expect of a message, and the records of both zones with each other. */
 import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
 import type { UsageEntry } from "@sekisho/verification/usage/entry.ts";
@@ -48,18 +48,17 @@ function toComparedText(shown: Shown): string {
 
 /** Checks an answer of unknown text: each part once, and something visible. */
 function oddText(fate: Fate): string | undefined {
-  const parts = fate.posts.flatMap(({ key }) =>
-    key !== undefined && key.part > placeholderPart && key.part < questionPart ? key.part : [],
-  );
+  const parts = fate.posts.flatMap(({ key }) => (key && isOutcome(key) ? key : []));
   if (fate.expected.answer === "none")
     return parts.length === 0 ? undefined : "an answer to what needs none";
   if (fate.expected.answer === "either" && parts.length === 0) return undefined;
-  const [first = 0] = parts;
-  const isWhole = parts.length > 0 && parts.every((part, index) => part === first + index);
+  const isWhole =
+    parts.length > 0 &&
+    parts.every(({ kind, index }, nth) => kind === parts[0]?.kind && index === nth);
   const isVisible = shownOf(fate).some((post) => /[\p{L}\p{N}]/u.test(seenIn(post)));
   return isWhole && isVisible
     ? undefined
-    : `parts ${parts.join(",")}${isVisible ? "" : ", with nothing to be seen"}`;
+    : `parts ${parts.map(({ kind, index }) => `${kind} ${index}`).join()}${isVisible ? "" : ", with nothing to be seen"}`;
 }
 
 /** The visible text of a post: its blocks, if it has any. Markdown shows neither link definitions nor fences. */
@@ -78,9 +77,7 @@ function textLinesIn({ type, text }: Post["blocks"][number]): string[] {
 }
 
 function shownOf({ posts }: Fate): Shown {
-  return posts
-    .filter(({ key }) => key !== undefined && key.part > placeholderPart && key.part < questionPart)
-    .map(({ text, blocks }) => ({ text, blocks }));
+  return posts.filter(({ key }) => isOutcome(key)).map(({ text, blocks }) => ({ text, blocks }));
 }
 
 /**

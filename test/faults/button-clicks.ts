@@ -1,7 +1,6 @@
 /** People press buttons that they see, once, and Slack tells the ingress a single time. */
 import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
-import { questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
-import { isOutcome } from "@sekisho/verification/worker/own-posts.ts";
+import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
 import { teamOf, workspace } from "./settings.ts";
@@ -53,8 +52,7 @@ export function clickButtons({ world, slack, process, ingresses, onClick }: Clic
       clickButton({ clicked, post, button, user, tries: 1 });
       return;
     }
-    const isThere =
-      "option" in clicked && slack.posts.some(({ key }) => key?.part === questionPart);
+    const isThere = "option" in clicked && slack.posts.some(({ key }) => key?.kind === "question");
     if (!isThere && looks < mostLooks)
       later({ delayMs: lookEveryMs, run: () => look({ clicked, user, looks: looks + 1 }) });
   }
@@ -101,10 +99,9 @@ export function clickButtons({ world, slack, process, ingresses, onClick }: Clic
 }
 
 function buttonFor(clicked: Click, post: Post): Button | undefined {
-  const part = post.key?.part ?? 0;
   if ("option" in clicked)
-    return part === questionPart ? buttonsOf(post)[clicked.option] : undefined;
-  if ("retries" in clicked) return isOutcome(part) ? buttonsOf(post).find(isRetry) : undefined;
+    return post.key?.kind === "question" ? buttonsOf(post)[clicked.option] : undefined;
+  if ("retries" in clicked) return isOutcome(post.key) ? buttonsOf(post).find(isRetry) : undefined;
   const [element] = post.blocks.flatMap(({ type, elements }) =>
     type === "context_actions" ? elements : [],
   ) as Votes[];

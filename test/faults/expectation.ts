@@ -1,5 +1,5 @@
 /** Derives what a person may expect of a message, from what people did and saw in Slack and never from the records of the zones. */
-import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { Asked } from "./people.ts";
 import { agentsAnswer, options } from "./sim-agent.ts";
 import type { Post } from "./sim-slack.ts";
@@ -102,7 +102,7 @@ function textsOf(about: About): string[] | undefined {
 }
 
 function isAnswerOf(key: Post["key"], { requestId }: Asked): boolean {
-  return key?.requestId === requestId && key.part > placeholderPart && key.part < questionPart;
+  return key?.requestId === requestId && isOutcome(key);
 }
 
 function asks({ message, asked, world }: About): boolean {

@@ -5,7 +5,6 @@
 import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import { askAboutShortcut } from "@sekisho/verification/slack/api/manifest.ts";
 import type { ModalView } from "@sekisho/verification/slack/api/slack.ts";
-import { questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import { interactionIdOf } from "@sekisho/verification/task/routing.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Asked } from "./people.ts";
@@ -36,7 +35,7 @@ export function fillForms(around: Around): void {
     within({ process, run: () => laterInStory({ world, afterMs, run: () => look(0) }) });
 
     function look(looks: number): void {
-      const question = slack.posts.find(({ key }) => key?.part === questionPart);
+      const question = slack.posts.find(({ key }) => key?.kind === "question");
       if (question !== undefined) {
         const payload = (triggerId: string) => clickPayload(question, triggerId);
         const values = {

@@ -1,6 +1,6 @@
 /** The invariants that hold after every run, whatever went wrong in it. Each is one small function with one sentence. */
 
-import { openingPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { isSamePost } from "@sekisho/verification/slack/api/post-keys.ts";
 import {
   answeredByOtherText,
   disagreement,
@@ -206,7 +206,7 @@ const invariants: readonly Invariant[] = [
       isExempt
         ? undefined
         : firstOf(posts, ({ key, ts }) =>
-            key?.part === 0 ? `the placeholder at ${ts}` : undefined,
+            key?.kind === "placeholder" ? `the placeholder at ${ts}` : undefined,
           ),
   },
   {
@@ -235,14 +235,10 @@ const invariants: readonly Invariant[] = [
       isExempt
         ? undefined
         : firstOf(posts, (post) => {
-            if (
-              post.key === undefined ||
-              post.key.part < questionPart ||
-              post.key.part >= openingPart
-            )
-              return undefined;
+            const question = post.key;
+            if (question?.kind !== "question") return undefined;
             const same = posts.filter(
-              ({ key }) => key?.requestId === post.key?.requestId && key?.part === post.key?.part,
+              ({ key }) => key?.requestId === question.requestId && isSamePost(key, question),
             );
             return same.length > 1 || liveButtonsOf(post).length > 0
               ? `the question at ${post.ts}`

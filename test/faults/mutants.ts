@@ -24,7 +24,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "lookups-without-pause",
     file: "lambdas/verification/lookups/slack-lookups.ts",
-    find: "pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(thrown));",
+    find: "pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(error));",
     replace: "",
     story: "nameless",
     engine: "sqlite",
@@ -56,8 +56,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "retry-leaves-failure",
     file: "lambdas/verification/worker/deliver.ts",
-    find: "return buttons !== undefined && !isOutcome(part);",
-    replace: "return buttons !== undefined;",
+    find: "return post.buttons !== undefined && !isOutcome(post);",
+    replace: "return post.buttons !== undefined;",
     story: "retried",
     engine: "sqlite",
   },
@@ -151,7 +151,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "reconcile-mark",
-    file: "lambdas/verification/task/step.ts",
+    file: "lambdas/verification/task/transition.ts",
     find: "return { ...task, reconcile: true };",
     replace: "return task;",
     story: "accepted",
@@ -272,7 +272,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: "question-is-closed",
     file: "lambdas/verification/worker/deliver.ts",
-    find: "  await showOneOf(request, { ts, part: questionPart + index, contents });",
+    find: '  await showOneOf(request, { ts, kind: "question", index, contents });',
     replace: "  void contents;",
     story: "unanswered",
     engine: "sqlite",
@@ -288,8 +288,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "opening-found-again",
     file: "lambdas/verification/worker/deliver.ts",
-    find: "key?.requestId === requestId && key.part === openingPart",
-    replace: "key?.requestId === requestId && key.part < 0",
+    find: 'key?.requestId === requestId && key.kind === "opening"',
+    replace: 'key?.requestId === requestId && key.kind === "files"',
     story: "commanded",
     engine: "sqlite",
   },

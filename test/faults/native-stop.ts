@@ -1,7 +1,7 @@
 /** A person presses Slack's own stop button while an answer is being written. Slack ends the streams itself, and then tells the app. */
 import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
+import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import { isCanceled, type Task } from "@sekisho/verification/task/task.ts";
-import { isOutcome } from "@sekisho/verification/worker/own-posts.ts";
 import type { Kind, Point } from "./faults.ts";
 import type { Pool } from "./pool.ts";
 import { type Process, within } from "./processes.ts";
@@ -35,7 +35,7 @@ export function stopStreams(around: {
     if (first !== undefined) {
       for (const post of open) Object.assign(post, { streams: false, isStopped: true });
       // A stream that lands after the answer is a leftover, whose stop cancels nothing.
-      const isAnswered = slack.posts.some(({ key }) => key !== undefined && isOutcome(key.part));
+      const isAnswered = slack.posts.some(({ key }) => isOutcome(key));
       if (!isAnswered) world.streamsStopped += open.length;
       tell(
         open.map(({ ts }) => ts),

@@ -9,10 +9,8 @@ import { installVirtualTime } from "./virtual-time.ts";
 function options(): Options | undefined {
   try {
     return readOptions(process.argv.slice(2));
-  } catch (thrown) {
-    process.stderr.write(
-      `${thrown instanceof Error ? thrown.message : String(thrown)}\n\n${help}\n`,
-    );
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${help}\n`);
     return undefined;
   }
 }
@@ -31,8 +29,8 @@ else {
     if (builds !== undefined) await loadVersions(builds);
     const { main } = await import("./main.ts");
     process.exitCode = await main(given);
-  } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : String(thrown)}\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 2;
   }
 }

@@ -336,4 +336,18 @@ export const scenarios: readonly Scenario[] = [
       { point: "transport.response", about: "feedback of #1", nth: 4, kind: "stale" },
     ],
   },
+  {
+    name: "canceled-by-its-own-worker",
+    what: "a worker gives a hanging send up and cancels it at the host, but cannot queue its next wake-up: the person sees why the task ended, and not that somebody canceled it",
+    story: "stopped",
+    engine: "sqlite",
+    faults: [
+      { point: "store.create", about: "the zone's secret", kind: "lost" },
+      { point: "store.get", about: "task #1 sent", nth: 4, kind: "lost" },
+      { point: "tasks.replace", about: "task #1 working with lease", kind: "dies_before" },
+      { point: "transport.request", about: "execute_task of #1", nth: 2, kind: "slow" },
+      { point: "queue.send", about: "wake 8 of #1", kind: "lost" },
+    ],
+    outages: [{ parties: ["way"], fromSeconds: 1, seconds: 260, manner: "lost" }],
+  },
 ];

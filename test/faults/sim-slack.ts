@@ -1,14 +1,13 @@
 /** Slack: a channel with threads, whose posts may be late, doubled, or made without anybody hearing of it. */
 
+import { isSamePost, type PostKey } from "@sekisho/verification/slack/api/post-keys.ts";
 import {
   type MessageContent,
   type PostedMessage,
-  type PostKey,
   type SlackApi,
   type SlackBlock,
   SlackError,
 } from "@sekisho/verification/slack/api/slack.ts";
-import { openingPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import { buttonsOf } from "./button-clicks.ts";
 import type { Point } from "./faults.ts";
 import { operate, type Times } from "./operate.ts";
@@ -129,9 +128,8 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     return post;
   }
 
-  function noteQuestion({ part, requestId }: PostKey): void {
-    if (part < questionPart || part >= openingPart || world.questionsShownAtMs.has(requestId))
-      return;
+  function noteQuestion({ kind, requestId }: PostKey): void {
+    if (kind !== "question" || world.questionsShownAtMs.has(requestId)) return;
     world.questionsShownAtMs.set(requestId, worldMs());
   }
 
@@ -150,8 +148,8 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
     return !(known.isLate && known.atMs > (lastLookMs.get(process) ?? Number.POSITIVE_INFINITY));
   }
 
-  function partName({ part, requestId }: PostKey): string {
-    return `part ${part} of ${world.names.of(requestId)}`;
+  function partName({ kind, index, requestId }: PostKey): string {
+    return `${kind} ${index} of ${world.names.of(requestId)}`;
   }
 
   function nameOf(ts: string): string {
@@ -191,10 +189,14 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
         effect() {
           const process = currentProcess();
           const known = posts.find(
-            (post) => post.key?.requestId === key.requestId && post.key.part === key.part,
+            (post) => post.key?.requestId === key.requestId && isSamePost(post.key, key),
           );
-          if (key.part > 0 && known !== undefined && isAvoidable({ known, process })) {
-            world.doubled.push(`part ${key.part} of ${key.requestId}`);
+          if (
+            key.kind !== "placeholder" &&
+            known !== undefined &&
+            isAvoidable({ known, process })
+          ) {
+            world.doubled.push(`${key.kind} ${key.index} of ${key.requestId}`);
           }
           noteQuestion(key);
           return {

@@ -51,8 +51,8 @@ export function createSimTransport({
           return { arrived };
         },
       });
-      const response = await abortable({ promise: arrived, signal }).catch((thrown: unknown) => {
-        throw thrown instanceof SekishoError ? thrown : ambiguous();
+      const response = await abortable({ promise: arrived, signal }).catch((error: unknown) => {
+        throw error instanceof SekishoError ? error : ambiguous();
       });
       world.onExchange({ request: there, response });
       return operate<TransportResponse>({

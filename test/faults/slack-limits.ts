@@ -34,8 +34,8 @@ export function requirePiece(markdown: string): void {
 function requireEncodable(text: string): void {
   try {
     encodeURIComponent(text);
-  } catch (thrown) {
-    throw toSlackError(thrown);
+  } catch (error) {
+    throw toSlackError(error);
   }
 }
 

@@ -347,7 +347,7 @@ function startFunctions(parts: ZoneParts): Pool<Ingress> {
           isOwn(record) ? record : { ...record, messageAttributes: {} },
         ),
         handle: (record) => handle({ worker, record, signal }),
-        failed: async (record) => {
+        onFailure: async (record) => {
           const delivery = deliveries.get(record.messageId);
           if (delivery !== undefined && isOwn(record))
             queue.hideFor({ delivery, ms: 1000 * retryDelaySeconds(record) });

@@ -216,8 +216,8 @@ export function installVirtualTime(): void {
   Object.assign(load("node:timers/promises"), { setTimeout: virtualWait });
   Object.assign(load("node:timers"), { setTimeout: virtualSetTimeout, clearTimeout: virtualClear });
   syncBuiltinESMExports();
-  process.on("unhandledRejection", (thrown) =>
-    unheard.push(thrown instanceof Error ? thrown.message : typeof thrown),
+  process.on("unhandledRejection", (error) =>
+    unheard.push(error instanceof Error ? error.message : typeof error),
   );
   // Nobody reads where the many simulated failures were made, and finding out is dear.
   Error.stackTraceLimit = 0;

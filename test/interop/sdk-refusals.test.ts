@@ -98,7 +98,7 @@ describe.each(["1.0", "0.3"] as const)("a host with a token, %s", (version) => {
 async function nameOf(answer: Promise<unknown>): Promise<string> {
   const error = await answer.then(
     () => undefined,
-    (thrown: unknown) => thrown,
+    (error: unknown) => error,
   );
   return error instanceof Error ? error.name : "no error";
 }

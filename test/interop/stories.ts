@@ -163,7 +163,7 @@ export const stories: readonly Story[] = [
 async function refusal(answer: Promise<unknown>): Promise<SekishoError> {
   const error = await answer.then(
     () => undefined,
-    (thrown: unknown) => thrown,
+    (error: unknown) => error,
   );
   if (error instanceof SekishoError) return error;
   throw new Error("there was no refusal", { cause: error });

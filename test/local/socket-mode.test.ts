@@ -239,7 +239,7 @@ describe("a start that cannot be", () => {
     slack.refuse(answer);
     const refused = await start({ token }).then(
       () => undefined,
-      (thrown: unknown) => (thrown instanceof Error ? thrown.message : ""),
+      (error: unknown) => (error instanceof Error ? error.message : ""),
     );
     expect(refused).toContain(words);
     expect(refused).not.toContain(token);

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "@jest/globals";
 import { packageName } from "@sekisho/sekisho/package-name.ts";
-import { published } from "../../bin/release/published.ts";
+import { publishedPackages } from "../../bin/release/published.ts";
 import { packages } from "../boundaries/packages.ts";
 import { pages, textOf } from "../docs/pages.ts";
 
@@ -38,7 +38,7 @@ describe("the names of the packages", () => {
     const named = pages
       .filter((page) => !page.includes("explanation/"))
       .flatMap((page) => textOf(page).match(/@sekisho\/[\w-]+/g) ?? []);
-    const names = published.map(({ name }) => name);
+    const names = publishedPackages.map(({ name }) => name);
     expect(named).toContain(packageName);
     expect(named.filter((name) => !names.includes(name))).toEqual([]);
   });

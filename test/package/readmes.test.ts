@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "@jest/globals";
-import { published } from "../../bin/release/published.ts";
+import { publishedPackages } from "../../bin/release/published.ts";
 import { packages } from "../boundaries/packages.ts";
 import { hangMs } from "../tooling/hang.ts";
 
@@ -11,17 +11,17 @@ const root = join(import.meta.dirname, "../..");
 const readPage = (folder: string) => readFileSync(join(root, folder, "README.md"), "utf8");
 const listExamples = (page: string) =>
   [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
-const commandsOnly = published.filter(({ entries }) => entries === undefined);
+const commandsOnly = publishedPackages.filter(({ entries }) => entries === undefined);
 
 it.each(packages)("names $name in the title of its page", ({ name, folder }) => {
   expect(readPage(folder).startsWith(`# ${name}\n`)).toBe(true);
 });
 
-it.each(published)("imports in the page of $name what is installed", ({ folder }) => {
+it.each(publishedPackages)("imports in the page of $name what is installed", ({ folder }) => {
   const imported = [...readPage(folder).matchAll(/from "(@sekisho\/[^"]+)"/g)].map(
     ([, specifier]) => specifier,
   );
-  const offered = published.flatMap(({ name, entries = {} }) =>
+  const offered = publishedPackages.flatMap(({ name, entries = {} }) =>
     Object.keys(entries).map((subpath) => name + subpath.slice(1)),
   );
   expect(imported.filter((one) => !offered.includes(one ?? ""))).toEqual([]);

@@ -315,12 +315,12 @@ const togetherCases: readonly StoreCase[] = [
       const item: SampleItem = { ...sample(clock) };
       Object.assign(item, { text: item });
       const rejections = [
-        store.create({ item }).catch((thrown: unknown) => thrown),
+        store.create({ item }).catch((error: unknown) => error),
         store
           .writeTogether({ writes: [{ type: "create", item }] })
-          .catch((thrown: unknown) => thrown),
+          .catch((error: unknown) => error),
       ];
-      for (const thrown of rejections) expect(await thrown).toMatchObject({ name: "ItemError" });
+      for (const error of rejections) expect(await error).toMatchObject({ name: "ItemError" });
     },
   },
   {

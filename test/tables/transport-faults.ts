@@ -183,7 +183,7 @@ async function errorTooLate({
   for (let timeoutMs = shortMs; ; timeoutMs *= 2) {
     const error = await execute({ timeoutMs }).then(
       () => undefined,
-      (thrown: unknown) => thrown,
+      (error: unknown) => error,
     );
     if (error === undefined || calls.length > before) return error;
   }

@@ -51,8 +51,8 @@ function readData({
   data: Record<string, unknown>;
   metadata?: Part["metadata"];
 }): Part {
-  const { [wrappedKey]: wrapped, ...others } = metadata ?? {};
-  if (wrapped !== true || !Object.hasOwn(data, "value")) return { data, metadata };
+  const { [wrappedKey]: isWrapped, ...others } = metadata ?? {};
+  if (isWrapped !== true || !Object.hasOwn(data, "value")) return { data, metadata };
   return { data: data.value, metadata: Object.keys(others).length === 0 ? undefined : others };
 }
 

@@ -129,10 +129,10 @@ function sendParamsToV03(request: OperationParams<"SendMessage">): Record<string
   const { message, configuration, metadata } = request;
   if (configuration === undefined) return { message: messageToV03(message), metadata };
   const { returnImmediately = false, taskPushNotificationConfig: push, ...others } = configuration;
-  const written = {
+  const configurationV03 = {
     ...others,
     blocking: !returnImmediately,
     pushNotificationConfig: push && pushTargetToV03(push),
   };
-  return { message: messageToV03(message), configuration: written, metadata };
+  return { message: messageToV03(message), configuration: configurationV03, metadata };
 }

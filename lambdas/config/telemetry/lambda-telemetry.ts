@@ -23,7 +23,7 @@ export function openLambdaTelemetry(options: {
 }): InvocationTelemetry {
   const { config, service, readSecret, aws, log } = options;
   const namespace = readMetricsNamespace();
-  const measured =
+  const emf =
     namespace === undefined
       ? undefined
       : createEmfMetrics({ table: metricTable, namespace, zone: service });
@@ -32,10 +32,10 @@ export function openLambdaTelemetry(options: {
   const target = createSpanTarget({ exporter, readSecret, xray: createXrayTarget(aws) });
   const tracing = openTracing({ sampleRatio, target, service, resource, flushMs, log });
   return {
-    metrics: measured?.metrics ?? noMetrics,
+    metrics: emf?.metrics ?? noMetrics,
     spans: tracing.spans,
     async flush() {
-      measured?.flush();
+      emf?.flush();
       await tracing.flush();
     },
   };

@@ -25,16 +25,16 @@ export function openProcessTelemetry(options: {
 }): ProcessTelemetry {
   const { config, service, readSecret, xray, log } = options;
   requireHeaders(config);
-  const measured = config.metrics ? createPrometheusMetrics() : undefined;
+  const prometheus = config.metrics ? createPrometheusMetrics() : undefined;
   const { sampleRatio, exporter } = config.traces;
   const target = createSpanTarget({ exporter, readSecret, xray });
   const tracing = openTracing({ sampleRatio, target, service, flushMs, log });
   return {
-    metrics: measured?.metrics ?? noMetrics,
+    metrics: prometheus?.metrics ?? noMetrics,
     spans: tracing.spans,
-    exposition: async () => measured?.exposition(),
+    exposition: async () => prometheus?.exposition(),
     async close() {
-      measured?.close();
+      prometheus?.close();
       await tracing.close();
     },
   };

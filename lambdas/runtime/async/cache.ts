@@ -51,7 +51,7 @@ export function createCachedValue<T>({
   now: () => number;
   retryAfterMs?: number;
 }): CachedValue<T> {
-  let cached: Loaded<T> | undefined;
+  let cachedEntry: Loaded<T> | undefined;
   let cachedAtMs = 0;
   let startedAtMs = Number.NEGATIVE_INFINITY;
   let loading: Promise<T> | undefined;
@@ -61,12 +61,12 @@ export function createCachedValue<T>({
 
   const isYounger = (ageMs: number) => elapsedMs(cachedAtMs, now()) < ageMs;
   const isPast = (pauseMs: number) => elapsedMs(startedAtMs, now()) >= pauseMs;
-  const peek = () => (cached && isYounger(cached.keepMs) ? cached : undefined);
+  const peek = () => (cachedEntry && isYounger(cachedEntry.keepMs) ? cachedEntry : undefined);
 
   /** A load that was overtaken replaces nothing, because it may have read the value that was refused in the meantime. */
-  function store(loaded: Loaded<T>, atMs: number, number: number): void {
-    if ((!loaded.keepMs && !loaded.staleMs) || number < cachedNumber) return;
-    cached = loaded;
+  function store(newEntry: Loaded<T>, atMs: number, number: number): void {
+    if ((!newEntry.keepMs && !newEntry.staleMs) || number < cachedNumber) return;
+    cachedEntry = newEntry;
     cachedAtMs = atMs;
     cachedNumber = number;
   }
@@ -75,9 +75,9 @@ export function createCachedValue<T>({
     const atMs = now();
     const number = ++lastNumber;
     startedAtMs = atMs;
-    const loaded = await load(cached?.value);
-    store(loaded, atMs, number);
-    return loaded.value;
+    const newEntry = await load(cachedEntry?.value);
+    store(newEntry, atMs, number);
+    return newEntry.value;
   }
 
   function share(): Promise<T> {
@@ -94,7 +94,8 @@ export function createCachedValue<T>({
     try {
       return await share();
     } catch (error) {
-      if (cached && isYounger(Math.max(cached.keepMs, cached.staleMs ?? 0))) return cached.value;
+      if (cachedEntry && isYounger(Math.max(cachedEntry.keepMs, cachedEntry.staleMs ?? 0)))
+        return cachedEntry.value;
       throw error;
     }
   }
@@ -114,11 +115,11 @@ export function createCachedValue<T>({
     async reload({ minIntervalMs }) {
       if (loading || isPast(minIntervalMs)) await share();
     },
-    set(loaded) {
-      store(loaded, now(), ++lastNumber);
+    set(newEntry) {
+      store(newEntry, now(), ++lastNumber);
     },
     forget(isRefused) {
-      if (cached && isRefused(cached.value)) cached = undefined;
+      if (cachedEntry && isRefused(cachedEntry.value)) cachedEntry = undefined;
     },
     abandonLoad() {
       loading = undefined;
@@ -216,19 +217,19 @@ export function createCachedValues<T>({
 }): CachedValues<T> {
   const entries = createRecentEntries<Entry<T>>({ maxEntries });
 
-  function createEntry(read: Entry<T>["read"]): Entry<T> {
+  function createEntry(readValue: Entry<T>["read"]): Entry<T> {
     const load = async () => {
       entry.controller = new AbortController();
       const { signal } = entry.controller;
-      const loaded = await abortable({ promise: entry.read(signal), signal });
+      const loadedValue = await abortable({ promise: entry.read(signal), signal });
       entry.isLoaded = true;
-      return { staleMs, ...loaded };
+      return { staleMs, ...loadedValue };
     };
     const value = createCachedValue<T>({ load, now, retryAfterMs: refreshPauseMs });
     const entry: Entry<T> = {
       value,
       isLoaded: false,
-      read,
+      read: readValue,
       waiting: 0,
       controller: new AbortController(),
     };
@@ -248,13 +249,13 @@ export function createCachedValues<T>({
       const entry = entries.use(key, () => createEntry(read));
       entry.read = read;
       const good = entry.value.peek();
-      const found = entry.value.get({ refreshAfterMs });
-      if (!(found instanceof Promise)) return found;
+      const value = entry.value.get({ refreshAfterMs });
+      if (!(value instanceof Promise)) return value;
       const waiting =
         good === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(refreshWaitMs)]);
       entry.waiting += 1;
       try {
-        return await abortable({ promise: found, signal: waiting });
+        return await abortable({ promise: value, signal: waiting });
       } catch (error) {
         signal.throwIfAborted();
         if (good === undefined) throw error;

@@ -49,6 +49,6 @@ export function createCachedCredential<T>(
       refreshAfterMs: renewAfterMs * (1 + random() / 8),
     };
   }
-  const cached = createCachedValue({ load, now, retryAfterMs });
-  return { current: cached.get, forget: cached.forget };
+  const cachedCredential = createCachedValue({ load, now, retryAfterMs });
+  return { current: cachedCredential.get, forget: cachedCredential.forget };
 }

@@ -6,7 +6,7 @@ export type CachedSecret = {
   /** Reads the secret unless it is cached. Rejects if the read fails; "" if no secret is configured. */
   current(): Promise<string>;
   /** Call it after a mismatch. Returns a newer secret than `tried`, or undefined if there is none or the last read is too recent. */
-  newerThan(tried: string): Promise<string | undefined>;
+  newerThan(triedSecret: string): Promise<string | undefined>;
 };
 
 /**
@@ -33,12 +33,12 @@ export function createCachedSecret(options: {
     last = value || last;
     return { value, keepMs: value === "" ? 0 : Number.POSITIVE_INFINITY, refreshAfterMs: keepMs };
   }
-  const cached = createCachedValue({ load, now, retryAfterMs: keepMs });
+  const cachedSecret = createCachedValue({ load, now, retryAfterMs: keepMs });
   return {
-    current: async () => (await cached.get()) || last,
-    async newerThan(tried) {
-      if (last === tried) await cached.reload({ minIntervalMs: rereadAfterMs });
-      return last === tried ? undefined : last;
+    current: async () => (await cachedSecret.get()) || last,
+    async newerThan(triedSecret) {
+      if (last === triedSecret) await cachedSecret.reload({ minIntervalMs: rereadAfterMs });
+      return last === triedSecret ? undefined : last;
     },
   };
 }

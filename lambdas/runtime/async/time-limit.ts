@@ -2,7 +2,7 @@
 import { type Reason, SekishoError } from "@sekisho/contracts/errors.ts";
 
 /** Settles as `work` does, or rejects with the limit's reason when the time is over. It rejects with what `toError` makes of either error. */
-export type TimeLimit = <T>(work: Promise<T>, toError?: (thrown: unknown) => unknown) => Promise<T>;
+export type TimeLimit = <T>(work: Promise<T>, toError?: (error: unknown) => unknown) => Promise<T>;
 
 /** The timer keeps no process alive. It fires once after the last wait and is started again by the next. */
 export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }): TimeLimit {
@@ -27,7 +27,7 @@ export function createTimeLimit({ ms, reason }: { ms: number; reason: Reason }):
     timer = setTimeout(endDueWaits, Math.ceil(afterMs)).unref();
   }
 
-  return <T>(work: Promise<T>, toError = (thrown: unknown) => thrown) =>
+  return <T>(work: Promise<T>, toError = (error: unknown) => error) =>
     new Promise<T>((resolve, reject) => {
       const wait = {
         dueMs: performance.now() + ms,

@@ -62,14 +62,14 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
     ...(random !== undefined && { random }),
   });
 
-  return ({ headers: given, body, parse, explain, limits: { signal, waitMs = 0 } = {} }) => {
+  return ({ headers: callHeaders, body, parse, explain, limits: { signal, waitMs = 0 } = {} }) => {
     const endsAtMs = performance.now() + timeoutMs + waitMs;
     const leftMs = () => endsAtMs - performance.now();
     const limitMs = (ms: number) => Math.max(0, Math.min(ms, leftMs()));
 
     async function attempt() {
       const headers = {
-        ...given,
+        ...callHeaders,
         "content-length": String(Buffer.byteLength(body)),
         "user-agent": userAgent,
         ...readTraceHeaders(),
@@ -79,20 +79,20 @@ export function createAwsCall(options: AwsCallOptions): AwsCall {
         work: sign({ method: "POST", url, headers, body, atMs: now() }),
         timeoutMs: limitMs(attemptTimeoutMs),
       });
-      const signed = await (signal === undefined
+      const signedHeaders = await (signal === undefined
         ? signing
         : abortable({ promise: signing, signal }));
       const timeoutMs = limitMs(attemptTimeoutMs + waitMs);
       const answer = await send({
-        headers: signed,
+        headers: signedHeaders,
         body,
         timeoutMs,
         connectTimeoutMs,
         maxBytes,
         signal,
       });
-      const parsed = parse(answer);
-      if (parsed !== undefined) return parsed.result;
+      const parsedAnswer = parse(answer);
+      if (parsedAnswer !== undefined) return parsedAnswer.result;
       const failure = explain(answer);
       throw new AwsCallError({
         ...failure,

@@ -32,7 +32,7 @@ export type JsonService = keyof typeof protocols;
 export function createJsonClient<O extends Operations = UncheckedOperations>(
   options: AwsCallOptions & { service: JsonService },
 ): AwsClient<O> {
-  const { target, version, headers: added } = protocols[options.service];
+  const { target, version, headers: protocolHeaders } = protocols[options.service];
   const call = createAwsCall(options);
   return {
     call: (operation, input, limits) =>
@@ -40,7 +40,7 @@ export function createJsonClient<O extends Operations = UncheckedOperations>(
         headers: {
           "content-type": `application/x-amz-json-${version}`,
           "x-amz-target": `${target}.${operation}`,
-          ...added,
+          ...protocolHeaders,
         },
         body: JSON.stringify(input),
         parse: parseResult,
@@ -84,8 +84,10 @@ function errorName({
   const candidates = isDeclared
     ? [type]
     : [oldCode, type, answer.code, headers["x-amzn-errortype"]];
-  const found = candidates.find((candidate) => typeof candidate === "string" && candidate !== "");
-  return toErrorName(String(found ?? ""));
+  const errorType = candidates.find(
+    (candidate) => typeof candidate === "string" && candidate !== "",
+  );
+  return toErrorName(String(errorType ?? ""));
 }
 
 /** A name may have a namespace before `#` and an address after `:`. Checks its form, because a server may repeat whatever it received. */

@@ -78,15 +78,15 @@ const transientCodes: ReadonlySet<string> = new Set([
 type Kind = "throttling" | "transient";
 
 /** Returns undefined if a repeated call would fail too. */
-function retryKind(thrown: unknown): Kind | undefined {
-  if (thrown instanceof AwsCallError) {
-    const { name, status, isTransient } = thrown;
+function retryKind(error: unknown): Kind | undefined {
+  if (error instanceof AwsCallError) {
+    const { name, status, isTransient } = error;
     if (status === 429 || throttlingNames.has(name)) return "throttling";
     return isTransient || transientStatuses.has(status) || transientNames.has(name)
       ? "transient"
       : undefined;
   }
-  const { name, code }: { name?: unknown; code?: unknown } = Object(thrown);
+  const { name, code }: { name?: unknown; code?: unknown } = Object(error);
   return transientNames.has(String(name)) || transientCodes.has(String(code))
     ? "transient"
     : undefined;

@@ -58,17 +58,21 @@ export function createSend(url: URL): Send {
         .once("connect", () => clearTimeout(connecting))
         .once("close", () => clearTimeout(connecting));
     }
-    async function read(response: IncomingMessage): Promise<void> {
+    async function readAnswer(response: IncomingMessage): Promise<void> {
       try {
-        const read = await readIncomingMessage({ message: response, maxBytes });
-        if (read === "too_large") return fail(new ResponseTooLarge());
+        const answerBody = await readIncomingMessage({ message: response, maxBytes });
+        if (answerBody === "too_large") return fail(new ResponseTooLarge());
         end();
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: read });
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: answerBody });
       } catch (error) {
         fail(error);
       }
     }
-    request.once("socket", limitConnecting).once("response", read).on("error", fail).end(body);
+    request
+      .once("socket", limitConnecting)
+      .once("response", readAnswer)
+      .on("error", fail)
+      .end(body);
     return promise;
   };
 }

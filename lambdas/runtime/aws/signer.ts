@@ -31,12 +31,12 @@ export function createSigner(
   const { service, region, credentials, unsigned = [], now = Date.now } = options;
   const keyOf = createSigningKeys({ service, region });
   const leftOut = new Set([...neverSigned, ...unsigned]);
-  return async ({ method, url, headers: given, body, atMs = now() }) => {
+  return async ({ method, url, headers: requestHeaders, body, atMs = now() }) => {
     const { accessKeyId, secretAccessKey, sessionToken } = await credentials();
     const date = formatAmzDate(atMs);
-    const payloadHash = given["x-amz-content-sha256"] ?? hash("sha256", body, "hex");
+    const payloadHash = requestHeaders["x-amz-content-sha256"] ?? hash("sha256", body, "hex");
     const headers: Record<string, string> = {
-      ...given,
+      ...requestHeaders,
       host: url.host,
       "x-amz-date": date,
       "x-amz-content-sha256": payloadHash,
@@ -81,7 +81,7 @@ export function presignS3Get(request: {
   const service = "s3";
   const date = formatAmzDate(atMs);
   const { scope, key } = createSigningKeys({ service, region })({ secretAccessKey, date });
-  const signed = new URL(url);
+  const signedUrl = new URL(url);
   // S3 expects this constant in a presigned URL, not the hash of an empty body.
   const payloadHash = "UNSIGNED-PAYLOAD";
   const parameters = {
@@ -93,11 +93,11 @@ export function presignS3Get(request: {
     "X-Amz-Expires": String(expiresInSeconds),
     "X-Amz-SignedHeaders": "host",
   };
-  for (const [name, value] of Object.entries(parameters)) signed.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(parameters)) signedUrl.searchParams.set(name, value);
   const { signature } = createSignature({
     method: "GET",
     path: canonicalPath({ url, service }),
-    query: canonicalQuery(signed.searchParams),
+    query: canonicalQuery(signedUrl.searchParams),
     headers: { host: url.host },
     names: ["host"],
     payloadHash,
@@ -105,8 +105,8 @@ export function presignS3Get(request: {
     scope,
     key,
   });
-  signed.searchParams.set("X-Amz-Signature", signature);
-  return signed.href;
+  signedUrl.searchParams.set("X-Amz-Signature", signature);
+  return signedUrl.href;
 }
 
 const algorithm = "AWS4-HMAC-SHA256";
@@ -194,10 +194,10 @@ function canonicalQuery(parameters: URLSearchParams): string {
     value: escapeUri(value),
   }));
   const order = (one: string, other: string) => (one < other ? -1 : one > other ? 1 : 0);
-  const sorted = pairs.sort(
+  const sortedPairs = pairs.sort(
     (one, other) => order(one.name, other.name) || order(one.value, other.value),
   );
-  return sorted.map(({ name, value }) => `${name}=${value}`).join("&");
+  return sortedPairs.map(({ name, value }) => `${name}=${value}`).join("&");
 }
 
 /** Encodes everything but the unreserved characters of RFC 3986, section 2.3. */

@@ -93,8 +93,8 @@ export function createSts(options: {
         ...(externalId === undefined ? {} : { ExternalId: externalId }),
       };
       const elements = ["AccessKeyId", "SecretAccessKey", "SessionToken"];
-      const given = await ask({ action: "AssumeRole", input, elements, signal });
-      const [accessKeyId = "", secretAccessKey = "", sessionToken = ""] = given;
+      const credentialTexts = await ask({ action: "AssumeRole", input, elements, signal });
+      const [accessKeyId = "", secretAccessKey = "", sessionToken = ""] = credentialTexts;
       if (accessKeyId === "" || secretAccessKey === "" || sessionToken === "")
         return createMissingError("Credentials");
       return { accessKeyId, secretAccessKey, sessionToken };

@@ -54,7 +54,7 @@ export async function runQueueLoop(options: {
   const { random = Math.random } = options;
   const running = new Set<Promise<void>>();
   const overdue = new AbortController();
-  const { promise: aborted, resolve: onAbort } = Promise.withResolvers<void>();
+  const { promise: abortion, resolve: onAbort } = Promise.withResolvers<void>();
   signal.addEventListener("abort", () => onAbort(), { once: true });
   let failures = 0;
 
@@ -97,17 +97,17 @@ export async function runQueueLoop(options: {
 
   /** Resolves when all handlers are done or after `ms`. */
   async function waitForHandlers(ms: number): Promise<void> {
-    const done = new AbortController();
+    const runsEnd = new AbortController();
     await Promise.race([
-      Promise.all(running).then(() => done.abort()),
-      sleep({ ms, signal: done.signal }),
+      Promise.all(running).then(() => runsEnd.abort()),
+      sleep({ ms, signal: runsEnd.signal }),
     ]);
   }
 
   while (!signal.aborted) {
     const free = concurrency - running.size;
     if (free <= 0) {
-      await Promise.race([...running, aborted]);
+      await Promise.race([...running, abortion]);
       continue;
     }
     const max = Math.min(free, maxPerReceive);
@@ -115,8 +115,8 @@ export async function runQueueLoop(options: {
       const messages = await consumer.receive({ max, visibilityTimeoutMs, waitMs, signal });
       failures = 0;
       for (const message of messages) {
-        const done = handleOne(message).finally(() => running.delete(done));
-        running.add(done);
+        const handling = handleOne(message).finally(() => running.delete(handling));
+        running.add(handling);
       }
     } catch (error) {
       if (signal.aborted) break;

@@ -18,9 +18,9 @@ export class NewerRecordError extends Error {
 }
 
 /** True if one of the errors that led to this one is a NewerRecordError. */
-export function isNewerRecord(thrown: unknown): boolean {
-  if (thrown instanceof NewerRecordError) return true;
-  return thrown instanceof Error && isNewerRecord(thrown.cause);
+export function isNewerRecord(error: unknown): boolean {
+  if (error instanceof NewerRecordError) return true;
+  return error instanceof Error && isNewerRecord(error.cause);
 }
 
 type Comparison = "newer_major" | "newer" | "known";

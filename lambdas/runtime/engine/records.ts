@@ -16,21 +16,27 @@ export function changeRecord<Item extends TaskItem, Result>(request: {
   none: () => Item;
   guess?: Guess<Item> | undefined;
   decide: (item: Item) => Decision<Item, Result> | Promise<Decision<Item, Result>>;
-  exhausted?: () => Error;
+  toExhaustedError?: () => Error;
 }): Promise<Result> {
-  const { store, id, none, guess, decide, exhausted } = request;
+  const { store, id, none, guess, decide, toExhaustedError } = request;
   return retryOnConflict({
     async attempt(count) {
-      const guessed = count === 0 ? guess : undefined;
-      const known =
-        guessed === undefined ? await store.get({ id }) : guessed === absent ? undefined : guessed;
-      const before = known ?? none();
-      const { item, result } = await decide(before);
-      if (item === before) return guessed === undefined ? result : conflict;
-      const stored = await (known === undefined ? store.create({ item }) : store.replace({ item }));
-      return stored === undefined ? conflict : result;
+      const guessedItem = count === 0 ? guess : undefined;
+      const knownItem =
+        guessedItem === undefined
+          ? await store.get({ id })
+          : guessedItem === absent
+            ? undefined
+            : guessedItem;
+      const currentItem = knownItem ?? none();
+      const { item, result } = await decide(currentItem);
+      if (item === currentItem) return guessedItem === undefined ? result : conflict;
+      const storedItem = await (knownItem === undefined
+        ? store.create({ item })
+        : store.replace({ item }));
+      return storedItem === undefined ? conflict : result;
     },
-    ...(exhausted && { exhausted }),
+    ...(toExhaustedError && { toExhaustedError }),
   });
 }
 
@@ -87,15 +93,15 @@ export function withMemory<Item extends TaskItem>(
   store: Pick<TaskStore<Item>, "get" | "create" | "replace">,
   memory: RecordMemory<Item>,
 ): Pick<TaskStore<Item>, "get" | "create" | "replace"> {
-  const noted = async (reading: Promise<Item | undefined>) => {
+  const noteItem = async (reading: Promise<Item | undefined>) => {
     const item = await reading;
     if (item !== undefined) memory.note(item);
     return item;
   };
   return {
-    get: (request) => noted(store.get(request)),
-    create: (request) => noted(store.create(request)),
-    replace: (request) => noted(store.replace(request)),
+    get: (request) => noteItem(store.get(request)),
+    create: (request) => noteItem(store.create(request)),
+    replace: (request) => noteItem(store.replace(request)),
   };
 }
 

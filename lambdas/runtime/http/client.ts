@@ -88,9 +88,9 @@ function exchange<Body>(
   }
 
   /** Resolves with what was read. The rest of the response is not waited for. */
-  function endEarly(received: HttpHead, read: Collector<Body>): void {
+  function endEarly(head: HttpHead, collector: Collector<Body>): void {
     signal.removeEventListener("abort", abort);
-    resolve({ ...received, body: read.end() });
+    resolve({ ...head, body: collector.end() });
     controller?.abort(new Error("The rest of the response is not needed."));
     connection.destroy();
   }
@@ -105,25 +105,25 @@ function exchange<Body>(
   connection.dispatch(
     { method, path: url.pathname + url.search, headers, body: body ?? null },
     {
-      onRequestStart(started) {
-        controller = started;
+      onRequestStart(requestController) {
+        controller = requestController;
       },
-      onResponseStart(_controller, status, received) {
+      onResponseStart(_controller, status, rawHeaders) {
         // An interim response comes before the real one.
         if (status < 200) return;
         try {
-          head = { status, headers: joinRepeated(received) };
+          head = { status, headers: joinRepeated(rawHeaders) };
           collector = collect(head);
-        } catch (thrown) {
-          fail(thrown);
+        } catch (error) {
+          fail(error);
         }
       },
       onResponseData(_controller, chunk) {
         try {
           collector?.add(chunk);
           if (head !== undefined && collector?.isDone?.()) endEarly(head, collector);
-        } catch (thrown) {
-          fail(thrown);
+        } catch (error) {
+          fail(error);
         }
       },
       onResponseEnd() {
@@ -171,14 +171,12 @@ const certificateRefusal = /^ERR_SSL_.+_ALERT_(\w*CERTIFICATE\w*|UNKNOWN_CA|ACCE
  * In TLS 1.3 a peer refuses a client certificate only after the request may be written (RFC 8446, section 4.4.2.4), but it has read
  * nothing of it.
  */
-export function isCertificateRefused(thrown: unknown): boolean {
-  return certificateRefusal.test(codeOf(thrown));
+export function isCertificateRefused(error: unknown): boolean {
+  return certificateRefusal.test(codeOf(error));
 }
 
-function codeOf(thrown: unknown): string {
-  return typeof thrown === "object" && thrown !== null && "code" in thrown
-    ? String(thrown.code)
-    : "";
+function codeOf(error: unknown): string {
+  return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
 }
 
 /** Fields with a single value by their definition. Like node:http, this takes the first value of a repeated one. */
@@ -187,10 +185,10 @@ const singleValued: ReadonlySet<string> = new Set(["content-type", "location", "
 function joinRepeated(
   headers: Readonly<Record<string, string | string[] | undefined>>,
 ): HttpHeaders {
-  const joined: Record<string, string | undefined> = {};
+  const joinedHeaders: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (!Array.isArray(value)) joined[name] = value;
-    else joined[name] = singleValued.has(name) ? value[0] : value.join(", ");
+    if (!Array.isArray(value)) joinedHeaders[name] = value;
+    else joinedHeaders[name] = singleValued.has(name) ? value[0] : value.join(", ");
   }
-  return joined;
+  return joinedHeaders;
 }

@@ -43,8 +43,9 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
 
   /** A connection belongs to the certificate that it was opened with, so another certificate makes another peer. */
   function findPeer(origin: string, certificate: ClientCertificate | undefined): Peer {
-    const known = peers.get(origin);
-    if (known !== undefined && isSameCertificate(known.certificate, certificate)) return known;
+    const knownPeer = peers.get(origin);
+    if (knownPeer !== undefined && isSameCertificate(knownPeer.certificate, certificate))
+      return knownPeer;
     // All connections to the peer share it, because it keeps the TLS sessions.
     const connector = createConnector({
       allowH2: false,
@@ -53,7 +54,7 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
     });
     const peer = { certificate, connector, idle: [] };
     peers.set(origin, peer);
-    for (const connection of known?.idle ?? []) connection.destroy();
+    for (const connection of knownPeer?.idle ?? []) connection.destroy();
     return peer;
   }
 
@@ -63,8 +64,8 @@ export function createConnections({ connectTimeoutMs }: { connectTimeoutMs: numb
     const interim = createInterimFilter();
     const connect: Client.Options["connect"] = (options, callback) => {
       firstError = undefined;
-      peer.connector(options, callback, (opened) => {
-        socket = opened.once("error", (error) => {
+      peer.connector(options, callback, (openedSocket) => {
+        socket = openedSocket.once("error", (error) => {
           firstError = error;
         });
         interim.attach(socket);

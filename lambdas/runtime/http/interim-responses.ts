@@ -19,35 +19,37 @@ export type InterimFilter = {
 export function createInterimFilter(): InterimFilter {
   let isAtStart = false;
   /** The beginning of a response whose status is not known yet, or of an interim one. */
-  let held: Buffer = Buffer.alloc(0);
+  let heldBytes: Buffer = Buffer.alloc(0);
 
   /** Returns what follows the interim responses, or null while that is not known. */
   function filter(chunk: Buffer): Buffer | null {
-    held = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    heldBytes = heldBytes.length === 0 ? chunk : Buffer.concat([heldBytes, chunk]);
     for (;;) {
-      if (held.length < startBytes) return null;
-      const end = start.test(held.toString("latin1", 0, startBytes)) ? held.indexOf(headEnd) : -1;
+      if (heldBytes.length < startBytes) return null;
+      const end = start.test(heldBytes.toString("latin1", 0, startBytes))
+        ? heldBytes.indexOf(headEnd)
+        : -1;
       if (end === -1) break;
-      held = held.subarray(end + headEnd.length);
+      heldBytes = heldBytes.subarray(end + headEnd.length);
     }
-    const isInterim = start.test(held.toString("latin1", 0, startBytes));
-    if (isInterim && held.length < maxHeadBytes) return null;
-    const rest = held;
+    const isInterim = start.test(heldBytes.toString("latin1", 0, startBytes));
+    if (isInterim && heldBytes.length < maxHeadBytes) return null;
+    const finalBytes = heldBytes;
     isAtStart = false;
-    held = Buffer.alloc(0);
-    return rest;
+    heldBytes = Buffer.alloc(0);
+    return finalBytes;
   }
 
   return {
     attach(socket) {
-      held = Buffer.alloc(0);
-      const read = socket.read.bind(socket);
+      heldBytes = Buffer.alloc(0);
+      const readChunk = socket.read.bind(socket);
       socket.read = (size) => {
         for (;;) {
-          const chunk: Buffer | null = read(size);
+          const chunk: Buffer | null = readChunk(size);
           if (chunk === null || !isAtStart) return chunk;
-          const rest = filter(chunk);
-          if (rest !== null) return rest;
+          const finalBytes = filter(chunk);
+          if (finalBytes !== null) return finalBytes;
         }
       };
     },

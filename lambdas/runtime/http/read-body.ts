@@ -165,16 +165,16 @@ export function createBodyCollector({ maxBytes }: { maxBytes: number }): BodyCol
   let usedBytes = 0;
   return {
     add(chunk) {
-      const needed = usedBytes + chunk.byteLength;
-      if (needed > maxBytes) return false;
+      const neededBytes = usedBytes + chunk.byteLength;
+      if (neededBytes > maxBytes) return false;
       if (usedBytes === 0) {
         buffer = Buffer.from(chunk.buffer as ArrayBuffer, chunk.byteOffset, chunk.byteLength);
       } else {
-        if (needed > buffer.byteLength)
-          buffer = grow({ buffer, bytes: Math.min(maxBytes, needed * 2) });
+        if (neededBytes > buffer.byteLength)
+          buffer = grow({ buffer, bytes: Math.min(maxBytes, neededBytes * 2) });
         buffer.set(chunk, usedBytes);
       }
-      usedBytes = needed;
+      usedBytes = neededBytes;
       return true;
     },
     bytes: () => (usedBytes === buffer.byteLength ? buffer : buffer.subarray(0, usedBytes)),

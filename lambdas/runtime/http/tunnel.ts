@@ -36,8 +36,8 @@ export class ProxyError extends Error {
 const maxCauses = 8;
 
 /** Returns the ProxyError among the causes of an error. Compares names, because a bundled agent has a class of its own. */
-export function findProxyError(thrown: unknown): Error | undefined {
-  let next = thrown;
+export function findProxyError(error: unknown): Error | undefined {
+  let next = error;
   for (let depth = 0; next instanceof Error && depth < maxCauses; depth += 1) {
     if (next.name === "ProxyError") return next;
     // Slack's client keeps the cause in a field of its own.

@@ -96,10 +96,10 @@ async function requestOnce<T>(
   request.end(body);
   try {
     return await read(await promise);
-  } catch (thrown) {
-    if (thrown instanceof SekishoError) throw thrown;
-    throw new SekishoError(isNoHttp(thrown) ? "invalid_response" : "unavailable", {
-      cause: thrown,
+  } catch (error) {
+    if (error instanceof SekishoError) throw error;
+    throw new SekishoError(isNoHttp(error) ? "invalid_response" : "unavailable", {
+      cause: error,
     });
   } finally {
     request.destroy();
@@ -115,12 +115,12 @@ function lookupIn(addresses: readonly LookupAddress[]): LookupFunction {
   };
 }
 
-function isNoHttp(thrown: unknown): boolean {
+function isNoHttp(error: unknown): boolean {
   return (
-    typeof thrown === "object" &&
-    thrown !== null &&
-    "code" in thrown &&
-    String(thrown.code).startsWith("HPE_")
+    typeof error === "object" &&
+    error !== null &&
+    "code" in error &&
+    String(error.code).startsWith("HPE_")
   );
 }
 

@@ -31,15 +31,15 @@ export function createEmfMetrics({
   write?: (line: string) => void;
   now?: () => number;
 }): EmfMetrics {
-  const bound = createMetricBound();
+  const boundLabels = createMetricBound();
   const series = new Map<string, Series>();
 
-  function seriesOf(name: string, given: Readonly<Record<string, string>>): Series {
-    const labels = bound(name, given);
+  function seriesOf(name: string, givenLabels: Readonly<Record<string, string>>): Series {
+    const labels = boundLabels(name, givenLabels);
     const key = JSON.stringify([name, labels]);
-    const known = series.get(key) ?? { name, labels, values: [] };
-    series.set(key, known);
-    return known;
+    const knownSeries = series.get(key) ?? { name, labels, values: [] };
+    series.set(key, knownSeries);
+    return knownSeries;
   }
 
   function formatLines({ name, labels, values }: Series): string[] {

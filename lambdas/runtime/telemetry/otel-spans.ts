@@ -70,14 +70,14 @@ export function createOtelSpans(
         );
       return runWithin({ span, inside: api.setSpan(context.active(), span), work });
     },
-    root({ name, kind, trace, attributes, startMs, endMs, failed }) {
+    root({ name, kind, trace, attributes, startMs, endMs, failed: failureKind }) {
       const ids = spanContextOf(trace);
       if (ids === undefined) return;
       const start = { kind: kinds[kind], startTime: new Date(startMs) };
       const span =
         startRoot?.({ name, ids, ...start }) ?? tracer.startSpan(name, start, runAround(ids));
       span.setAttributes(attributes ?? {});
-      if (failed !== undefined) markFailed(span, failed);
+      if (failureKind !== undefined) markFailed(span, failureKind);
       span.end(new Date(endMs));
     },
   };
@@ -86,10 +86,10 @@ export function createOtelSpans(
 /** The active span if it belongs to the same trace, because it is a closer parent than the one of the record or the caller. */
 function toParentContext(trace: Trace | undefined): SpanContext | undefined {
   const active = api.getSpanContext(context.active());
-  const given = spanContextOf(trace);
-  return active !== undefined && (trace === undefined || active.traceId === given?.traceId)
+  const callerContext = spanContextOf(trace);
+  return active !== undefined && (trace === undefined || active.traceId === callerContext?.traceId)
     ? active
-    : given;
+    : callerContext;
 }
 
 function runAround(parent: SpanContext | undefined): Context {
@@ -104,10 +104,10 @@ async function runWithin<T>(options: {
   work: (span: OpenSpan) => Promise<T>;
 }): Promise<T> {
   const { span, inside, work } = options;
-  let failed = false;
+  let hasFailed = false;
   const fail = (kind: string) => {
-    if (!failed) markFailed(span, kind);
-    failed = true;
+    if (!hasFailed) markFailed(span, kind);
+    hasFailed = true;
   };
   const open: OpenSpan = {
     trace: traceOf(span.spanContext()),
@@ -116,9 +116,9 @@ async function runWithin<T>(options: {
   };
   try {
     return await context.with(inside, () => work(open));
-  } catch (thrown) {
-    fail(errorType(thrown));
-    throw thrown;
+  } catch (error) {
+    fail(errorType(error));
+    throw error;
   } finally {
     span.end();
   }
@@ -136,10 +136,10 @@ function createUnrecordedSpan(trace: Trace): OpenSpan {
 
 /** Undefined for a malformed trace. The span is remote, because the trace came from another process or record. */
 function spanContextOf(trace: Trace | undefined): SpanContext | undefined {
-  const parsed = trace && parseTrace(trace);
-  if (parsed === undefined) return undefined;
-  const [, traceId = "", spanId = "", flags = ""] = parsed.traceparent.split("-");
-  const { tracestate } = parsed;
+  const validTrace = trace && parseTrace(trace);
+  if (validTrace === undefined) return undefined;
+  const [, traceId = "", spanId = "", flags = ""] = validTrace.traceparent.split("-");
+  const { tracestate } = validTrace;
   return {
     traceId,
     spanId,

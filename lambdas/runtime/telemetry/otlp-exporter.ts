@@ -29,29 +29,29 @@ export function createOtlpExporter(options: {
   const underWay = new Set<Promise<unknown>>();
   let pausedUntilMs = Number.NEGATIVE_INFINITY;
   let mutedUntilMs = Number.NEGATIVE_INFINITY;
-  let dropped = 0;
+  let droppedCount = 0;
 
   function drop(count: number, why: { status?: number; cause_kind?: string }): void {
-    dropped += count;
+    droppedCount += count;
     if (Date.now() < mutedUntilMs) return;
-    log.warn("spans_not_sent", { ...why, count: dropped });
+    log.warn("spans_not_sent", { ...why, count: droppedCount });
     mutedUntilMs = Date.now() + warnEveryMs;
-    dropped = 0;
+    droppedCount = 0;
   }
 
-  function handlePostResult(posted: OtlpPostResult, count: number): boolean {
-    if ("failed" in posted) {
+  function handlePostResult(postResult: OtlpPostResult, count: number): boolean {
+    if ("failed" in postResult) {
       pausedUntilMs = Date.now() + pauseMs;
-      drop(count, { cause_kind: posted.failed });
+      drop(count, { cause_kind: postResult.failed });
       return false;
     }
-    const { status, rejected } = posted;
+    const { status, rejectedSpans } = postResult;
     if (status < 200 || status > 299) {
       if (status === 429 || status >= 500) pausedUntilMs = Date.now() + pauseMs;
       drop(count, { status });
       return false;
     }
-    if (rejected > 0) drop(rejected, { status });
+    if (rejectedSpans > 0) drop(rejectedSpans, { status });
     return true;
   }
 
@@ -68,26 +68,26 @@ export function createOtlpExporter(options: {
     );
   }
 
-  async function settled(): Promise<void> {
+  async function waitForPosts(): Promise<void> {
     await Promise.all(underWay);
   }
 
   return {
-    export(spans, done) {
+    export(spans, onDone) {
       const sending = send(spans).then(
-        (isSent) => done({ code: isSent ? 0 : 1 }),
-        () => done({ code: 1 }),
+        (isSent) => onDone({ code: isSent ? 0 : 1 }),
+        () => onDone({ code: 1 }),
       );
       underWay.add(sending);
       void sending.finally(() => underWay.delete(sending));
     },
-    settled,
-    shutdown: settled,
+    settled: waitForPosts,
+    shutdown: waitForPosts,
   };
 }
 
-/** `rejected` counts the spans that the collector refused in a successful answer. */
-type OtlpPostResult = { status: number; rejected: number } | { failed: string };
+/** `rejectedSpans` counts those that the collector refused in a successful answer. */
+type OtlpPostResult = { status: number; rejectedSpans: number } | { failed: string };
 
 type OtlpPost = (request: { body: Uint8Array; signal: AbortSignal }) => Promise<OtlpPostResult>;
 
@@ -112,10 +112,10 @@ export function createOtlpPost({ target }: { target: OtlpTarget }): OtlpPost {
     // Reading a secret does not support the signal.
     const headers = await abortable({ promise: target.headersOf(body), signal });
     // fetch sets Host itself.
-    const { host: _host, ...sent } = headers;
+    const { host: _host, ...sentHeaders } = headers;
     const response = await fetch(target.url, {
       method: "POST",
-      headers: sent,
+      headers: sentHeaders,
       body,
       signal,
       redirect: "manual",
@@ -125,7 +125,8 @@ export function createOtlpPost({ target }: { target: OtlpTarget }): OtlpPost {
     if (response.status === 401 || response.status === 403) target.forget();
     return {
       status: response.status,
-      rejected: response.ok && answer !== "too_large" ? rejectedSpans(answer.toString()) : 0,
+      rejectedSpans:
+        response.ok && answer !== "too_large" ? readRejectedSpans(answer.toString()) : 0,
       retryAfterMs: parseRetryAfter({ header, nowMs: Date.now() }),
     };
   }
@@ -134,14 +135,14 @@ export function createOtlpPost({ target }: { target: OtlpTarget }): OtlpPost {
     let last: OtlpPostResult = { failed: "timeout" };
     for (let attempt = 0; attempt < 2 && !request.signal.aborted; attempt++) {
       try {
-        const { status, rejected, retryAfterMs = defaultDelayMs } = await once(request);
-        last = { status, rejected };
+        const { status, rejectedSpans, retryAfterMs = defaultDelayMs } = await once(request);
+        last = { status, rejectedSpans };
         if (!repeatableStatuses.includes(status) || retryAfterMs > maxDelayMs) return last;
         if (attempt === 0)
           await wait(retryAfterMs, undefined, { signal: request.signal }).catch(() => {});
-      } catch (thrown) {
+      } catch (error) {
         // The cause of fetch's TypeError says more.
-        const cause = Object(thrown).cause ?? thrown;
+        const cause = Object(error).cause ?? error;
         last = { failed: request.signal.aborted ? "timeout" : errorKind(cause) };
       }
     }
@@ -149,10 +150,10 @@ export function createOtlpPost({ target }: { target: OtlpTarget }): OtlpPost {
   };
 }
 
-type OtlpAnswer = { status: number; rejected: number; retryAfterMs: number | undefined };
+type OtlpAnswer = { status: number; rejectedSpans: number; retryAfterMs: number | undefined };
 
 /** In Protobuf's JSON, int64 is a string. Some collectors send a number. */
-function rejectedSpans(text: string): number {
+function readRejectedSpans(text: string): number {
   const count = Number(Object(Object(parseJson(text)).partialSuccess).rejectedSpans ?? 0);
   return Number.isSafeInteger(count) && count > 0 ? count : 0;
 }

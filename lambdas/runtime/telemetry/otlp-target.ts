@@ -17,14 +17,14 @@ export function createCollectorTarget(options: {
   readHeaders: () => Promise<Record<string, string>>;
 }): OtlpTarget {
   const { url, readHeaders } = options;
-  const cached = createCachedValue({
+  const cachedHeaders = createCachedValue({
     now: Date.now,
     load: async () => ({ value: await readHeaders(), keepMs: Number.POSITIVE_INFINITY }),
   });
   return {
     url: new URL(url),
-    headersOf: async () => ({ ...(await cached.get()), "content-type": "application/json" }),
-    forget: () => cached.forget(() => true),
+    headersOf: async () => ({ ...(await cachedHeaders.get()), "content-type": "application/json" }),
+    forget: () => cachedHeaders.forget(() => true),
   };
 }
 

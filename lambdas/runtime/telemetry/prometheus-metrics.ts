@@ -16,7 +16,7 @@ export type PrometheusMetrics = {
 /** Each call has its own registry, because several zones of one process have separate metrics pages. */
 export function createPrometheusMetrics(): PrometheusMetrics {
   const registry = new Registry();
-  const bound = createMetricBound();
+  const boundLabels = createMetricBound();
   const counters = new Map<string, Counter>();
   const histograms = new Map<string, Histogram>();
   const gauges = new Map<string, Gauge>();
@@ -31,13 +31,13 @@ export function createPrometheusMetrics(): PrometheusMetrics {
     metrics: {
       add: (name, labels, by = 1) => {
         // prom-client throws if a counter would decrease.
-        if (Number.isFinite(by) && by >= 0) counters.get(name)?.inc(bound(name, labels), by);
+        if (Number.isFinite(by) && by >= 0) counters.get(name)?.inc(boundLabels(name, labels), by);
       },
       observe: (name, labels, value) => {
-        if (Number.isFinite(value)) histograms.get(name)?.observe(bound(name, labels), value);
+        if (Number.isFinite(value)) histograms.get(name)?.observe(boundLabels(name, labels), value);
       },
       set: (name, labels, value) => {
-        if (Number.isFinite(value)) gauges.get(name)?.set(bound(name, labels), value);
+        if (Number.isFinite(value)) gauges.get(name)?.set(boundLabels(name, labels), value);
       },
     },
     exposition: async () => ({ contentType: registry.contentType, body: await registry.metrics() }),
@@ -55,11 +55,11 @@ const microsecondsPerSecond = 1e6;
 function registerProcessMetrics(registry: Registry): () => void {
   const delay = monitorEventLoopDelay({ resolution: 10 });
   delay.enable();
-  const add = (name: string, help: string, read: () => number) => {
-    new Gauge({ name, help, registers: [registry], collect: gaugeReader(read) });
+  const add = (name: string, help: string, readGauge: () => number) => {
+    new Gauge({ name, help, registers: [registry], collect: gaugeReader(readGauge) });
   };
-  const addTotal = (name: string, help: string, read: () => number) => {
-    new Counter({ name, help, registers: [registry], collect: counterReader(read) });
+  const addTotal = (name: string, help: string, readCounter: () => number) => {
+    new Counter({ name, help, registers: [registry], collect: counterReader(readCounter) });
   };
   const startedAtSeconds = Math.floor(Date.now() / 1000 - process.uptime());
   add(
@@ -102,16 +102,16 @@ function registerProcessMetrics(registry: Registry): () => void {
   return () => void delay.disable();
 }
 
-function gaugeReader(read: () => number): (this: Gauge) => void {
+function gaugeReader(readGauge: () => number): (this: Gauge) => void {
   return function collect() {
-    this.set(read());
+    this.set(readGauge());
   };
 }
 
 /** prom-client can only increase a counter, so it is reset before each read. */
-function counterReader(read: () => number): (this: Counter) => void {
+function counterReader(readCounter: () => number): (this: Counter) => void {
   return function collect() {
     this.reset();
-    this.inc(read());
+    this.inc(readCounter());
   };
 }

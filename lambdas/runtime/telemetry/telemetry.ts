@@ -86,12 +86,12 @@ const maxSeries = 200;
  * `other`, and so do all values of a new combination once a metric has `maxSeries` of them.
  */
 export function createMetricBound(): (name: string, labels: Labels) => Labels {
-  const known = new Map<string, Set<string>>();
+  const knownSeries = new Map<string, Set<string>>();
   return (name, labels) => {
     const plainLabels = withValues(labels, (value) => (plain.test(value) ? value : other));
     const key = JSON.stringify(Object.values(plainLabels));
-    const series = known.get(name) ?? new Set();
-    known.set(name, series);
+    const series = knownSeries.get(name) ?? new Set();
+    knownSeries.set(name, series);
     if (!series.has(key) && series.size >= maxSeries) return withValues(labels, () => other);
     series.add(key);
     return plainLabels;
@@ -165,16 +165,16 @@ export function readTraceId(trace: Trace): string {
   return trace.traceparent.slice(3, 35);
 }
 
-const drawn = Buffer.alloc(4096);
+const randomBytes = Buffer.alloc(4096);
 let pool = "";
-let used = 0;
+let usedDigits = 0;
 
 /** Returns random hexadecimal digits. Draws those of many ids at once, because each draw from the system takes microseconds. */
 export function drawDigits(digits: number): string {
-  if (used + digits > pool.length) {
-    pool = randomFillSync(drawn).toString("hex");
-    used = 0;
+  if (usedDigits + digits > pool.length) {
+    pool = randomFillSync(randomBytes).toString("hex");
+    usedDigits = 0;
   }
-  used += digits;
-  return pool.slice(used - digits, used);
+  usedDigits += digits;
+  return pool.slice(usedDigits - digits, usedDigits);
 }

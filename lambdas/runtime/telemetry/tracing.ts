@@ -68,15 +68,15 @@ export function openTracing(options: {
   // Spans that an agent creates belong to the Execution zone, even if both zones are one process.
   const restoreProvider = service === "execution" ? setGlobalProvider(own.provider) : () => {};
   const { provider, startRoot, flush, close } = own;
-  const settled = async (work: Promise<unknown>) => {
+  const waitForFlush = async (work: Promise<unknown>) => {
     await waitAtMost({ work, timeoutMs: flushMs }).catch(() => {});
   };
   return {
     spans: createOtelSpans({ tracer: provider.getTracer("sekisho"), startRoot, sampleRatio }),
-    flush: () => settled(Promise.all([flush(), spanExporter.settled()])),
+    flush: () => waitForFlush(Promise.all([flush(), spanExporter.settled()])),
     async close() {
       restoreProvider();
-      await settled(close());
+      await waitForFlush(close());
     },
   };
 }

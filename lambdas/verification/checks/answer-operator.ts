@@ -60,13 +60,13 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
     const readAndRedact = addReadSecrets(redaction);
     // Some destinations get the bot token and may repeat it in their answers.
     await readAndRedact(config.slack.botToken).catch(() => {});
-    const wanted = [...new Set(names ?? Object.keys(config.destinations))];
+    const wantedNames = [...new Set(names ?? Object.keys(config.destinations))];
     const timeoutMs = Math.max(
       1,
       Math.min(config.limits.callTimeoutMs, Math.floor(remainingMs * callTimeShare)),
     );
-    const checked = await Promise.all(
-      wanted.flatMap((name) => {
+    const results = await Promise.all(
+      wantedNames.flatMap((name) => {
         const destination = Object.hasOwn(config.destinations, name)
           ? config.destinations[name]
           : undefined;
@@ -87,10 +87,10 @@ export function createOperatorHandler(options: OperatorDependencies): OperatorHa
         ];
       }),
     );
-    const redact = ({ summary, ...rest }: DestinationCheck) => {
-      return { ...rest, summary: redaction.text(summary).slice(0, maxTextLength) };
+    const redact = ({ summary, ...details }: DestinationCheck) => {
+      return { ...details, summary: redaction.text(summary).slice(0, maxTextLength) };
     };
-    return { checked: checked.map(redact) };
+    return { checked: results.map(redact) };
   }
 
   /** Uses new connections instead of the worker's own, so that the check also covers connecting and authenticating. */
@@ -177,6 +177,6 @@ function redactBot({
 async function checkReach(probe: () => Promise<unknown>): Promise<Reach> {
   return probe().then(
     () => ({ ok: true }),
-    (thrown: unknown) => ({ ok: false, error: thrown instanceof Error ? thrown.name : "Error" }),
+    (error: unknown) => ({ ok: false, error: error instanceof Error ? error.name : "Error" }),
   );
 }

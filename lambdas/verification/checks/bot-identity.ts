@@ -22,8 +22,8 @@ export async function botIdentity(request: {
   let token: string;
   try {
     token = (await readToken()).trim();
-  } catch (thrown) {
-    return { state: "unreadable", error: thrown instanceof Error ? thrown.name : "Error" };
+  } catch (error) {
+    return { state: "unreadable", error: error instanceof Error ? error.name : "Error" };
   }
   try {
     const call = { apiUrl, method: "auth.test", args: {}, timeoutMs, signal };
@@ -33,8 +33,8 @@ export async function botIdentity(request: {
     if (data === undefined) return { state: "unreachable", error: "invalid_response" };
     const { user, team, team_id: teamId, response_metadata: { scopes } = {} } = data;
     return { state: "accepted", user, team, teamId, ...(scopes && { scopes }) };
-  } catch (thrown) {
-    const { kind, slackError } = toSlackError(thrown);
+  } catch (error) {
+    const { kind, slackError } = toSlackError(error);
     if (kind === "rate_limited") return { state: "refused", error: "ratelimited" };
     return slackError === undefined
       ? { state: "unreachable", error: kind }

@@ -46,7 +46,7 @@ export async function checkDestination(request: {
     try {
       const authorizer = authorizerOf(destination);
       const { dialect } = destination;
-      const probed = await probeDestination({
+      const probeResult = await probeDestination({
         transport,
         dialect,
         timeoutMs,
@@ -54,19 +54,19 @@ export async function checkDestination(request: {
         address,
         authorizer,
       });
-      return { ...result, ...probed };
+      return { ...result, ...probeResult };
     } finally {
       await close();
     }
-  } catch (thrown) {
+  } catch (error) {
     return unhealthy(
-      thrown instanceof Error ? thrown.message : "The connection to it cannot be set up.",
+      error instanceof Error ? error.message : "The connection to it cannot be set up.",
     );
   }
 }
 
-function toSecretProblem(thrown: unknown): string {
-  const { name, message } = thrown instanceof Error ? thrown : { name: "", message: "" };
+function toSecretProblem(error: unknown): string {
+  const { name, message } = error instanceof Error ? error : { name: "", message: "" };
   const lacksCredentials = /^(CredentialsProviderError|TokenProviderError)$/.test(name);
   return lacksCredentials ? "No AWS credentials were found. Set AWS_PROFILE." : message;
 }

@@ -8,7 +8,7 @@ import type { ClientReason, Reason } from "@sekisho/contracts/errors.ts";
 import { sekisho } from "@sekisho/runtime/command-line.ts";
 import { parseJson, sanitizeLine, truncate } from "@sekisho/runtime/untrusted-input.ts";
 import { createResponseProblem } from "../transport/peer-problem.ts";
-import { readRefusedMembers, statusToReason } from "../transport/read-response.ts";
+import { readRefusedMembers, statusToReason } from "../transport/response-error.ts";
 import type { TransportResponse } from "../transport/transport.ts";
 
 export type HealthRequest = {
@@ -41,11 +41,11 @@ type AnsweredRequest = {
   healthRequest: HealthRequest;
 };
 
-export function createAnsweredCheck(answered: AnsweredRequest): CheckResult {
-  const { response, id, authorizer, healthRequest } = answered;
+export function createAnsweredCheck(answeredRequest: AnsweredRequest): CheckResult {
+  const { response, id, authorizer, healthRequest } = answeredRequest;
   const envelope = responseSchema.safeParse(parseJson(response.body)).data;
   if (envelope === undefined) return toStatusResult(response, authorizer);
-  if ("error" in envelope) return toErrorResult(envelope.error, answered);
+  if ("error" in envelope) return toErrorResult(envelope.error, answeredRequest);
   if (envelope.id !== id)
     return createUnhealthyResult("Its response has the wrong id, so it is not valid JSON-RPC.");
   return healthRequest.toCheckResult({ result: envelope.result });
@@ -82,12 +82,12 @@ export function reasonText({
 }
 
 /** An unexpected error counts as unhealthy, because it does not show that the peer can run tasks. */
-function toErrorResult(error: JsonRpcErrorObject, answered: AnsweredRequest): CheckResult {
-  const { response, dialect, authorizer, healthRequest } = answered;
+function toErrorResult(error: JsonRpcErrorObject, answeredRequest: AnsweredRequest): CheckResult {
+  const { response, dialect, authorizer, healthRequest } = answeredRequest;
   const { code, message } = error;
-  const decoded = decodeError({ error, dialect, status: response.status });
-  const { reason } = decoded;
-  const hasReason = !isGuessed(decoded);
+  const sekishoError = decodeError({ error, dialect, status: response.status });
+  const { reason } = sekishoError;
+  const hasReason = !isGuessed(sekishoError);
   const canMean = (one: Reason) =>
     hasReason ? reason === one : listErrorCodes({ reason: one, dialect }).includes(code);
   const { healthyWords, healthyReasons } = healthRequest;

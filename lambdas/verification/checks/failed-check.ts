@@ -16,12 +16,12 @@ type CheckFailure = {
 };
 
 export function createFailedCheck({
-  thrown,
+  thrown: cause,
   address,
   authorizer,
   timedOutMs,
 }: CheckFailure): CheckResult {
-  const error = toAnsweredError(SekishoError.from(thrown));
+  const error = toAnsweredError(SekishoError.from(cause));
   const code = findCode(error);
   const proxyError = findProxyError(error);
   if (proxyError !== undefined) return unreachable(proxyError.message);
@@ -40,8 +40,8 @@ export function createFailedCheck({
     if (isUndelivered(error)) return unreachable(`Connecting to ${hostOf(address)} took too long.`);
     return unreachable("It did not respond in time, or it closed the connection.");
   }
-  const explained = reasonText({ reason: error.reason, authorizer }) ?? error.message;
-  return { health: "unhealthy", summary: `${explained}${statusNote(error)}` };
+  const explanation = reasonText({ reason: error.reason, authorizer }) ?? error.message;
+  return { health: "unhealthy", summary: `${explanation}${statusNote(error)}` };
 }
 
 /** The HTTP status of the response, if the error came in one that was not JSON-RPC. */
@@ -151,10 +151,10 @@ function unreachable(summary: string): CheckResult {
 
 /** Returns the first code in the chain of causes. */
 function findCode(error: SekishoError): string | undefined {
-  const found = listCauses(error).find(
+  const causeWithCode = listCauses(error).find(
     ({ code }) => typeof code === "string" && /^[\w.]{1,80}$/.test(code),
   );
-  return typeof found?.code === "string" ? found.code : undefined;
+  return typeof causeWithCode?.code === "string" ? causeWithCode.code : undefined;
 }
 
 type Cause = { name?: unknown; code?: unknown; cause?: unknown };

@@ -43,9 +43,9 @@ export async function probeDestination(options: {
   async function call(): Promise<{ checkResult: CheckResult; ms: number }> {
     const timeout = AbortSignal.timeout(timeoutMs);
     const startedAtMs = nowMs();
-    const checkResult = await check(AbortSignal.any([signal, timeout])).catch((thrown) =>
+    const checkResult = await check(AbortSignal.any([signal, timeout])).catch((error) =>
       createFailedCheck({
-        thrown,
+        thrown: error,
         address,
         authorizer,
         timedOutMs: timeout.aborted ? timeoutMs : undefined,

@@ -32,7 +32,10 @@ export function createRedaction(): Redaction {
     text(text) {
       // Longest first, because one value may be part of another.
       const longestFirst = [...values].sort((one, other) => other.length - one.length);
-      return longestFirst.reduce((rest, value) => rest.replaceAll(value, "[redacted]"), text);
+      return longestFirst.reduce(
+        (redactedText, value) => redactedText.replaceAll(value, "[redacted]"),
+        text,
+      );
     },
   };
 }
@@ -69,10 +72,10 @@ export function redactTransport({
 function redactJson({ body, redaction }: { body: Uint8Array; redaction: Redaction }): Uint8Array {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
-    const redacted = JSON.stringify(value, (_key, field: unknown) =>
+    const redactedJson = JSON.stringify(value, (_key, field: unknown) =>
       typeof field === "string" ? redaction.text(field) : field,
     );
-    return Buffer.from(redacted);
+    return Buffer.from(redactedJson);
   } catch {
     return body;
   }

@@ -37,9 +37,9 @@ export function parseStoredSettings(json: unknown): StoredSettings {
 export type SettingsStore = Pick<TaskStore<StoredSettings>, "get" | "create" | "replace">;
 type ReadFormer = () => Promise<FormerSettings | undefined>;
 
-/** `stored` is the record as it was read. The settings are newer if they still have to be taken over from the former parameter. */
+/** `storedRecord` is the record as it was read. The settings are newer if they still have to be taken over from the former parameter. */
 export type SettingsInEffect = Pick<StoredSettings, "settings" | "formerVersion"> & {
-  stored: StoredSettings | undefined;
+  storedRecord: StoredSettings | undefined;
   /** The former parameter could not be read, so it may hold newer settings. */
   isFormerUnread?: boolean;
 };
@@ -53,33 +53,34 @@ export async function readSettings(request: {
   readFormer: ReadFormer;
 }): Promise<SettingsInEffect> {
   const { store, readFormer } = request;
-  const stored = await store.get({ id: liveSettingsId });
+  const storedRecord = await store.get({ id: liveSettingsId });
   const inTable = {
-    stored,
-    settings: stored?.settings ?? noSettings,
-    formerVersion: stored?.formerVersion,
+    storedRecord,
+    settings: storedRecord?.settings ?? noSettings,
+    formerVersion: storedRecord?.formerVersion,
   };
-  if (stored !== undefined && stored.formerVersion === undefined) return inTable;
+  if (storedRecord !== undefined && storedRecord.formerVersion === undefined) return inTable;
   let former: FormerSettings | undefined;
   try {
     former = await readFormer();
   } catch (error) {
-    if (stored === undefined) throw error;
+    if (storedRecord === undefined) throw error;
     return { ...inTable, isFormerUnread: true };
   }
-  if (former === undefined || former.version <= (stored?.formerVersion ?? 0)) return inTable;
-  return { stored, settings: former.settings, formerVersion: former.version };
+  if (former === undefined || former.version <= (storedRecord?.formerVersion ?? 0)) return inTable;
+  return { storedRecord, settings: former.settings, formerVersion: former.version };
 }
 
-/** Resolves to false, and writes nothing, if the record has changed since `stored` was read. */
+/** Resolves to false, and writes nothing, if the record has changed since `storedRecord` was read. */
 export async function saveSettings(
   request: { store: SettingsStore } & SettingsInEffect,
 ): Promise<boolean> {
-  const { store, stored, settings, formerVersion } = request;
-  const { formerVersion: _replaced, ...record } = stored ?? newRecord();
+  const { store, storedRecord, settings, formerVersion } = request;
+  const { formerVersion: _oldVersion, ...record } = storedRecord ?? newRecord();
   const item = { ...record, settings, ...(formerVersion !== undefined && { formerVersion }) };
   return (
-    (await (stored === undefined ? store.create({ item }) : store.replace({ item }))) !== undefined
+    (await (storedRecord === undefined ? store.create({ item }) : store.replace({ item }))) !==
+    undefined
   );
 }
 
@@ -107,7 +108,7 @@ export function createReadLiveSettings(options: {
   return async () => {
     if (isFormerRead) return readStoredSettings({ store });
     const inEffect = await readSettings({ store, readFormer });
-    if (inEffect.formerVersion !== inEffect.stored?.formerVersion) {
+    if (inEffect.formerVersion !== inEffect.storedRecord?.formerVersion) {
       try {
         // Another process may have taken them over, or somebody has pushed newer ones.
         if (!(await saveSettings({ store, ...inEffect }))) return readStoredSettings({ store });

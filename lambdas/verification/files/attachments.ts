@@ -62,8 +62,8 @@ export function createImports(
     const [surplus] = files.slice(maxCount);
     if (surplus !== undefined) throw refusal(surplus, { why: "too_many", most: maxCount });
     if (files.length === 0) return [];
-    const failed = new AbortController();
-    const either = AbortSignal.any([signal, failed.signal]);
+    const failure = new AbortController();
+    const either = AbortSignal.any([signal, failure.signal]);
     // The caller holds a transfer for the first one.
     const further = files.slice(1).flatMap(() => transfers.tryTake() ?? []);
     const limit = createConcurrencyLimit({ max: 1 + further.length });
@@ -73,11 +73,11 @@ export function createImports(
       return await Promise.all(
         files.map((file) => limit.take({ signal: either, work: work(file) })),
       );
-    } catch (thrown) {
-      failed.abort();
-      throw thrown instanceof FileRefused || thrown instanceof SlackError
-        ? thrown
-        : new SlackError("unavailable", { cause: thrown });
+    } catch (error) {
+      failure.abort();
+      throw error instanceof FileRefused || error instanceof SlackError
+        ? error
+        : new SlackError("unavailable", { cause: error });
     } finally {
       for (const release of further) release();
     }
@@ -92,12 +92,14 @@ export function createImports(
     const attachments: Attachment[] = [];
     if (maxCount === 0) return { attachments, leftOut: [] };
     const leftOut: UserFile[] = [];
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(furtherTimeoutOf(task))]);
+    const boundedSignal = AbortSignal.any([signal, AbortSignal.timeout(furtherTimeoutOf(task))]);
     const room = maxCount - (task.message.files ?? []).length;
     const token = await options.token(installationOf(task)).catch(() => undefined);
     for (const file of files) {
-      const isPossible = token !== undefined && attachments.length < room && !bounded.aborted;
-      const work = isPossible ? importFile({ task, file, token, signal: bounded }) : undefined;
+      const isPossible = token !== undefined && attachments.length < room && !boundedSignal.aborted;
+      const work = isPossible
+        ? importFile({ task, file, token, signal: boundedSignal })
+        : undefined;
       const attachment = await work?.catch(() => undefined);
       signal.throwIfAborted();
       if (attachment === undefined) leftOut.push(file);
@@ -138,8 +140,8 @@ export function createImports(
       nowMs + fileLifeMs,
     );
     const key = `${task.id}/${file.id}`;
-    const stored = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
-    const { url, expiresAtMs } = await stored.catch((cause: unknown) => {
+    const storedFile = store.put({ key, bytes, mimetype, sha256, expiresAtMs: wantedMs, signal });
+    const { url, expiresAtMs } = await storedFile.catch((cause: unknown) => {
       const ids = { request_id: task.id, trace_id: readTraceId(task.trace) };
       if (!signal.aborted) log.warn("file_not_stored", { ...ids, cause_kind: errorKind(cause) });
       throw new SlackError("unavailable", { cause });
@@ -170,11 +172,11 @@ type FetchedFile = { file?: UserFile } & (
 
 /** Fetches a file of which the message may say no more than the id. Rejects with a SlackError if a later try may succeed. */
 async function fetchDescribed(options: ImportOptions, request: FileImport): Promise<FetchedFile> {
-  const { task, file: known, signal } = request;
+  const { task, file: eventFile, signal } = request;
   const call = { installation: installationOf(task), requestId: task.id, signal };
-  const file = known.isStub
-    ? await unlessRefused(options.slack.fileInfo({ ...call, file: known.id }))
-    : known;
+  const file = eventFile.isStub
+    ? await unlessRefused(options.slack.fileInfo({ ...call, file: eventFile.id }))
+    : eventFile;
   if (file === undefined || "refusedBy" in file)
     return { refused: "not_to_be_had", detail: "hidden" };
   const document = toSlackDocument(file.mimetype);
@@ -210,11 +212,11 @@ async function fetchCanvas(
 
 /** Resolves to Slack's error if it refuses the call for good. Any other failure may pass. */
 async function unlessRefused<T>(call: Promise<T>): Promise<T | { refusedBy: string | undefined }> {
-  return call.catch((thrown: unknown) => {
+  return call.catch((error: unknown) => {
     const isRefusal =
-      thrown instanceof SlackError && (thrown.kind === "gone" || thrown.kind === "refused");
-    if (!isRefusal) throw thrown;
-    return { refusedBy: thrown.slackError };
+      error instanceof SlackError && (error.kind === "gone" || error.kind === "refused");
+    if (!isRefusal) throw error;
+    return { refusedBy: error.slackError };
   });
 }
 
@@ -231,15 +233,16 @@ async function fetchFile(
   { task, file, token, signal }: FileImport,
 ): Promise<FetchedFile> {
   const { newerToken, download, maxBytes } = options;
-  const { url, name, mimetype: claimed } = file;
+  const { url, name, mimetype: claimedMimetype } = file;
   if (url === undefined) return { refused: "not_to_be_had" };
 
   async function fetchWith(token: string): Promise<FetchedFile> {
     const result = await download({ url: url ?? "", token, maxBytes, signal });
     if ("refused" in result) return result;
     const { bytes, contentType } = result;
-    if (isSignInPage({ bytes, contentType, claimed, name })) return { refused: "not_to_be_had" };
-    return { bytes, mimetype: await detectMimetype({ bytes, claimed }) };
+    if (isSignInPage({ bytes, contentType, claimedMimetype, name }))
+      return { refused: "not_to_be_had" };
+    return { bytes, mimetype: await detectMimetype({ bytes, claimedMimetype }) };
   }
 
   const first = await fetchWith(token);
@@ -279,7 +282,7 @@ export function createDownload(options: {
 }): Download {
   const { apiUrl, timeoutMs = 30_000, now = Date.now } = options;
   return async ({ url, token, maxBytes, signal }) => {
-    const bounded = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const boundedSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
     let next = parseUrl(url);
     for (let hops = 0; next !== null && hops <= maxRedirects; hops += 1) {
       if (!isSlackFileUrl({ url: next, apiUrl })) break;
@@ -287,7 +290,7 @@ export function createDownload(options: {
         url: next,
         token,
         maxBytes,
-        signal: bounded,
+        signal: boundedSignal,
         nowMs: now(),
       });
       if (!("location" in answer)) return answer;
@@ -315,9 +318,9 @@ async function requestFile(request: {
     }
     await response.body?.cancel();
     return toDownloadError({ response, nowMs });
-  } catch (thrown) {
-    if (thrown instanceof SlackError) throw thrown;
-    throw new SlackError("unavailable", { cause: thrown });
+  } catch (error) {
+    if (error instanceof SlackError) throw error;
+    throw new SlackError("unavailable", { cause: error });
   }
 }
 
@@ -358,21 +361,23 @@ const containers: Record<string, RegExp> = {
  */
 export async function detectMimetype({
   bytes,
-  claimed,
+  claimedMimetype,
 }: {
   bytes: Uint8Array;
-  claimed: string;
+  claimedMimetype: string;
 }): Promise<string> {
   // Loaded on first use, because most messages have no file.
   const { fileTypeFromBuffer, supportedMimeTypes } = await import("file-type");
   // The detector throws on some broken files.
   const sample = bytes.subarray(0, sampleBytes);
-  const found = await fileTypeFromBuffer(isTiff(bytes) ? bytes : sample).catch(() => undefined);
-  const validClaim = mimetypePattern.test(claimed.toLowerCase())
-    ? claimed.toLowerCase()
+  const detectedType = await fileTypeFromBuffer(isTiff(bytes) ? bytes : sample).catch(
+    () => undefined,
+  );
+  const validClaim = mimetypePattern.test(claimedMimetype.toLowerCase())
+    ? claimedMimetype.toLowerCase()
     : unknownType;
-  if (found !== undefined)
-    return containers[found.mime]?.test(validClaim) ? validClaim : found.mime;
+  if (detectedType !== undefined)
+    return containers[detectedType.mime]?.test(validClaim) ? validClaim : detectedType.mime;
   const hasSignature = supportedMimeTypes.has(validClaim);
   if (isText(sample))
     return isTextual(validClaim) || (isProgram(validClaim) && !hasSignature)
@@ -399,14 +404,14 @@ function isProgram(mimetype: string): boolean {
 export function isSignInPage(request: {
   bytes: Uint8Array;
   contentType: string;
-  claimed: string;
+  claimedMimetype: string;
   name: string;
 }): boolean {
-  const { bytes, contentType, claimed, name } = request;
-  if (/html/i.test(claimed) || /\.x?html?$/i.test(name)) return false;
+  const { bytes, contentType, claimedMimetype, name } = request;
+  if (/html/i.test(claimedMimetype) || /\.x?html?$/i.test(name)) return false;
   if (/^\s*(text\/html|application\/xhtml\+xml)\b/i.test(contentType)) return true;
   // A text file may start with HTML, but a picture never does.
-  return !/^text\//i.test(claimed) && isHtmlStart(bytes);
+  return !/^text\//i.test(claimedMimetype) && isHtmlStart(bytes);
 }
 
 function isHtmlStart(bytes: Uint8Array): boolean {

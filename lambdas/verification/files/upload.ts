@@ -88,8 +88,8 @@ export function createUpload(options: UploadOptions): Pick<Files, "isFetched" | 
         });
         await slack.sendUpload({ ...call, url, bytes });
         return { fileId };
-      } catch (thrown) {
-        throw toFailure(thrown, refuse);
+      } catch (error) {
+        throw toFailure(error, refuse);
       }
     },
   };
@@ -101,25 +101,25 @@ function hostOf(content: OutgoingFile["content"] | undefined): string | undefine
 
 /** Turns a refusal by Slack, such as a missing permission, into a refusal of this file, so that the answer's text is still posted. */
 function toFailure(
-  thrown: unknown,
+  error: unknown,
   refuse: (why: "too_large" | "not_to_be_had", cause: unknown) => FileRefused,
 ): Error {
-  if (thrown instanceof FileRefused) return thrown;
-  if (thrown instanceof SlackError) {
-    const isTransient = ["rate_limited", "unavailable", "ambiguous"].includes(thrown.kind);
-    return isTransient ? thrown : refuse("not_to_be_had", thrown);
+  if (error instanceof FileRefused) return error;
+  if (error instanceof SlackError) {
+    const isTransient = ["rate_limited", "unavailable", "ambiguous"].includes(error.kind);
+    return isTransient ? error : refuse("not_to_be_had", error);
   }
-  if (isTimeout(thrown)) return new FetchTimedOut({ cause: thrown });
-  const reason = thrown instanceof SekishoError ? thrown.reason : "unavailable";
-  if (reason === "payload_too_large") return refuse("too_large", thrown);
+  if (isTimeout(error)) return new FetchTimedOut({ cause: error });
+  const reason = error instanceof SekishoError ? error.reason : "unavailable";
+  if (reason === "payload_too_large") return refuse("too_large", error);
   const isPermanent = reason === "permission_denied" || reason === "invalid_response";
   return isPermanent
-    ? refuse("not_to_be_had", thrown)
-    : new SlackError("unavailable", { cause: thrown });
+    ? refuse("not_to_be_had", error)
+    : new SlackError("unavailable", { cause: error });
 }
 
 /** True for the error with which a PublicFetch says that the time is over. */
-function isTimeout(thrown: unknown): boolean {
-  if (!(thrown instanceof SekishoError)) return false;
-  return thrown.cause instanceof DOMException && thrown.cause.name === "TimeoutError";
+function isTimeout(error: unknown): boolean {
+  if (!(error instanceof SekishoError)) return false;
+  return error.cause instanceof DOMException && error.cause.name === "TimeoutError";
 }

@@ -103,7 +103,7 @@ export function createGate(options: {
   now: () => number;
 }): Gate {
   const { config, extraRules = [], ruleStore, usageStore, refusalStore, slack, log, now } = options;
-  const configured = [...config.allowlist, ...extraRules];
+  const configuredRules = [...config.allowlist, ...extraRules];
   const isShared = hasManyWorkspaces(config);
   const readStoredRules = createEffectiveRules({ store: ruleStore, now });
   const members = createMembers({ slack, log, now });
@@ -113,7 +113,7 @@ export function createGate(options: {
   const quotas = createQuotas({ limits: config.limits, store: usageStore, log, now });
 
   async function listRules(query: GateQuery): Promise<readonly AllowlistRule[]> {
-    return [...configured, ...(await readStoredRules(query))];
+    return [...configuredRules, ...(await readStoredRules(query))];
   }
 
   function match(rules: readonly AllowlistRule[], requester: Requester) {
@@ -124,7 +124,7 @@ export function createGate(options: {
     requester,
     ...query
   }: GateQuery & { requester: Requester }): Promise<boolean> {
-    if (match(configured, requester).rule !== undefined) return true;
+    if (match(configuredRules, requester).rule !== undefined) return true;
     const { rule, byGroup } = match(await listRules(query), requester);
     if (rule !== undefined) return true;
     return members.isInOneOf({
@@ -152,16 +152,16 @@ export function createGate(options: {
   async function decide({
     message,
     ...query
-  }: GateQuery & { message: UserMessage }): Promise<{ requester: Requester; allowed: boolean }> {
+  }: GateQuery & { message: UserMessage }): Promise<{ requester: Requester; isAllowed: boolean }> {
     if (message.botIds !== undefined) {
-      const allowed = await mayAsk({ ...query, requester: message });
-      if (allowed || !(await isPerson({ ...query, user: message.user })))
-        return { requester: message, allowed };
+      const isAllowed = await mayAsk({ ...query, requester: message });
+      if (isAllowed || !(await isPerson({ ...query, user: message.user })))
+        return { requester: message, isAllowed };
     }
     const { external } = message;
     const person = await identify({ ...query, actor: actorOf(message), external });
     const requester = { ...message, ...person, botIds: undefined };
-    return { requester, allowed: await mayAsk({ ...query, requester }) };
+    return { requester, isAllowed: await mayAsk({ ...query, requester }) };
   }
 
   /** True if Slack says so. Such a post has all the fields of a bot's, and only its user is another one. */
@@ -202,7 +202,7 @@ export function createGate(options: {
   return {
     async permit({ message, requestId, signal }) {
       const query = { installation: installationOf({ message }), requestId, signal };
-      const [{ requester, allowed }, locale] = await Promise.all([
+      const [{ requester, isAllowed }, locale] = await Promise.all([
         decide({ ...query, message }),
         message.botIds === undefined
           ? locales({ ...query, user: message.user })
@@ -210,19 +210,20 @@ export function createGate(options: {
       ]);
       // With these ids, `sekisho allow why` says how to let the person in.
       const { team, channel, user } = message;
-      if (!allowed) log.info("request_not_allowed", { request_id: requestId, team, channel, user });
-      if (allowed || requester.external === undefined) return { allowed, locale };
+      if (!isAllowed)
+        log.info("request_not_allowed", { request_id: requestId, team, channel, user });
+      if (isAllowed || requester.external === undefined) return { allowed: isAllowed, locale };
       const isExternal = await mayAsk({
         ...query,
         requester: { ...requester, external: undefined },
       });
-      return { allowed, locale, isExternal };
+      return { allowed: isAllowed, locale, isExternal };
     },
 
     async isIgnored({ message, requestId, signal }) {
       const query = { installation: installationOf({ message }), requestId, signal };
       const isStranger = await decide({ ...query, message }).then(
-        ({ allowed }) => !allowed,
+        ({ isAllowed }) => !isAllowed,
         toFalse,
       );
       const isSilent = message.unaddressed === true || message.botIds !== undefined;
@@ -282,14 +283,14 @@ export function createGate(options: {
       const groups = anywhere.byGroup.map(({ group }) => group);
       const isAllowed =
         anywhere.rule !== undefined || (await members.isInOneOf({ ...query, groups, user }));
-      const allowed = await Promise.all(
+      const allowedChannels = await Promise.all(
         channels.map(async (channel) =>
           (await mayAsk({ ...query, requester: { ...requester, channel } })) ? [channel] : [],
         ),
       );
       return {
         mayAsk: isAllowed,
-        channels: allowed.flat(),
+        channels: allowedChannels.flat(),
         rules,
         quota: await quotas.remaining({ team, user }),
       };

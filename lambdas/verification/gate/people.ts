@@ -47,12 +47,12 @@ export function createMembers(options: {
         try {
           const users = await slack.groupMembers({ installation, group, requestId, signal });
           return { value: new Set(users), keepMs: memberLifeMs };
-        } catch (thrown) {
-          if (!isFinal(thrown)) throw thrown;
+        } catch (error) {
+          if (!isFinal(error)) throw error;
           log.warn("group_unreadable", {
             team,
             request_id: requestId,
-            slack_error: thrown.slackError,
+            slack_error: error.slackError,
           });
           return { value: new Set<string>(), keepMs: memberLifeMs };
         }
@@ -69,12 +69,12 @@ export function createMembers(options: {
           if (failures.has(group)) continue;
           try {
             if ((await membersOf(group, query, refreshAfterMs)).has(user)) return true;
-          } catch (thrown) {
-            failures.set(group, thrown);
+          } catch (error) {
+            failures.set(group, error);
           }
         }
       }
-      for (const thrown of failures.values()) throw thrown;
+      for (const error of failures.values()) throw error;
       return false;
     },
   };
@@ -110,13 +110,13 @@ export function createProfiles(options: {
             signal,
           });
           return { value: { workspaces, organization, isBot }, keepMs: profileLifeMs };
-        } catch (thrown) {
-          if (!isFinal(thrown)) throw thrown;
+        } catch (error) {
+          if (!isFinal(error)) throw error;
           log.warn("person_unreadable", {
             team,
             user,
             request_id: requestId,
-            slack_error: thrown.slackError,
+            slack_error: error.slackError,
           });
           return { value: undefined, keepMs: profileLifeMs };
         }
@@ -125,10 +125,8 @@ export function createProfiles(options: {
   };
 }
 
-function isFinal(thrown: unknown): thrown is SlackError {
-  return (
-    thrown instanceof SlackError && ["gone", "refused", "no_such_message"].includes(thrown.kind)
-  );
+function isFinal(error: unknown): error is SlackError {
+  return error instanceof SlackError && ["gone", "refused", "no_such_message"].includes(error.kind);
 }
 
 const localeLifeMs = 24 * 3600_000;
@@ -150,18 +148,22 @@ export function createLocales(options: {
   return async ({ installation, user, requestId, signal }) => {
     if (setting !== "user") return setting;
     const { team, enterprise = "" } = installation;
-    const read = async (reading: AbortSignal) => {
+    const readLocale = async (reading: AbortSignal) => {
       try {
         const { locale } = await slack.person({ installation, user, requestId, signal: reading });
         return { value: toLanguage(locale), keepMs: localeLifeMs };
-      } catch (thrown) {
-        if (reading.aborted || !(thrown instanceof SlackError)) throw thrown;
+      } catch (error) {
+        if (reading.aborted || !(error instanceof SlackError)) throw error;
         return { value: "en" as const, keepMs: unknownLocaleLifeMs };
       }
     };
     const callerSignal = AbortSignal.any([signal, AbortSignal.timeout(maxWaitMs)]);
     return cachedLocales
-      .get({ key: JSON.stringify([enterprise, team, user]), signal: callerSignal, read })
+      .get({
+        key: JSON.stringify([enterprise, team, user]),
+        signal: callerSignal,
+        read: readLocale,
+      })
       .catch(() => "en");
   };
 }

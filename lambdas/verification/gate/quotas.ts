@@ -45,16 +45,16 @@ export function createQuotas(options: {
   const { limits, store, log, now } = options;
   const quotas = { user: limits.perUser, channel: limits.perChannel };
   function countersOf({ message }: Task): Counter[] {
-    const configured = (["user", "channel"] as const).flatMap((by) => {
+    const counters = (["user", "channel"] as const).flatMap((by) => {
       const quota = quotas[by];
       return quota === undefined
         ? []
         : [{ by, id: usageIdOf(by, message.team, message[by]), quota }];
     });
-    if (message.botIds === undefined) return configured;
+    if (message.botIds === undefined) return counters;
     const { team, channel } = message;
     return [
-      ...configured,
+      ...counters,
       { by: "bots", id: `usage:bots:${team}/${threadKeyOf(message)}`, quota: botQuotas.thread },
       { by: "bots", id: `usage:bots:${team}/${channel}`, quota: botQuotas.channel },
     ];
@@ -77,7 +77,7 @@ export function createQuotas(options: {
 
   return {
     async charge({ task, untilMs }) {
-      const charged: Counter[] = [];
+      const chargedCounters: Counter[] = [];
       for (const counter of countersOf(task)) {
         const { by, id, quota } = counter;
         const over = await change<{ retryAtMs?: number } | undefined>(id, (usage) => {
@@ -88,12 +88,12 @@ export function createQuotas(options: {
         });
         if (over !== undefined) {
           // If this is interrupted, a repeated charge finds the first quota charged and reverts it.
-          for (const earlier of charged) await revertCharge(removeCharge, earlier, task.id);
+          for (const earlier of chargedCounters) await revertCharge(removeCharge, earlier, task.id);
           const { team, channel, user } = task.message;
           if (by === "bots") log.warn("bot_loop_cut", { request_id: task.id, team, channel, user });
           return { by, ...over };
         }
-        charged.push(counter);
+        chargedCounters.push(counter);
       }
       return undefined;
     },
@@ -242,10 +242,14 @@ function dropOldCharges(change: {
   const windowMs = toWindowMs(quota);
   const counts = (one: Charge) =>
     one.atMs + windowMs > nowMs || (quota.atOnce !== undefined && isUnderWay(one, nowMs));
-  const remembered = charges
+  const rememberedCharges = charges
     .filter((one) => !counts(one) && isUnderWay(one, nowMs))
     .slice(-maxRemembered);
-  const stored = [...remembered, ...charges.filter(counts)];
-  const endsMs = stored.map(({ atMs, untilMs }) => Math.max(atMs + windowMs, untilMs ?? 0));
-  return { ...usage, charges: stored, expiresAtMs: Math.max(nowMs, ...endsMs) + clockMarginMs };
+  const storedCharges = [...rememberedCharges, ...charges.filter(counts)];
+  const endsMs = storedCharges.map(({ atMs, untilMs }) => Math.max(atMs + windowMs, untilMs ?? 0));
+  return {
+    ...usage,
+    charges: storedCharges,
+    expiresAtMs: Math.max(nowMs, ...endsMs) + clockMarginMs,
+  };
 }

@@ -160,21 +160,21 @@ function decideRefusal(
   { user, about }: Entry,
   nowMs: number,
 ): { item: RefusalRecord; result: Decision } {
-  const shown = item.shown.filter(({ atMs }) => atMs + refusalWindowMs > nowMs);
-  const toUser = shown.filter((entry) => entry.user === user);
+  const recentEntries = item.shown.filter(({ atMs }) => atMs + refusalWindowMs > nowMs);
+  const toUser = recentEntries.filter((entry) => entry.user === user);
   const same = toUser.filter((entry) => entry.about === about);
-  const silent = (scope: Decision["scope"], shownEntries: typeof shown) => {
+  const silent = (scope: Decision["scope"], shownEntries: typeof recentEntries) => {
     const untilMs = Math.min(...shownEntries.map(({ atMs }) => atMs)) + refusalWindowMs;
     return { item, result: { isClaimed: false, untilMs, scope } };
   };
   if (same.length > 0) return silent("location", same);
   if (toUser.length >= perUser) return silent("user", toUser);
-  if (shown.length >= inTotal) return silent("record", shown);
+  if (recentEntries.length >= inTotal) return silent("record", recentEntries);
   const untilMs = nowMs + refusalWindowMs;
   return {
     item: {
       ...item,
-      shown: [...shown, { user, about, atMs: nowMs }],
+      shown: [...recentEntries, { user, about, atMs: nowMs }],
       expiresAtMs: untilMs + clockMarginMs,
     },
     result: { isClaimed: true, untilMs, scope: "location" },

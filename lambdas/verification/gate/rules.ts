@@ -57,8 +57,11 @@ function isForWriter({ bot }: AllowlistRule, { botIds }: Requester): boolean {
 }
 
 /** A rule that lets in the people of other organizations lets in its own people in their channels as well. */
-function isForLocation({ external: allowed }: AllowlistRule, { external }: Requester): boolean {
-  return external === undefined || allowed === "people" || allowed === external;
+function isForLocation(
+  { external: allowedExternal }: AllowlistRule,
+  { external }: Requester,
+): boolean {
+  return external === undefined || allowedExternal === "people" || allowedExternal === external;
 }
 
 export const storedRulesId = "allowlist";
@@ -145,11 +148,11 @@ export function createEffectiveRules(options: {
 }): (request: { signal: AbortSignal }) => Promise<readonly AllowlistRule[]> {
   const { store, now } = options;
   const cachedRules = createCachedValues<readonly AllowlistRule[]>({ now, staleMs: rulesStaleMs });
-  async function read() {
-    const stored = await store.get({ id: storedRulesId });
-    return { value: stored?.rules.map(({ rule }) => rule) ?? [], keepMs: rulesKeepMs };
+  async function readRules() {
+    const storedRules = await store.get({ id: storedRulesId });
+    return { value: storedRules?.rules.map(({ rule }) => rule) ?? [], keepMs: rulesKeepMs };
   }
-  return ({ signal }) => cachedRules.get({ key: storedRulesId, signal, read });
+  return ({ signal }) => cachedRules.get({ key: storedRulesId, signal, read: readRules });
 }
 
 /** Creates the policy of the task machine. */
@@ -180,8 +183,8 @@ export function createPolicy(options: {
       return channel || (sendsOpen && open !== undefined) || ((names || groups) && hasIds());
     },
     addNames(text, names) {
-      const named = addNames(text, (id) => (Object.hasOwn(names, id) ? names[id] : undefined));
-      return named.length > maxTextLength ? text : named;
+      const namedText = addNames(text, (id) => (Object.hasOwn(names, id) ? names[id] : undefined));
+      return namedText.length > maxTextLength ? text : namedText;
     },
     fileCountOf: (task) => createOutgoingFiles(task).length,
     threadReplies: config.slack.threadReplies,
@@ -209,7 +212,7 @@ type RouteRequest = {
 /** Returns the routes whose workspace and channel fit the message, in the order of the configuration. */
 function listUsableRoutes({ routes, message }: RouteRequest): UsableRoute[] {
   const { team, channel, text } = message;
-  const spoken = routes.some(({ word }) => word !== undefined) ? splitWord(text) : undefined;
+  const splitText = routes.some(({ word }) => word !== undefined) ? splitWord(text) : undefined;
   return routes
     .filter(
       (route) =>
@@ -219,7 +222,7 @@ function listUsableRoutes({ routes, message }: RouteRequest): UsableRoute[] {
       key: routeKey(route),
       destinations: route.destination,
       hasWord: route.word !== undefined,
-      text: readRouteText({ route, text, spoken }),
+      text: readRouteText({ route, text, splitText }),
       sharesHistory: route.sharesHistory === true,
     }));
 }
@@ -241,27 +244,27 @@ const maxRead = 500;
 /** The characters that NFKC turns into a colon. */
 const colon = /[:\u2a74\ufe13\ufe55\uff1a]/u;
 
-type Spoken = { word: string; rest: string };
+type SplitText = { word: string; rest: string };
 
 /** Splits the text at its first colon. The word is comparable: in one width and letter case. */
-function splitWord(text: string): Spoken | undefined {
-  const written = text.trimStart();
-  const at = written.slice(0, maxRead).search(colon);
+function splitWord(text: string): SplitText | undefined {
+  const trimmedText = text.trimStart();
+  const at = trimmedText.slice(0, maxRead).search(colon);
   return at < 0
     ? undefined
-    : { word: foldWord(written.slice(0, at)), rest: written.slice(at + 1).trimStart() };
+    : { word: foldWord(trimmedText.slice(0, at)), rest: trimmedText.slice(at + 1).trimStart() };
 }
 
 /** Returns what the agent of the route gets of the text. Undefined if the text does not begin with the route's word. */
 function readRouteText(request: {
   route: Route;
   text: string;
-  spoken: Spoken | undefined;
+  splitText: SplitText | undefined;
 }): string | undefined {
-  const { text, spoken, route } = request;
+  const { text, splitText, route } = request;
   if (route.word === undefined) return text;
-  if (spoken?.word !== foldWord(route.word)) return undefined;
-  return route.keepsWord ? text : spoken.rest;
+  if (splitText?.word !== foldWord(route.word)) return undefined;
+  return route.keepsWord ? text : splitText.rest;
 }
 
 function foldWord(word: string): string {

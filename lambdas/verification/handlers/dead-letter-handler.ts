@@ -35,7 +35,7 @@ export type DeadLetterHandler = (
  * the dead-letter queue and is delivered again after its visibility timeout.
  */
 export function createDeadLetterHandler({
-  config: deployed,
+  config: deployedConfig,
 }: {
   config: Config;
 }): DeadLetterHandler {
@@ -54,11 +54,12 @@ export function createDeadLetterHandler({
   });
   const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
   // Its role may create no records, so only the worker takes settings over.
-  const read = async () => (await readSettings({ store: settingsStore, readFormer })).settings;
-  const live = createLiveConfig({ deployed, read, log });
+  const readLiveSettings = async () =>
+    (await readSettings({ store: settingsStore, readFormer })).settings;
+  const live = createLiveConfig({ deployed: deployedConfig, read: readLiveSettings, log });
   const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({
-    config: deployed.telemetry,
+    config: deployedConfig.telemetry,
     service: "verification",
     readSecret,
     aws,

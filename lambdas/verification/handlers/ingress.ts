@@ -19,7 +19,7 @@ const { queueUrl, signingSecret: id, forwards, logs, sampleRatio, aws } = readIn
 const readManagedSecret = createReadManagedSecret(aws);
 
 const namespace = readMetricsNamespace();
-const measured =
+const emf =
   namespace && createEmfMetrics({ table: entryMetricTable, namespace, zone: "verification" });
 const answer = createHttpApiHandler({
   ingress: createIngress({
@@ -28,12 +28,12 @@ const answer = createHttpApiHandler({
     forwards,
     newTrace: () => createTrace({ sampleRatio }),
     log: createLog({ service: "verification", ...logs }),
-    ...(measured && { metrics: measured.metrics }),
+    ...(emf && { metrics: emf.metrics }),
   }),
 });
 
 export const handler: HttpApiHandler = async (event) => {
   const response = await answer(event);
-  if (measured) measured.flush();
+  if (emf) emf.flush();
   return response;
 };

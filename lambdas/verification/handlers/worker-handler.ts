@@ -100,7 +100,7 @@ export function createVerificationWorkerHandler({
         const message = { body: record.body, signal };
         await (isOwn(record) ? worker.handle(message) : worker.completion(message));
       },
-      failed: async (record, reason) => {
+      onFailure: async (record, reason) => {
         const notBeforeMs = reason instanceof InterruptedStep ? reason.leaseUntilMs : 0;
         if (isOwn(record)) await retryLater({ ...record, notBeforeMs });
       },
@@ -170,14 +170,14 @@ function createStageWorker(options: {
   queue: TaskQueue;
   log: Log;
 }): StageWorker {
-  const { config: deployed, environment, queue, log } = options;
+  const { config: deployedConfig, environment, queue, log } = options;
   const { aws, table, formerSettings, filesBucket, installationsPrefix } = environment;
   const { slackApiUrl: apiUrl, executionAddress: address } = environment;
 
   const readManagedSecret = createReadManagedSecret(aws);
   const readSecret = createReadStageSecret(aws);
   const telemetry = openLambdaTelemetry({
-    config: deployed.telemetry,
+    config: deployedConfig.telemetry,
     service: "verification",
     readSecret,
     aws,
@@ -185,13 +185,13 @@ function createStageWorker(options: {
   });
   const teamOf = createFindTeam({ apiUrl });
   const tokens = createStageTokens({
-    slack: deployed.slack,
+    slack: deployedConfig.slack,
     aws,
     readManagedSecret,
     installationsPrefix,
     teamOf,
   });
-  const { forwards } = deployed.slack.context;
+  const { forwards } = deployedConfig.slack.context;
   const slack = createSlackApi({ tokens, apiUrl, forwards, log, telemetry });
   const botTokenOf = (task: Task) => tokens.tokenOf(installationOf(task));
 
@@ -206,8 +206,8 @@ function createStageWorker(options: {
     bucketOf: toStateBucket,
   });
   const readFormer = createReadFormer({ ssm: openSsm(aws), name: formerSettings });
-  const read = createReadLiveSettings({ store: settingsStore, readFormer, log });
-  const live = createLiveConfig({ deployed, read, log });
+  const readLiveSettings = createReadLiveSettings({ store: settingsStore, readFormer, log });
+  const live = createLiveConfig({ deployed: deployedConfig, read: readLiveSettings, log });
   const engine = { ...stores, queue, queueSystem: "aws_sqs" as const };
   const fileStore = createS3FileStore({ bucket: filesBucket, aws });
 
@@ -246,18 +246,18 @@ function createStageWorker(options: {
     return { settings, destinations, worker };
   }
 
-  let built: Built | undefined;
+  let builtWorker: Built | undefined;
   return {
     async current() {
       const settings = await live.current();
-      if (built?.settings === settings) return built.worker;
-      const previous = built;
-      built = build(settings);
+      if (builtWorker?.settings === settings) return builtWorker.worker;
+      const previous = builtWorker;
+      builtWorker = build(settings);
       // This runs between two invocations, so the previous worker has no running calls.
       await Promise.allSettled(
         [...(previous?.destinations.values() ?? [])].map(({ client }) => client.close()),
       );
-      return built.worker;
+      return builtWorker.worker;
     },
     operator: {
       async readEffectiveConfig() {

@@ -26,7 +26,7 @@ export async function authenticate({
   nowSeconds: number;
   log: Log;
 }): Promise<AuthenticationResult> {
-  const signed = {
+  const signatureHeaders = {
     timestamp: readSingleHeader(headers, "x-slack-request-timestamp"),
     signature: readSingleHeader(headers, "x-slack-signature"),
     nowSeconds,
@@ -36,15 +36,15 @@ export async function authenticate({
   };
   const secret = (await signingSecret.current().catch(logUnreadable)) ?? "";
   if (secret === "") return { refused: "no_secret" };
-  const refused = checkHeaders(signed);
-  if (refused !== undefined) return { refused };
+  const refusal = checkHeaders(signatureHeaders);
+  if (refusal !== undefined) return { refused: refusal };
   const body = await readBody();
   if (typeof body === "string") return { refused: body };
-  const result = verifySignature({ secret, body, ...signed });
+  const result = verifySignature({ secret, body, ...signatureHeaders });
   if (result !== "mismatch") return toAuthenticationResult(result, body);
   const newer = await signingSecret.newerThan(secret).catch(logUnreadable);
   return toAuthenticationResult(
-    newer === undefined ? result : verifySignature({ secret: newer, body, ...signed }),
+    newer === undefined ? result : verifySignature({ secret: newer, body, ...signatureHeaders }),
     body,
   );
 }
@@ -93,8 +93,13 @@ export function verifySignature({
   if (secret === "") return "no_secret";
   const refusal = checkHeaders({ timestamp, signature, nowSeconds });
   if (refusal !== undefined || signature === undefined) return refusal ?? "unsigned";
-  const expected = createHmac("sha256", secret).update(`v0:${timestamp}:`).update(body).digest();
-  return timingSafeEqual(expected, Buffer.from(signature.slice(3), "hex")) ? "valid" : "mismatch";
+  const expectedSignature = createHmac("sha256", secret)
+    .update(`v0:${timestamp}:`)
+    .update(body)
+    .digest();
+  return timingSafeEqual(expectedSignature, Buffer.from(signature.slice(3), "hex"))
+    ? "valid"
+    : "mismatch";
 }
 
 /** HTTP headers as a list of pairs, so that a repeated header stays visible. */
@@ -102,6 +107,6 @@ export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
 /** Returns the value of a header, in any letter case, or undefined if it is absent or repeated. */
 function readSingleHeader(headers: HeaderPairs, name: string): string | undefined {
-  const values = headers.filter(([given]) => given.toLowerCase() === name);
+  const values = headers.filter(([headerName]) => headerName.toLowerCase() === name);
   return values.length === 1 ? values[0]?.[1] : undefined;
 }

@@ -43,36 +43,43 @@ export function filterEvent(callback: EventCallback): FilteredEvent {
     return { drop: "other_event" };
   const { data: event } = messageEventSchema.safeParse(callback.event);
   const versions = event && readVersions(event);
-  const latest = versions?.after ?? versions?.before;
+  const latest = versions?.currentVersion ?? versions?.previousVersion;
   if (versions === undefined || latest === undefined) return { drop: "malformed_message" };
-  const { before, after, kind } = versions;
+  const { previousVersion, currentVersion, kind } = versions;
   const botUsers = listBotUsers(callback, latest);
   if (isFromUs(latest, botUsers, callback.api_app_id)) return { drop: "from_bot" };
   if (!isWritten(latest)) return { drop: "subtype" };
   if (latest.hidden) return { drop: "hidden" };
   // `message_changed` tells the same with the earlier text, from which it is clear what has changed.
   if (latest.edited) return { drop: "edited" };
-  if (before && after && isSame(before, after)) return { drop: "unchanged" };
-  const texts = [before, after].flatMap((version) => (version ? (version.text ?? "") : []));
+  if (previousVersion && currentVersion && isSame(previousVersion, currentVersion))
+    return { drop: "unchanged" };
+  const texts = [previousVersion, currentVersion].flatMap((version) =>
+    version ? (version.text ?? "") : [],
+  );
   const addressing = findAddressing(callback, latest, {
     texts,
     botUsers,
     isChange: kind !== "new",
   });
   if (addressing === undefined) return { drop: isFromApp(latest) ? "from_bot" : "not_mentioned" };
-  const userMessage = readUserMessage(callback, after ?? { ...latest, ...emptyMessage }, botUsers);
+  const userMessage = readUserMessage(
+    callback,
+    currentVersion ?? { ...latest, ...emptyMessage },
+    botUsers,
+  );
   if (userMessage === undefined) return { drop: "no_user" };
-  const edited = kind === "new" ? {} : { editedTs: event?.event_ts ?? latest.ts };
-  return { userMessage: { ...userMessage, ...addressing, ...edited }, kind };
+  const editMark = kind === "new" ? {} : { editedTs: event?.event_ts ?? latest.ts };
+  return { userMessage: { ...userMessage, ...addressing, ...editMark }, kind };
 }
 
 /** A deleted message keeps none of its content. */
 const emptyMessage = { text: "", files: null, blocks: null, attachments: null };
 
 type Versions = {
-  before?: MessageEvent | undefined;
+  previousVersion?: MessageEvent | undefined;
   /** Undefined if it was deleted. */
-  after?: MessageEvent | undefined;
+  currentVersion?: MessageEvent | undefined;
   kind: "new" | "edited" | "deleted";
 };
 
@@ -80,11 +87,11 @@ type Versions = {
 function readVersions(event: MessageEvent): Versions {
   const { subtype, message, previous_message } = event;
   if (subtype !== "message_changed" && subtype !== "message_deleted")
-    return { after: event, kind: "new" };
-  const before = readVersion(event, previous_message);
+    return { currentVersion: event, kind: "new" };
+  const previousVersion = readVersion(event, previous_message);
   if (subtype === "message_deleted" || message?.subtype === "tombstone")
-    return { before, kind: "deleted" };
-  return { before, after: readVersion(event, message), kind: "edited" };
+    return { previousVersion, kind: "deleted" };
+  return { previousVersion, currentVersion: readVersion(event, message), kind: "edited" };
 }
 
 /** The channel is only in the event. A message with replies is its own thread. */
@@ -94,16 +101,14 @@ function readVersion(
 ): MessageEvent | undefined {
   const { ts, thread_ts, ...fields } = version ?? {};
   const thread = { ts, thread_ts: thread_ts === ts ? null : thread_ts };
-  const known = { type: "message", channel, channel_type, edited: null, hidden: null };
-  return messageEventSchema.safeParse({ ...fields, ...thread, ...known }).data;
+  const knownFields = { type: "message", channel, channel_type, edited: null, hidden: null };
+  return messageEventSchema.safeParse({ ...fields, ...thread, ...knownFields }).data;
 }
 
-function isSame(before: MessageEvent, after: MessageEvent): boolean {
-  const hasSameForwards = countForwards(before) === countForwards(after);
+function isSame(one: MessageEvent, other: MessageEvent): boolean {
+  const hasSameForwards = countForwards(one) === countForwards(other);
   return (
-    hasSameForwards &&
-    ownTextOf(before) === ownTextOf(after) &&
-    fileIdsOf(before) === fileIdsOf(after)
+    hasSameForwards && ownTextOf(one) === ownTextOf(other) && fileIdsOf(one) === fileIdsOf(other)
   );
 }
 

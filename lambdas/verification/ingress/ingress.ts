@@ -56,32 +56,32 @@ export function createIngress({
   isDue?: (key: string) => boolean;
 }): Ingress {
   const enqueue = createIntake({ ...intake, now, log, metrics });
-  const refused = (reason: string, status: number) => {
+  const refuse = (reason: string, status: number) => {
     metrics.add("sekisho_requests_refused_total", { zone: "verification", reason });
     return respond(status);
   };
-  return async ({ headers, body: given, sourceAddress }) => {
-    if (typeof given !== "function" && given.byteLength > maxBodyBytes)
-      return refused("too_large", 413);
-    const readBody = typeof given === "function" ? given : async () => given;
+  return async ({ headers, body: bodySource, sourceAddress }) => {
+    if (typeof bodySource !== "function" && bodySource.byteLength > maxBodyBytes)
+      return refuse("too_large", 413);
+    const readBody = typeof bodySource === "function" ? bodySource : async () => bodySource;
     const nowSeconds = Math.floor(now() / 1000);
     const authenticated = await authenticate({ signingSecret, headers, readBody, nowSeconds, log });
     if ("refused" in authenticated) {
       const { refused: reason, bytes } = authenticated;
       if (isDue(`${reason} ${sourceAddress}`))
         log.warn("request_refused", { reason, bytes, source_address: sourceAddress });
-      return refused(reason, refusalStatuses[reason]);
+      return refuse(reason, refusalStatuses[reason]);
     }
     const { body } = authenticated;
-    const parsed = parseBody(body);
-    if (parsed === undefined) {
+    const parsedBody = parseBody(body);
+    if (parsedBody === undefined) {
       log.warn("event_dropped", { drop: "unknown_payload", bytes: body.byteLength });
-      return refused("unknown_payload", 200);
+      return refuse("unknown_payload", 200);
     }
-    if ("challenge" in parsed) return respond(200, parsed.challenge);
-    const taken = await enqueue(parsed);
-    if (typeof taken === "object") return respondJson(taken.reply);
-    return respond(taken === "failed" ? 503 : 200);
+    if ("challenge" in parsedBody) return respond(200, parsedBody.challenge);
+    const intakeResult = await enqueue(parsedBody);
+    if (typeof intakeResult === "object") return respondJson(intakeResult.reply);
+    return respond(intakeResult === "failed" ? 503 : 200);
   };
 }
 
@@ -121,7 +121,7 @@ export type IngressQueue = { send(request: { body: string; group?: string }): Pr
  * acknowledgement, because a modal was filled in wrongly.
  */
 export type IntakeResult = "enqueued" | "dropped" | "failed" | { reply: object };
-export type Intake = (verified: VerifiedPayload) => Promise<IntakeResult>;
+export type Intake = (payload: VerifiedPayload) => Promise<IntakeResult>;
 
 type IntakeOptions = {
   queue: IngressQueue;
@@ -143,22 +143,23 @@ export function createIntake({
   metrics = noMetrics,
 }: IntakeOptions): Intake {
   const interpretAndSend: Intake = async (payload) => {
-    const verified = forwards ? payload : removeForwardsOfEvent(payload);
-    const interpreted = interpretPayload({ verified, nowMs: now(), newTrace });
-    if ("drop" in interpreted) {
-      const { drop } = interpreted;
-      if (drop === "unknown_payload") log.warn("event_dropped", { drop, event: verified.type });
-      else log.debug("event_dropped", { drop, event: verified.type });
+    const verifiedPayload = forwards ? payload : removeForwardsOfEvent(payload);
+    const interpretation = interpretPayload({ verified: verifiedPayload, nowMs: now(), newTrace });
+    if ("drop" in interpretation) {
+      const { drop } = interpretation;
+      if (drop === "unknown_payload")
+        log.warn("event_dropped", { drop, event: verifiedPayload.type });
+      else log.debug("event_dropped", { drop, event: verifiedPayload.type });
       return "dropped";
     }
-    if ("errors" in interpreted) {
+    if ("errors" in interpretation) {
       log.debug("event_dropped", { drop: "invalid_input" });
-      return { reply: { response_action: "errors", errors: interpreted.errors } };
+      return { reply: { response_action: "errors", errors: interpretation.errors } };
     }
-    const fields = createLogFields(interpreted.message);
+    const fields = createLogFields(interpretation.message);
     try {
       const work = queue.send({
-        body: encodeQueueMessage(interpreted.message),
+        body: encodeQueueMessage(interpretation.message),
         group: fields.team,
       });
       await withinDeadline({ work, timeoutMs: enqueueTimeoutMs });
@@ -169,10 +170,10 @@ export function createIntake({
     log.info("message_enqueued", fields);
     return "enqueued";
   };
-  return async (verified) => {
-    const result = await interpretAndSend(verified);
-    const counted = typeof result === "string" ? result : "dropped";
-    metrics.add("sekisho_messages_total", { entry: verified.type, result: counted });
+  return async (payload) => {
+    const result = await interpretAndSend(payload);
+    const countedResult = typeof result === "string" ? result : "dropped";
+    metrics.add("sekisho_messages_total", { entry: payload.type, result: countedResult });
     return result;
   };
 }

@@ -72,9 +72,9 @@ export function interpretPayload({
     case "agent_session_stopped":
       return toSessionStopped(callback);
   }
-  const filtered = filterEvent(callback);
-  if ("drop" in filtered) return filtered;
-  const { userMessage, kind } = filtered;
+  const filterResult = filterEvent(callback);
+  if ("drop" in filterResult) return filterResult;
+  const { userMessage, kind } = filterResult;
   const ask = toAskMessage(requestIdOf(userMessage), userMessage);
   if (kind === "new") return ask;
   const isDeleted = kind === "deleted" ? { isDeleted: true as const } : {};
@@ -196,26 +196,26 @@ function toButtonClick(
 ): { message: ButtonClick } | { drop: "other_interaction" } {
   const { data } = blockActionsSchema.safeParse(payload);
   const [action] = data?.actions ?? [];
-  const clicked =
+  const decodedClick =
     action && decodeButton({ action_id: action.action_id, value: action.value ?? "" });
   const team = data?.team?.id ?? data?.user.team_id;
   const channel = data?.channel?.id ?? data?.container?.channel_id;
-  const isHome = data?.view?.type === "home" && clicked?.button.type === "cancel";
-  if (data === undefined || clicked === undefined || !team || (!channel && !isHome))
+  const isHome = data?.view?.type === "home" && decodedClick?.button.type === "cancel";
+  if (data === undefined || decodedClick === undefined || !team || (!channel && !isHome))
     return { drop: "other_interaction" };
   const organization = data.is_enterprise_install ? data.enterprise?.id : undefined;
   const threadTs = data.message?.thread_ts ?? data.container?.thread_ts;
   return {
     message: {
       type: "button_click",
-      requestId: clicked.requestId,
+      requestId: decodedClick.requestId,
       ...installationFields(team, organization),
       ...(channel ? { channel } : {}),
       ...(threadTs ? { threadTs } : {}),
       user: data.user.id,
       ...(data.user.team_id ? { userTeam: data.user.team_id } : {}),
       atMs: nowMs,
-      button: withTrigger(clicked.button, data.trigger_id),
+      button: withTrigger(decodedClick.button, data.trigger_id),
     },
   };
 }

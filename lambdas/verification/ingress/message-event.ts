@@ -101,7 +101,7 @@ export function readUserMessage(
   const installation = readInstallation(callback);
   const open = isDirect(event) ? readOpenItems(event.app_context) : [];
   const sharedFiles = readSharedFiles(event);
-  const userTeam = listAuthorTeams(event).find((named) => named !== installation.team);
+  const userTeam = listAuthorTeams(event).find((team) => team !== installation.team);
   return {
     appId: callback.api_app_id,
     ...installation,
@@ -132,13 +132,15 @@ function readExternal(callback: EventCallback, event: MessageEvent): UserMessage
   if (!callback.is_ext_shared_channel) return undefined;
   const { team, enterprise } = readInstallation(callback);
   const own: readonly unknown[] = [team, enterprise, callback.context_enterprise_id];
-  const named = listAuthorTeams(event);
-  return named.length > 0 && named.every((one) => own.includes(one)) ? "channels" : "people";
+  const authorTeams = listAuthorTeams(event);
+  return authorTeams.length > 0 && authorTeams.every((one) => own.includes(one))
+    ? "channels"
+    : "people";
 }
 
 /** Every workspace or organization that Slack names for the author. */
 function listAuthorTeams({ user_team, source_team, team, bot_profile }: MessageEvent): string[] {
-  return [user_team, source_team, team, bot_profile?.team_id].flatMap((named) => named || []);
+  return [user_team, source_team, team, bot_profile?.team_id].flatMap((team) => team || []);
 }
 
 const optionalText = z.nullish(z.string());

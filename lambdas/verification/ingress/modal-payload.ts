@@ -36,10 +36,10 @@ type Whose = {
 /** Undefined if Slack names no workspace. `installed` is the installation of a view that was opened in a shared channel. */
 function readPerson(
   { is_enterprise_install, enterprise, team, user }: Whose,
-  installed?: string | null,
+  installedTeam?: string | null,
 ) {
   // For a view of an organization's app, it is the organization.
-  const workspace = installed?.startsWith("T") ? installed : (team?.id ?? user.team_id);
+  const workspace = installedTeam?.startsWith("T") ? installedTeam : (team?.id ?? user.team_id);
   if (!workspace) return undefined;
   const installation = installationFields(
     workspace,
@@ -97,8 +97,8 @@ function readAnswer(
   const modal = readQuestionModal(view);
   if (modal === undefined) return undefined;
   const { requestId, question, locale } = modal;
-  const read = readFieldInputs(view, locale);
-  if ("errors" in read) return read;
+  const fieldInputs = readFieldInputs(view, locale);
+  if ("errors" in fieldInputs) return fieldInputs;
   const { installation, nowMs: atMs, ...who } = sender;
   return {
     message: {
@@ -108,7 +108,7 @@ function readAnswer(
       ...who,
       atMs,
       question,
-      values: read.values,
+      values: fieldInputs.values,
     },
   };
 }

@@ -63,9 +63,9 @@ export async function startVerificationServer(options: {
         headers: headerPairs(request.rawHeaders),
         sourceAddress: request.socket.remoteAddress,
         async body() {
-          const read = await readWithin(request, share, maxBodyBytes);
-          if (typeof read !== "string") unprotect = connections.protect(request.socket);
-          return read;
+          const readResult = await readWithin(request, share, maxBodyBytes);
+          if (typeof readResult !== "string") unprotect = connections.protect(request.socket);
+          return readResult;
         },
       });
       if (request.errored instanceof CutOff) return;
@@ -120,14 +120,14 @@ export async function startVerificationServer(options: {
       else respond(response, 500);
     });
   });
-  const bound = await startListening({
+  const boundPort = await startListening({
     server,
     hostname,
     port,
     portSetting: "SEKISHO_PORT or --port",
   });
-  const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${bound}`;
-  return { url, port: bound, close: () => closeServer(server) };
+  const url = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${boundPort}`;
+  return { url, port: boundPort, close: () => closeServer(server) };
 }
 
 /** The error of a request that was cut off to make room for newer ones. */

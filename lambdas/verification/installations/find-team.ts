@@ -27,7 +27,7 @@ export function createFindTeam({
   apiUrl: string;
   now?: () => number;
 }): FindTeam {
-  let known: { token: string; team: CachedValue<Awaited<ReturnType<FindTeam>>> } | undefined;
+  let knownTeam: { token: string; team: CachedValue<Awaited<ReturnType<FindTeam>>> } | undefined;
 
   async function ask(token: string): ReturnType<FindTeam> {
     try {
@@ -42,8 +42,8 @@ export function createFindTeam({
         team: data.team_id,
         ...(isOrganizationWide ? { enterprise: data.enterprise_id ?? undefined } : {}),
       };
-    } catch (thrown) {
-      const error = toSlackError(thrown);
+    } catch (cause) {
+      const error = toSlackError(cause);
       if (error.kind === "gone") return undefined;
       throw error;
     }
@@ -58,7 +58,7 @@ export function createFindTeam({
   }
 
   return async (token) => {
-    if (known?.token !== token) known = { token, team: createTeam(token) };
-    return known.team.get();
+    if (knownTeam?.token !== token) knownTeam = { token, team: createTeam(token) };
+    return knownTeam.team.get();
   };
 }

@@ -16,7 +16,7 @@ type Content = z.infer<typeof fileSchema>;
 export function createInstallationFile({ file }: { file: string }): Installations {
   let writing = Promise.resolve();
 
-  async function read(): Promise<Content> {
+  async function readContent(): Promise<Content> {
     const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return "{}";
       throw error;
@@ -42,20 +42,20 @@ export function createInstallationFile({ file }: { file: string }): Installation
         await handle.close();
       }
       await rename(temporary, file);
-    } catch (thrown) {
+    } catch (error) {
       await rm(temporary, { force: true });
-      throw thrown;
+      throw error;
     }
   }
 
   return {
     async get({ id }) {
-      const content = await read();
+      const content = await readContent();
       return Object.hasOwn(content, id) ? content[id] : undefined;
     },
     async put({ id, installation }) {
       requireInstallationId(id);
-      const put = writing.then(async () => write({ ...(await read()), [id]: installation }));
+      const put = writing.then(async () => write({ ...(await readContent()), [id]: installation }));
       writing = put.catch(() => {});
       await put;
     },

@@ -60,16 +60,16 @@ export function createBotTokens(options: {
   async function* candidates({ team, enterprise }: Installation): AsyncGenerator<string> {
     if (installations !== undefined) {
       for (const id of enterprise === undefined ? [team] : [team, enterprise]) {
-        const found = await installations.get({ id });
-        if (found !== undefined) yield found.botToken;
+        const storedInstallation = await installations.get({ id });
+        if (storedInstallation !== undefined) yield storedInstallation.botToken;
       }
     }
-    const configured = await botToken();
-    if (configured === undefined || configured === "") return;
-    const own = installations === undefined ? { team } : await teamOf?.(configured);
+    const configuredToken = await botToken();
+    if (configuredToken === undefined || configuredToken === "") return;
+    const own = installations === undefined ? { team } : await teamOf?.(configuredToken);
     if (own === undefined) return;
     if (own.enterprise === undefined ? own.team === team : own.enterprise === enterprise)
-      yield configured;
+      yield configuredToken;
   }
 
   async function findToken(installation: Installation, isUsable = (_token: string) => true) {
@@ -77,17 +77,17 @@ export function createBotTokens(options: {
     return undefined;
   }
 
-  /** Returns undefined while `tried` is still one of the candidates, because no other token has replaced it. */
+  /** Returns undefined while `triedToken` is still one of the candidates, because no other token has replaced it. */
   async function findReplacement({
     installation,
-    tried,
+    triedToken,
   }: {
     installation: Installation;
-    tried: string;
+    triedToken: string;
   }) {
     let first: string | undefined;
     for await (const token of candidates(installation)) {
-      if (token === tried) return undefined;
+      if (token === triedToken) return undefined;
       first ??= token;
     }
     return first;
@@ -95,7 +95,7 @@ export function createBotTokens(options: {
 
   function readCached({ team, enterprise }: Installation): CachedValue<string> {
     return entries.use(JSON.stringify([team, enterprise ?? null]), () => {
-      const cached: CachedValue<string> = createCachedValue({
+      const cachedToken: CachedValue<string> = createCachedValue({
         now,
         async load(last) {
           const value = await findToken({ team, enterprise }).catch((error: unknown) => {
@@ -105,29 +105,29 @@ export function createBotTokens(options: {
           });
           if (value !== undefined) return { value, keepMs };
           // The secret was removed on purpose, so its last value must not be used either.
-          cached.forget(() => true);
+          cachedToken.forget(() => true);
           throw new SlackError("gone");
         },
       });
-      return cached;
+      return cachedToken;
     });
   }
 
   return {
     tokenOf: async (installation) => readCached(installation).get(),
-    async newerThan({ installation, tried, inDoubt = false }) {
-      const cached = readCached(installation);
-      const known = cached.peek()?.value;
-      if (known !== undefined && known !== tried) return known;
+    async newerThan({ installation, tried: triedToken, inDoubt = false }) {
+      const cachedToken = readCached(installation);
+      const knownToken = cachedToken.peek()?.value;
+      if (knownToken !== undefined && knownToken !== triedToken) return knownToken;
       try {
         const token = await (inDoubt
-          ? findReplacement({ installation, tried })
-          : findToken(installation, (each) => each !== tried));
-        if (token !== undefined) cached.set({ value: token, keepMs });
+          ? findReplacement({ installation, triedToken })
+          : findToken(installation, (each) => each !== triedToken));
+        if (token !== undefined) cachedToken.set({ value: token, keepMs });
         return token;
-      } catch (thrown) {
-        if (thrown instanceof SlackError) return undefined;
-        throw thrown;
+      } catch (error) {
+        if (error instanceof SlackError) return undefined;
+        throw error;
       }
     },
   };

@@ -45,21 +45,21 @@ export function createManagedInstallations({
       const SecretId = createName(id);
       const [ClientRequestToken, SecretString] = [randomUUID(), JSON.stringify(installation)];
       const Description = "Sekisho: the bot token of an installation";
-      const created = await client
+      const creation = await client
         .call("CreateSecret", { Name: SecretId, ClientRequestToken, Description, SecretString })
         .catch(expectErrors(["ResourceExistsException", deletionScheduled]));
-      if (created === deletionScheduled) await client.call("RestoreSecret", { SecretId });
-      if (typeof created === "string")
+      if (creation === deletionScheduled) await client.call("RestoreSecret", { SecretId });
+      if (typeof creation === "string")
         await client.call("PutSecretValue", { SecretId, ClientRequestToken, SecretString });
     },
   };
 }
 
 /** Returns a handler that resolves to the name of an expected AWS error and throws every other error. */
-function expectErrors(names: readonly string[]): (thrown: unknown) => string {
-  return (thrown) => {
-    if (thrown instanceof AwsCallError && names.includes(thrown.name)) return thrown.name;
-    throw thrown;
+function expectErrors(names: readonly string[]): (error: unknown) => string {
+  return (error) => {
+    if (error instanceof AwsCallError && names.includes(error.name)) return error.name;
+    throw error;
   };
 }
 
@@ -94,8 +94,8 @@ export function createStageTokens(options: {
     botToken: async () => {
       try {
         return await botToken();
-      } catch (thrown) {
-        expectErrors(noSecret)(thrown);
+      } catch (error) {
+        expectErrors(noSecret)(error);
         return undefined;
       }
     },

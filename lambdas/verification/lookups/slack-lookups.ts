@@ -79,7 +79,7 @@ export function createSlackLookups(options: {
     }): Promise<T | undefined> {
       const { kind, id, cache, keepMs } = request;
       const pause = pauses.use(JSON.stringify([enterprise, team, kind]), () => ({ untilMs: 0 }));
-      async function read(reading: AbortSignal): Promise<Loaded<T | undefined>> {
+      async function readAnswer(reading: AbortSignal): Promise<Loaded<T | undefined>> {
         if (now() < pause.untilMs || calls >= maxCalls) throw new SlackError("unavailable");
         calls += 1;
         try {
@@ -87,21 +87,25 @@ export function createSlackLookups(options: {
             value: await request.read({ installation, requestId, signal: reading }),
             keepMs,
           };
-        } catch (thrown) {
-          if (reading.aborted || !(thrown instanceof SlackError)) throw thrown;
-          pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(thrown));
+        } catch (error) {
+          if (reading.aborted || !(error instanceof SlackError)) throw error;
+          pause.untilMs = Math.max(pause.untilMs, now() + pauseMsOf(error));
           // What Slack does not show now, it will not show soon.
-          if (isFinal(thrown)) return { value: undefined, keepMs: hourMs };
-          throw thrown;
+          if (isFinal(error)) return { value: undefined, keepMs: hourMs };
+          throw error;
         }
       }
       try {
-        return await cache.get({ key: JSON.stringify([enterprise, team, id]), signal, read });
-      } catch (thrown) {
+        return await cache.get({
+          key: JSON.stringify([enterprise, team, id]),
+          signal,
+          read: readAnswer,
+        });
+      } catch (error) {
         if (signal.aborted && !task.signal.aborted)
           pause.untilMs = Math.max(pause.untilMs, now() + minuteMs);
-        if (signal.aborted || thrown instanceof SlackError) return undefined;
-        throw thrown;
+        if (signal.aborted || error instanceof SlackError) return undefined;
+        throw error;
       }
     }
 

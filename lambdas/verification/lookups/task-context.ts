@@ -63,8 +63,8 @@ export function createFindTaskContext(options: {
           ids.map(async (id) => [id, await findName({ id, message, settings, lookups })] as const),
         ),
       ]);
-      const [context, named] = lookupResults;
-      const names = named.flatMap(([id, name]) =>
+      const [context, nameEntries] = lookupResults;
+      const names = nameEntries.flatMap(([id, name]) =>
         name === undefined ? [] : [[id, name] as const],
       );
       return { names: Object.fromEntries(names), context };
@@ -87,8 +87,8 @@ function listNamedIds(request: {
   const earlier = thread.filter(({ ts }) => Number(ts) < Number(message.ts)).toReversed();
   const writers = earlier.flatMap(({ from, user }) => (from === "person" && user ? [user] : []));
   if (message.external === "people") return [...new Set(writers)].slice(0, maxIds);
-  const mentioned = earlier.flatMap(({ text, markdown = text }) => listIds(markdown));
-  return [...new Set([...texts.flatMap(listIds), ...writers, ...mentioned])].slice(0, maxIds);
+  const mentionedIds = earlier.flatMap(({ text, markdown = text }) => listIds(markdown));
+  return [...new Set([...texts.flatMap(listIds), ...writers, ...mentionedIds])].slice(0, maxIds);
 }
 
 type Query = { message: UserMessage; settings: Settings; lookups: TaskLookups };

@@ -69,22 +69,23 @@ export function createOauth(options: {
     const browser = readBrowserId(cookies);
     const key = await secret();
     const proof = { clientSecret: key, salt: stateSalt, state, nowMs: now() };
-    const verified = browser === undefined ? undefined : await verifyState({ ...proof, browser });
-    if (verified === undefined) return { situation: "bad_state" };
-    if (!(await ledger.useState(verified))) return { situation: "bad_state" };
+    const verifiedState =
+      browser === undefined ? undefined : await verifyState({ ...proof, browser });
+    if (verifiedState === undefined) return { situation: "bad_state" };
+    if (!(await ledger.useState(verifiedState))) return { situation: "bad_state" };
     if (error !== undefined) return { situation: error === "access_denied" ? "denied" : "refused" };
     if (code === "" || code.length > maxCodeLength) return { situation: "bad_code" };
-    const exchanged = await exchangeCode({
+    const exchangeResult = await exchangeCode({
       code,
       clientId,
       clientSecret: key,
       apiUrl,
       nowMs: now(),
     });
-    if (exchanged.type === "unavailable") return { situation: "unavailable" };
-    if (exchanged.type !== "granted")
-      return { situation: exchanged.type, slackError: exchanged.slackError };
-    const { id, name, installation } = exchanged;
+    if (exchangeResult.type === "unavailable") return { situation: "unavailable" };
+    if (exchangeResult.type !== "granted")
+      return { situation: exchangeResult.type, slackError: exchangeResult.slackError };
+    const { id, name, installation } = exchangeResult;
     const ids = [installation.team, installation.enterprise];
     if (teams !== undefined && !ids.some((id) => id !== undefined && teams.includes(id)))
       return { situation: "not_listed", team: id };
@@ -112,8 +113,8 @@ export function createOauth(options: {
       if (situation === "installed") log.info("app_installed", { team });
       else log.warn("app_not_installed", { reason: situation, slack_error: slackError, team });
       return pageResponse({ situation, locale, name, headers: { "set-cookie": noBrowserCookie } });
-    } catch (thrown) {
-      log.error("app_not_installed", { reason: "unavailable", cause_kind: errorKind(thrown) });
+    } catch (error) {
+      log.error("app_not_installed", { reason: "unavailable", cause_kind: errorKind(error) });
       return pageResponse({ situation: "unavailable", locale });
     }
   };
@@ -170,16 +171,16 @@ async function exchangeCode({
   ...exchange
 }: CodeExchange & { nowMs: number }): Promise<ExchangeResult> {
   const answer = await postCode(exchange).catch(() => undefined);
-  const refused = refusedSchema.safeParse(answer).data;
-  if (refused !== undefined) {
-    const { error: slackError } = refused;
+  const refusal = refusedSchema.safeParse(answer).data;
+  if (refusal !== undefined) {
+    const { error: slackError } = refusal;
     if (badCode.includes(slackError)) return { type: "bad_code", slackError };
     return transientErrors.includes(slackError)
       ? { type: "unavailable" }
       : { type: "refused", slackError };
   }
-  const granted = grantedSchema.safeParse(answer).data;
-  return granted === undefined ? { type: "unavailable" } : readGranted({ granted, nowMs });
+  const grant = grantedSchema.safeParse(answer).data;
+  return grant === undefined ? { type: "unavailable" } : readGranted({ grant, nowMs });
 }
 
 /** Uses `fetch`, because the function that installs the app is not asked often enough to load another client. */
@@ -203,10 +204,10 @@ async function postCode({ code, clientId, clientSecret, apiUrl }: CodeExchange):
 }
 
 function readGranted({
-  granted,
+  grant,
   nowMs,
 }: {
-  granted: z.infer<typeof grantedSchema>;
+  grant: z.infer<typeof grantedSchema>;
   nowMs: number;
 }): ExchangeResult {
   const {
@@ -214,18 +215,18 @@ function readGranted({
     enterprise,
     is_enterprise_install: isOrganizationWide,
     refresh_token: refreshToken,
-  } = granted;
+  } = grant;
   // Rotating tokens expire after twelve hours, and nothing here renews them.
   if (refreshToken !== undefined) return { type: "refused", slackError: "token_rotation_is_on" };
   const owner = isOrganizationWide === true ? enterprise : team;
   if (owner === null || owner === undefined) return { type: "unavailable" };
   const installation = {
-    botToken: granted.access_token,
+    botToken: grant.access_token,
     ...(isOrganizationWide === true ? {} : { team: owner.id }),
     ...(enterprise === null || enterprise === undefined ? {} : { enterprise: enterprise.id }),
-    botUser: granted.bot_user_id,
+    botUser: grant.bot_user_id,
     installedAtMs: nowMs,
-    scopes: granted.scope.split(",").filter((scope) => scope !== ""),
+    scopes: grant.scope.split(",").filter((scope) => scope !== ""),
   };
   return { type: "granted", id: owner.id, name: owner.name, installation };
 }

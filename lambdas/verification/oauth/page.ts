@@ -37,12 +37,12 @@ export function pageResponse(request: {
   headers?: Record<string, string>;
 }): Response {
   const { situation, locale, name, headers = {} } = request;
-  const { happened, todo } = installText[situation][locale];
+  const { happened: headline, todo } = installText[situation][locale];
   const html = [
     `<!doctype html><html lang="${locale}"><head><meta charset="utf-8">`,
     '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">',
     `<title>Sekisho</title><style>${style}</style></head><body><main>`,
-    `<h1>${happened}</h1>`,
+    `<h1>${headline}</h1>`,
     name === undefined ? "" : `<p><strong>${escapeHtml(name)}</strong></p>`,
     `<p>${todo}</p>`,
     situation === "installed"
@@ -180,7 +180,7 @@ const installLinkText: Record<Locale, string> = {
 
 /** Picks the language that the browser prefers (RFC 9110, section 12.5.4). Defaults to English. */
 export function readLocale(acceptLanguage: string | null): Locale {
-  const wanted = (acceptLanguage ?? "")
+  const wantedLanguages = (acceptLanguage ?? "")
     .slice(0, 500)
     .split(",")
     .flatMap((part) => {
@@ -193,6 +193,8 @@ export function readLocale(acceptLanguage: string | null): Locale {
       );
       return locale === undefined ? [] : [{ locale, quality: Number(quality ?? 1) }];
     });
-  const [best] = wanted.filter(({ quality }) => quality > 0).sort((a, b) => b.quality - a.quality);
+  const [best] = wantedLanguages
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality);
   return best?.locale ?? "en";
 }

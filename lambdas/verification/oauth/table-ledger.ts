@@ -49,9 +49,9 @@ export function createTableLedger(options: {
     try {
       await client.call("UpdateItem", input);
       return true;
-    } catch (thrown) {
-      if (readConditionFailure(thrown) !== undefined) return false;
-      throw thrown;
+    } catch (error) {
+      if (readConditionFailure(error) !== undefined) return false;
+      throw error;
     }
   }
 

@@ -1,35 +1,38 @@
 /** The state `asking`: the agent's question is open until a person replies or it expires. The first reply goes to the agent. */
 import { isEndOfTask, saysNothing } from "@sekisho/contracts/certainty.ts";
 import type { CallAct, CallFailure, EventOf, InputRequiredResult } from "./events.ts";
+import {
+  countFailure,
+  countSlackFailure,
+  fallBackToMrkdwn,
+  isSessionEnding,
+  maxAttempts,
+  moveToNewSession,
+  retryLater,
+  retrySlack,
+  taskRetryDelayMs,
+} from "./failures.ts";
+import { startWaiting, waitOf } from "./polls.ts";
 import { destinationOf, inKnownSession, type Policy, withCall, withoutParams } from "./routing.ts";
+import type { AgentQuestion, GivenAnswer, Task } from "./task.ts";
+import {
+  deliveryMs,
+  extendDeadline,
+  graceMs,
+  isPastDeadline,
+  untilDeadlineMs,
+} from "./time-limits.ts";
 import {
   advance,
   ambiguousOutcome,
-  countFailure,
-  countSlackFailure,
-  deliveryMs,
-  extendDeadline,
   failedOutcome,
-  fallBackToMrkdwn,
-  graceMs,
-  isPastDeadline,
-  isSessionEnding,
   markForReconcile,
-  maxAttempts,
-  moveToNewSession,
   requestCancel,
-  retryLater,
-  retrySlack,
   setAnswer,
   setOutcome,
-  startWaiting,
   type Transition,
-  taskRetryDelayMs,
-  untilDeadlineMs,
-  waitOf,
   wake,
-} from "./step.ts";
-import type { AgentQuestion, GivenAnswer, Task } from "./task.ts";
+} from "./transition.ts";
 
 /** The gap between two polls of an agent that waits for credentials. */
 const authPollMs = 30_000;

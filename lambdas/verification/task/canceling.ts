@@ -4,22 +4,19 @@
  */
 import { isEndOfTask, isTransient, saysNothing } from "@sekisho/contracts/certainty.ts";
 import type { EventOf } from "./events.ts";
+import { againMs, maxAttempts } from "./failures.ts";
 import { hasMoved, inKnownSession, mayHaveArrived, type Policy, withCall } from "./routing.ts";
+import type { Task, TaskOutcome } from "./task.ts";
+import { extendDeadline, graceMs, isPastDeadline } from "./time-limits.ts";
 import {
-  againMs,
   ambiguousOutcome,
-  extendDeadline,
   failedOutcome,
-  graceMs,
-  isPastDeadline,
-  maxAttempts,
   requestCancel,
   setAnswer,
   setOutcome,
   type Transition,
   wake,
-} from "./step.ts";
-import type { Task, TaskOutcome } from "./task.ts";
+} from "./transition.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 
 /** The limit of look-ups of a task that may not have arrived, before it counts as canceled: about 15 seconds. */

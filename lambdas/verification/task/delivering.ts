@@ -3,23 +3,9 @@
  * the posts once more, and the texts are erased.
  */
 import type { EventOf, TaskEffect, TaskEvent } from "./events.ts";
+import { countSlackFailure, fallBackToMrkdwn, retrySlack, taskRetryDelayMs } from "./failures.ts";
+import { concludedAtMs } from "./history.ts";
 import { destinationOf, hasMoved, type Policy, withoutParams } from "./routing.ts";
-import {
-  advance,
-  ambiguousOutcome,
-  concludedAtMs,
-  countSlackFailure,
-  fallBackToMrkdwn,
-  internalOutcome,
-  markForReconcile,
-  resetFailures,
-  retrySlack,
-  setOutcome,
-  type Transition,
-  taskRetryDelayMs,
-  untilDeadlineMs,
-  wake,
-} from "./step.ts";
 import {
   type AgentQuestion,
   hasFailedDelivery,
@@ -27,6 +13,17 @@ import {
   type TaskOutcome,
   withoutUnknown,
 } from "./task.ts";
+import { untilDeadlineMs } from "./time-limits.ts";
+import {
+  advance,
+  ambiguousOutcome,
+  internalOutcome,
+  markForReconcile,
+  resetFailures,
+  setOutcome,
+  type Transition,
+  wake,
+} from "./transition.ts";
 import { leastGapMs } from "./waiting.ts";
 
 /** The limit of tries to upload a file before the answer is posted without it. */

@@ -5,16 +5,11 @@
  */
 import { isCancelWord } from "./command-words.ts";
 import type { EventOf } from "./events.ts";
+import { withHistory } from "./history.ts";
 import type { AskMessage, MessageChange, UserMessage } from "./messages.ts";
 import { leadsElsewhere, type Policy, withoutParams } from "./routing.ts";
-import {
-  failedOutcome,
-  markForReconcile,
-  setOutcome,
-  type Transition,
-  withHistory,
-} from "./step.ts";
 import { receivedTask, type Task, type TaskOutcome } from "./task.ts";
+import { failedOutcome, markForReconcile, setOutcome, type Transition } from "./transition.ts";
 import {
   findRefusal,
   ignore,

@@ -41,11 +41,12 @@ import {
   onEditedReceived,
 } from "./edited.ts";
 import type { EventOf, TaskEvent } from "./events.ts";
+import { onBusy } from "./polls.ts";
 import { onDeadLettered, onRedrivenDone, onStepFailed } from "./recovery.ts";
 import type { Policy } from "./routing.ts";
 import { onAnsweredSent, onCallFailedSent, onWokenSent } from "./sent.ts";
-import { onBusy, type Transition } from "./step.ts";
 import type { Task } from "./task.ts";
+import type { Transition } from "./transition.ts";
 import {
   onAnnounced,
   onCharged,

@@ -9,21 +9,19 @@ import {
   replaceAnswer,
 } from "./delivering.ts";
 import type { EventOf } from "./events.ts";
+import { afterDeadLetterMs } from "./failures.ts";
 import type { Policy } from "./routing.ts";
+import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } from "./task.ts";
+import { graceMs, isOutdated, isPastDeadline } from "./time-limits.ts";
 import {
   advance,
-  afterDeadLetterMs,
   ambiguousOutcome,
-  graceMs,
   internalOutcome,
-  isOutdated,
-  isPastDeadline,
   markForReconcile,
   setOutcome,
   type Transition,
   wake,
-} from "./step.ts";
-import { callSchema, receivedTask, type Task, type TaskOutcome, taskSchema } from "./task.ts";
+} from "./transition.ts";
 import { isSilent } from "./unsent.ts";
 import { markStreamInDoubt } from "./waiting.ts";
 

@@ -11,6 +11,16 @@ import {
 import { startAsking } from "./asking.ts";
 import type { CallFailure, EventOf } from "./events.ts";
 import {
+  countFailure,
+  isSessionEnding,
+  maxAttempts,
+  moveToNewSession,
+  retryLater,
+  retryUnread,
+  taskRetryDelayMs,
+} from "./failures.ts";
+import { startWaiting } from "./polls.ts";
+import {
   chooseDestination,
   destinationOf,
   hasMoved,
@@ -22,26 +32,17 @@ import {
   withCall,
   withDestination,
 } from "./routing.ts";
+import type { Task, TaskCall } from "./task.ts";
+import { isPastDeadline, untilDeadlineMs } from "./time-limits.ts";
 import {
   ambiguousOutcome,
-  countFailure,
   failedOutcome,
-  isPastDeadline,
-  isSessionEnding,
-  maxAttempts,
-  moveToNewSession,
-  retryLater,
-  retryUnread,
   setAnswer,
   setOutcome,
-  startWaiting,
   type Transition,
-  taskRetryDelayMs,
   unavailableOutcome,
-  untilDeadlineMs,
   wake,
-} from "./step.ts";
-import type { Task, TaskCall } from "./task.ts";
+} from "./transition.ts";
 
 /** After this many responses in a row that break the contract, Sekisho assumes that the peer does not implement it. */
 const maxBroken = 4;

@@ -320,7 +320,10 @@ export const taskSchema = z.object({
   tokens: tokensSchema.optional(),
   /** The beginning of the erased texts, if the configuration keeps them. */
   texts: z.object({ question: z.string(), answer: z.string().optional() }).optional(),
-  /** An act that the handler of dead letters has no permission for. The next wake-up runs it, once, before anything else. */
+  /**
+   * The next wake-up runs this act once, before anything else: the handler of dead letters has no permission for it, or it is the cancel of
+   * a task that has its outcome, and the worker that ran it may have died.
+   */
   owed: z.enum(["cancel", "leave_thread"]).optional(),
   /** The cleanup has run, or nothing was ever posted. */
   cleanupDone: z.boolean(),

@@ -4,8 +4,8 @@
  */
 import * as z from "zod";
 import type { ThreadPosition } from "./events.ts";
-import { maxAgeMs } from "./step.ts";
 import { type Task, type ThreadRoute, threadRouteSchema } from "./task.ts";
+import { maxAgeMs } from "./time-limits.ts";
 
 /** Further tasks in the thread are refused. */
 const maxTasks = 200;

@@ -8,6 +8,7 @@ import { cutText, maxTextLength } from "@sekisho/contracts/limits.ts";
 import { asksForHelp, isCancelWord } from "./command-words.ts";
 import { endCleanup, giveUpDelivery, needsThread, releaseThread } from "./delivering.ts";
 import type { Delay, EventOf, MessageRead } from "./events.ts";
+import { countSlackFailure, fallBackToMrkdwn, retrySlack } from "./failures.ts";
 import type { UserFile } from "./messages.ts";
 import { readAgentText, withParams } from "./params.ts";
 import {
@@ -19,25 +20,19 @@ import {
 } from "./routing.ts";
 import { sendTask } from "./sent.ts";
 import { toSlackDocument } from "./slack-documents.ts";
-import {
-  advance,
-  countSlackFailure,
-  failedOutcome,
-  fallBackToMrkdwn,
-  internalOutcome,
-  isOutdated,
-  isPastDeadline,
-  markForReconcile,
-  maxAgeMs,
-  retrySlack,
-  setOutcome,
-  type Transition,
-  threadReleaseMs,
-  unavailableOutcome,
-  wake,
-} from "./step.ts";
 import type { Task, TaskOutcome } from "./task.ts";
 import { placeInThread } from "./thread-route.ts";
+import { isOutdated, isPastDeadline, maxAgeMs, threadReleaseMs } from "./time-limits.ts";
+import {
+  advance,
+  failedOutcome,
+  internalOutcome,
+  markForReconcile,
+  setOutcome,
+  type Transition,
+  unavailableOutcome,
+  wake,
+} from "./transition.ts";
 import { withShownProgress } from "./waiting.ts";
 
 /** Checks the permission at every try, because the rules may have changed. */

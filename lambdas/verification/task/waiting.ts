@@ -5,29 +5,21 @@
 import { isEndOfTask, isUnread } from "@sekisho/contracts/certainty.ts";
 import { startAsking } from "./asking.ts";
 import type { AcceptedResult, EventOf } from "./events.ts";
+import { countFailure, maxAttempts, retryUnread, taskRetryDelayMs } from "./failures.ts";
+import { noteGaps, onBusy, schedulePoll, waitOf } from "./polls.ts";
 import { destinationOf, hasMoved, inKnownSession, type Policy, withCall } from "./routing.ts";
+import type { Task } from "./task.ts";
+import { graceMs, isPastDeadline, untilDeadlineMs } from "./time-limits.ts";
 import {
   ambiguousOutcome,
-  countFailure,
   failedOutcome,
-  graceMs,
-  isPastDeadline,
-  maxAttempts,
-  noteGaps,
-  onBusy,
   requestCancel,
   resetFailures,
-  retryUnread,
-  schedulePoll,
   setAnswer,
   setOutcome,
   type Transition,
-  taskRetryDelayMs,
-  untilDeadlineMs,
-  waitOf,
   wake,
-} from "./step.ts";
-import type { Task } from "./task.ts";
+} from "./transition.ts";
 
 /** The shortest gap between two edits of one message, as Slack advises (https://docs.slack.dev/apis/web-api/rate-limits). */
 export const leastGapMs = 1000;

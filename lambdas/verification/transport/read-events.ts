@@ -2,7 +2,7 @@
 
 import { isJsonObject, parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createParser } from "eventsource-parser";
-import { createTooLargeError } from "./read-response.ts";
+import { createTooLargeError } from "./response-body.ts";
 
 /**
  * Skips comments, notifications, and events that are no response. The body is the response, or empty if the stream ends without one. A line

@@ -11,13 +11,8 @@ import {
 import type { ClientCertificate } from "@sekisho/runtime/http/connections.ts";
 import { parseJson } from "@sekisho/runtime/untrusted-input.ts";
 import { createEventCollector } from "./read-events.ts";
-import {
-  type CheckResponseHead,
-  checkResponseHead,
-  createResponseCollector,
-  isEventStream,
-  maxShortening,
-} from "./read-response.ts";
+import { createResponseCollector, maxShortening } from "./response-body.ts";
+import { type CheckResponseHead, checkResponseHead, isEventStream } from "./response-head.ts";
 import type { TransportResponse } from "./transport.ts";
 
 export type OutgoingRequest = {

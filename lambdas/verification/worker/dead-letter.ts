@@ -5,6 +5,7 @@ import { ItemError } from "@sekisho/runtime/engine/records.ts";
 import { isUnsent } from "../task/edited.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { TaskEvent } from "../task/events.ts";
+import { afterDeadLetterMs } from "../task/failures.ts";
 import {
   type AskMessage,
   isInteraction,
@@ -16,8 +17,8 @@ import {
   toWakeSeq,
 } from "../task/messages.ts";
 import { salvageTask } from "../task/recovery.ts";
-import { afterDeadLetterMs, maxAgeMs } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
+import { maxAgeMs } from "../task/time-limits.ts";
 import { causeKindOf } from "./data-failures.ts";
 import { deferUntilLeaseEnds, soonAgainMs } from "./held-lease.ts";
 import { leaveMessage } from "./newer-version.ts";

@@ -1,22 +1,13 @@
 /** The acts that post in the thread: `deliver` the outcome, `cleanUpThread` later, and `openThread` for a slash command. */
 
+import { isOutcome, type OutcomeKind, type PostId } from "../slack/api/post-keys.ts";
 import { type MessageContent, type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { createOutgoingFiles } from "../slack/messages/answer.ts";
-import {
-  answerPart,
-  insteadPart,
-  openingPart,
-  plainPart,
-  questionPart,
-  replacedPart,
-  streamPart,
-} from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { hasFailedDelivery, installationOf, type Task, threadRefOf } from "../task/task.ts";
 import { type Indicators, markOver } from "./indicators.ts";
 import {
   type DeliveryAction,
-  isOutcome,
   isSlackError,
   knownPosts,
   type OwnPost,
@@ -48,7 +39,7 @@ export async function deliver(
   if (task.delivery?.status === "failure_notice") return postFailureNotice(request);
   const isUnsure = reconcile || task.stream?.inDoubt === true;
   const found = isUnsure ? await ownPostsOrKnown(request) : knownPosts(task);
-  for (const { ts } of found.filter(({ part }) => part === streamPart))
+  for (const { ts } of found.filter(({ kind }) => kind === "stream"))
     await closeStream(request, ts);
   for (const action of planRequest(request, { found, asNew: isNew(request) })) {
     if (action.type === "remove") await unlessUnseen(request, perform(request, action));
@@ -74,9 +65,10 @@ async function postFailureNotice(request: Request & { reconcile: boolean }): Pro
   const isThere = planRequest(request, { found, asNew: true }).every(
     ({ type }) => type === "remove",
   );
-  if (isThere || found.some(({ part }) => part === insteadPart)) return "delivered";
+  if (isThere || found.some(({ kind }) => kind === "own_text")) return "delivered";
   const [content] = request.text.parts(request.task);
-  if (content !== undefined) await perform(request, { type: "post", part: insteadPart, content });
+  if (content !== undefined)
+    await perform(request, { type: "post", kind: "own_text", index: 0, content });
   return "delivered";
 }
 
@@ -107,14 +99,15 @@ export async function hasLeftovers(request: Request): Promise<boolean> {
 /** One post that begins the outcome is never surplus, however many parts the outcome has, so its text is not rendered again. */
 function hasSurplus(request: Request, found: readonly OwnPost[]): boolean {
   const [first, ...others] = found;
-  if (first?.part === firstPartOf(request.task) && others.length === 0) return false;
+  const begins = first?.index === 0 && first.kind === outcomeKindOf(request.task);
+  if (begins && others.length === 0) return false;
   const plan = planRequest(request, { found, asNew: true });
   return plan.some(({ type }) => type === "remove");
 }
 
 /** The button to try a failed task again stays. */
-function hasOldButtons({ part, buttons }: OwnPost): boolean {
-  return buttons !== undefined && !isOutcome(part);
+function hasOldButtons(post: OwnPost): boolean {
+  return post.buttons !== undefined && !isOutcome(post);
 }
 
 /**
@@ -135,12 +128,12 @@ export async function cleanUpThread(request: Request): Promise<void> {
 }
 
 /** Removes a question's buttons. The record has the latest question only, so an earlier one keeps its text from Slack. */
-async function closeButtons(request: Request, { ts, part, buttons }: OwnPost): Promise<void> {
-  const { question } = request.task;
+async function closeButtons(request: Request, post: OwnPost): Promise<void> {
+  const { ts, kind, index, buttons } = post;
   if (buttons === undefined) return;
-  if (question !== undefined && part === questionPart + question.index)
+  if (kind === "question" && index === request.task.question?.index)
     await closeQuestion(request, ts);
-  else await showOneOf(request, { ts, part, contents: [{ text: buttons.text }] });
+  else await showOneOf(request, { ts, kind, index, contents: [{ text: buttons.text }] });
 }
 
 async function closeQuestion(request: Request, ts: string): Promise<void> {
@@ -149,13 +142,13 @@ async function closeQuestion(request: Request, ts: string): Promise<void> {
   const contents = [task, { ...task, mrkdwnFallback: true as const }].map((shown) =>
     text.question({ task: shown, nowMs }),
   );
-  await showOneOf(request, { ts, part: questionPart + index, contents });
+  await showOneOf(request, { ts, kind: "question", index, contents });
 }
 
 /** Edits the message to the first content that Slack accepts. If it accepts none, the message is deleted, so that no buttons stay. */
 async function showOneOf(
   request: Request,
-  { ts, part, contents }: { ts: string; part: number; contents: readonly MessageContent[] },
+  { ts, kind, index, contents }: PostId & { ts: string; contents: readonly MessageContent[] },
 ): Promise<void> {
   const { slack, task, signal } = request;
   const { channel } = threadRefOf(task);
@@ -163,7 +156,7 @@ async function showOneOf(
     installation: installationOf(task),
     channel,
     ts,
-    key: { requestId: task.id, part },
+    key: { requestId: task.id, kind, index },
     signal,
   };
   for (const content of contents) {
@@ -202,14 +195,13 @@ function planRequest(
   const isRevised = task.delivery?.rewriteParts === true;
   const isStreamLatest = isStreamRecent({ task, nowMs });
   // If the failure notice is not in the thread, the parts of the answer stay.
-  const hasFailureNotice =
-    hasFailedDelivery(task) && found.some(({ part }) => part === insteadPart);
+  const hasFailureNotice = hasFailedDelivery(task) && found.some(({ kind }) => kind === "own_text");
   const parts = text.parts(hasFailureNotice ? task : { ...task, delivery: undefined });
-  const firstPart = hasFailureNotice ? insteadPart : firstPartOf(task);
+  const kind = hasFailureNotice ? "own_text" : outcomeKindOf(task);
   const recorded = recordedPosts(task);
   return planDelivery({
     parts,
-    firstPart,
+    kind,
     found,
     recorded,
     asNew,
@@ -239,15 +231,12 @@ function isStreamRecent({
   return progress === undefined || nowMs - progress.shownAtMs <= editNotifiesNobodyAfterMs;
 }
 
-/**
- * The number of the first part. Each kind of content has its own range, so that a post of one kind is not taken for another. A failure in
- * blocks has the range of answers: its reference tells it from them (`slack/messages/thread-history.ts`).
- */
-function firstPartOf({ outcome, mrkdwnFallback }: Task): number {
+/** A failure in blocks has the kind of answers: its reference tells it from them (`slack/messages/thread-history.ts`). */
+function outcomeKindOf({ outcome, mrkdwnFallback }: Task): OutcomeKind {
   if (outcome?.type === "help" || (outcome?.type === "failed" && outcome.insteadOfAnswer))
-    return insteadPart;
-  if (mrkdwnFallback === undefined) return answerPart;
-  return outcome?.type === "answer" ? plainPart : insteadPart;
+    return "own_text";
+  if (mrkdwnFallback === undefined) return "answer";
+  return outcome?.type === "answer" ? "mrkdwn_answer" : "own_text";
 }
 
 function recordedPosts({ placeholder, question }: Task): string[] {
@@ -269,8 +258,8 @@ async function perform(
   const installation = installationOf(task);
   const { channel, threadTs } = threadRefOf(task);
   if (action.type === "remove") return removeIn(request, { channel, ts: action.ts });
-  const { part, content } = action;
-  const post = { installation, channel, content, key: outcomeKey(task, part), signal };
+  const { content } = action;
+  const post = { installation, channel, content, key: outcomeKey(task, action), signal };
   if (action.type === "update") {
     try {
       return await slack.update({ ...post, ts: action.ts });
@@ -296,7 +285,7 @@ async function removeIn(
   } catch (thrown) {
     if (!isSlackError(thrown, ["no_such_message", "refused"])) throw thrown;
     if (thrown instanceof SlackError && thrown.slackError === "message_not_found") return;
-    const key = { requestId: task.id, part: replacedPart };
+    const key = { requestId: task.id, kind: "replaced", index: 0 } as const;
     await unlessGone(
       slack.update({ installation, channel, ts, content: text.replaced(task), key, signal }),
     );
@@ -379,7 +368,7 @@ async function openIn(
   const [earlier] = reconcile ? await findOpenings(request, channel) : [];
   if (earlier !== undefined) return { channel, threadTs: earlier };
   const content = text.opening({ ...task, threadRef: { channel, threadTs: "0.0" } });
-  const key = { requestId: task.id, part: openingPart };
+  const key = { requestId: task.id, kind: "opening", index: 0 } as const;
   const target = { installation: installationOf(task), channel, threadTs: undefined };
   const { ts } = await slack.post({ ...target, content, key, signal });
   return { channel, threadTs: ts };
@@ -402,7 +391,7 @@ async function findOpenings(
       signal,
     });
     return posts
-      .filter(({ key }) => key?.requestId === requestId && key.part === openingPart)
+      .filter(({ key }) => key?.requestId === requestId && key.kind === "opening")
       .map(({ ts }) => ts)
       .sort((a, b) => Number(a) - Number(b));
   } catch (thrown) {

@@ -1,7 +1,6 @@
 /** Says in the thread that an edit, a deletion or files came too late, because the message was sent already. */
 import type { TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
-import { latePart } from "../slack/messages/blocks.ts";
 import type { LateChange, TaskText } from "../slack/messages/task-text.ts";
 import { isLateFiles, isNewVersion } from "../task/edited.ts";
 import type { MessageChange } from "../task/messages.ts";
@@ -30,7 +29,11 @@ export function createNoticeLateChange(options: {
     if (!isWorthSaying(task, change)) return true;
     const noted = await store.replace({ item: withNote(task, change) });
     if (noted === undefined) return false;
-    const key = { requestId: task.id, part: lateParts[lateChange] };
+    const key = {
+      requestId: task.id,
+      kind: "late_change",
+      index: lateIndexes[lateChange],
+    } as const;
     const target = { installation: installationOf(task), ...threadRefOf(task) };
     try {
       await slack.post({ ...target, content: text.lateChange({ task, lateChange }), key, signal });
@@ -56,11 +59,7 @@ function withNote(task: Task, change: MessageChange): Task {
 
 const filesTooLate = "files_too_late";
 
-const lateParts: Record<LateChange, number> = {
-  edited: latePart,
-  deleted: latePart + 1,
-  files: latePart + 2,
-};
+const lateIndexes: Record<LateChange, number> = { edited: 0, deleted: 1, files: 2 };
 
 /**
  * An edit until the thread was checked for the last time, a deletion while the agent may still be at work, and files always: otherwise they

@@ -1,34 +1,37 @@
 /** Handles one task's posts in its thread: finds them, plans the changes that show the outcome exactly once, and sets the reactions. */
 
 import {
+  isOutcome,
+  isSamePost,
+  type OutcomeKind,
+  type PostId,
+  type PostKey,
+} from "../slack/api/post-keys.ts";
+import {
   type MessageContent,
   type PostedMessage,
-  type PostKey,
   type SlackApi,
   SlackError,
 } from "../slack/api/slack.ts";
-import {
-  filesPart,
-  insteadPart,
-  placeholderPart,
-  questionPart,
-  streamPart,
-} from "../slack/messages/blocks.ts";
 import type { SlackErrorKind } from "../task/events.ts";
-import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
+import { concludedAtMs } from "../task/history.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
+import { deliveryMs, graceMs, threadReleaseMs } from "../task/time-limits.ts";
 
 /** The possible error of the difference between Slack's clock and ours, which is derived from the placeholder's post. */
 const clockErrorMs = 5000;
 
 type Request = { slack: SlackApi; task: Task; signal: AbortSignal };
 
-/** `part` is the kind of post (`slack/messages/blocks.ts`). `buttons` holds the post's text while it has buttons. */
-export type OwnPost = { ts: string; part: number; buttons?: { text: string } | undefined };
+/** `buttons` holds the post's text while it has buttons. */
+export type OwnPost = PostId & { ts: string; buttons?: { text: string } | undefined };
+
+const filesId = { kind: "files", index: 0 } as const;
+const streamId = { kind: "stream", index: 0 } as const;
 
 /** The key of a part of the outcome. It says whose answer it is, so that the agent of another route does not get it. */
-export function outcomeKey({ id, call }: Task, part: number): PostKey {
-  return { requestId: id, part, ...(call && { destination: call.destination }) };
+export function outcomeKey({ id, call }: Task, { kind, index }: PostId): PostKey {
+  return { requestId: id, kind, index, ...(call && { destination: call.destination }) };
 }
 
 /** Finds the task's posts in its thread, oldest first. Rejects with a SlackError. */
@@ -41,11 +44,9 @@ export async function ownPosts(request: Request): Promise<OwnPost[]> {
     const { ts, key, from, fileIds, text, hasButtons } = message;
     const buttons = hasButtons ? { text } : undefined;
     if (key !== undefined)
-      return key.requestId === task.id ? [{ ts, part: key.part, buttons }] : [];
-    if (fileIds.some((id) => uploads.includes(id))) return [{ ts, part: filesPart }];
-    return from === "self" && isOwnStream({ task, message, nextTs })
-      ? [{ ts, part: streamPart }]
-      : [];
+      return key.requestId === task.id ? [{ ts, kind: key.kind, index: key.index, buttons }] : [];
+    if (fileIds.some((id) => uploads.includes(id))) return [{ ts, ...filesId }];
+    return from === "self" && isOwnStream({ task, message, nextTs }) ? [{ ts, ...streamId }] : [];
   });
 }
 
@@ -77,10 +78,10 @@ export async function ownPostsOrKnown(request: Request): Promise<OwnPost[]> {
 }
 
 export function knownPosts({ placeholder, stream }: Task): OwnPost[] {
-  const streams = (stream?.messages ?? []).map(({ ts }) => ({ ts, part: streamPart }));
+  const streams = (stream?.messages ?? []).map(({ ts }): OwnPost => ({ ts, ...streamId }));
   return placeholder === undefined
     ? streams
-    : [{ ts: placeholder.ts, part: placeholderPart }, ...streams];
+    : [{ ts: placeholder.ts, kind: "placeholder", index: 0 }, ...streams];
 }
 
 /** The file ids of the answer's uploads. */
@@ -138,13 +139,10 @@ export function isSlackError(thrown: unknown, kinds: readonly SlackErrorKind[]):
 }
 
 export type DeliveryAction =
-  | { type: "update"; ts: string; part: number; content: MessageContent }
-  | { type: "post"; part: number; content: MessageContent }
+  | ({ type: "update"; ts: string; content: MessageContent } & PostId)
+  | ({ type: "post"; content: MessageContent } & PostId)
   | { type: "share" }
   | { type: "remove"; ts: string };
-
-/** The limit of parts for a text that replaces an answer. */
-const maxParts = 500;
 
 /**
  * Plans the changes after which the thread shows the outcome exactly once. `found` are the task's own posts, oldest first. For each part
@@ -158,8 +156,8 @@ export function planDelivery(request: {
   /** The `ts` of posts in the record. Only these are edited. */
   recorded?: readonly string[];
   asNew: boolean;
-  /** The number of the first part. Posts with a number outside the parts are removed. */
-  firstPart: number;
+  /** The kind of the parts. Other posts of an outcome are removed. */
+  kind: OutcomeKind;
   /** There are files to share in the thread. */
   hasFiles: boolean;
   /** The stream is the newest post of the task. */
@@ -172,48 +170,42 @@ export function planDelivery(request: {
     found,
     recorded = [],
     asNew,
-    firstPart,
+    kind,
     hasFiles,
     isStreamLatest = true,
     isRevised = false,
   } = request;
-  const byPart = new Map<number, OwnPost>();
+  const kept: OwnPost[] = [];
   const surplus: OwnPost[] = [];
-  const streams = found.filter(({ part }) => part === streamPart);
+  const find = (id: PostId) => kept.find((post) => isSamePost(post, id));
+  const streams = found.filter((post) => post.kind === "stream");
   const isRecorded = ({ ts }: OwnPost) => recorded.includes(ts);
   for (const post of [
     ...found.filter(isRecorded),
     ...found.filter((other) => !isRecorded(other)),
   ]) {
-    const { part } = post;
-    const isWanted = !isOutcome(part) || (part >= firstPart && part < firstPart + parts.length);
-    if (part === streamPart) continue;
-    if (!isWanted || byPart.has(part)) surplus.push(post);
-    else byPart.set(part, post);
+    const isWanted = !isOutcome(post) || (post.kind === kind && post.index < parts.length);
+    if (post.kind === "stream") continue;
+    if (!isWanted || find(post) !== undefined) surplus.push(post);
+    else kept.push(post);
   }
-  const placeholder = byPart.get(placeholderPart);
-  const stream = isStreamLatest && !byPart.has(firstPart) ? streams.pop() : undefined;
-  const edited = byPart.has(firstPart)
+  const placeholder = find({ kind: "placeholder", index: 0 });
+  const isBegun = find({ kind, index: 0 }) !== undefined;
+  const stream = isStreamLatest && !isBegun ? streams.pop() : undefined;
+  const edited = isBegun
     ? undefined
     : (stream ?? (asNew || streams.length > 0 ? undefined : placeholder));
   const actions = parts.flatMap((content, index): DeliveryAction[] => {
-    const part = firstPart + index;
-    const there = byPart.get(part);
-    if (there !== undefined)
-      return isRevised ? [{ type: "update", ts: there.ts, part, content }] : [];
-    if (index === 0 && edited !== undefined)
-      return [{ type: "update", ts: edited.ts, part, content }];
-    return [{ type: "post", part, content }];
+    const part = { kind, index, content };
+    const post = find(part);
+    if (post !== undefined) return isRevised ? [{ type: "update", ts: post.ts, ...part }] : [];
+    if (index === 0 && edited !== undefined) return [{ type: "update", ts: edited.ts, ...part }];
+    return [{ type: "post", ...part }];
   });
-  const shares: DeliveryAction[] = hasFiles && !byPart.has(filesPart) ? [{ type: "share" }] : [];
-  const left = placeholder === undefined || placeholder === edited ? [] : [placeholder];
-  const removals = [...surplus, ...streams, ...left].map(
+  const shares: DeliveryAction[] = hasFiles && !find(filesId) ? [{ type: "share" }] : [];
+  const oldPlaceholders = placeholder === undefined || placeholder === edited ? [] : [placeholder];
+  const removals = [...surplus, ...streams, ...oldPlaceholders].map(
     ({ ts }): DeliveryAction => ({ type: "remove", ts }),
   );
   return [...actions, ...shares, ...removals];
-}
-
-/** True if the part belongs to an answer, to a failure, or to a text that replaces an answer. */
-export function isOutcome(part: number): boolean {
-  return part > placeholderPart && part < Math.min(insteadPart + maxParts, questionPart);
 }

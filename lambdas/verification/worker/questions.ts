@@ -3,8 +3,8 @@
 import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import { type Actor, actorOf } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
+import { isSamePost, type PostId } from "../slack/api/post-keys.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
-import { questionPart } from "../slack/messages/blocks.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { isWrittenAfter, type ReplyRefusal, takeAnswer } from "../task/asking.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
@@ -224,7 +224,7 @@ export async function askQuestion(request: Request & { reconcile: boolean }): Pr
   const earlierTs = reconcile ? await findQuestion(request) : undefined;
   if (earlierTs !== undefined) return earlierTs;
   const content = text.question({ task, nowMs });
-  const key = { requestId: task.id, part: partOf(task) };
+  const key = { requestId: task.id, ...questionIdOf(task) };
   return (
     await slack.post({
       installation: installationOf(task),
@@ -242,7 +242,7 @@ export async function showQuestion({ slack, task, text, nowMs, signal }: Request
     const ts = await questionTsOf({ slack, task, signal });
     if (ts === undefined) return;
     const target = { installation: installationOf(task), channel: threadRefOf(task).channel, ts };
-    const key = { requestId: task.id, part: partOf(task) };
+    const key = { requestId: task.id, ...questionIdOf(task) };
     await slack.update({ ...target, content: text.question({ task, nowMs }), key, signal });
   } catch {}
 }
@@ -260,9 +260,9 @@ async function findQuestion(
   request: Pick<Request, "slack" | "task" | "signal">,
 ): Promise<string | undefined> {
   const posts = await ownPostsOrKnown(request);
-  return posts.find(({ part }) => part === partOf(request.task))?.ts;
+  return posts.find((post) => isSamePost(post, questionIdOf(request.task)))?.ts;
 }
 
-function partOf({ question }: Task): number {
-  return questionPart + (question?.index ?? 0);
+function questionIdOf({ question }: Task): PostId {
+  return { kind: "question", index: question?.index ?? 0 };
 }

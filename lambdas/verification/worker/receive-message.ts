@@ -2,8 +2,8 @@
 import { readTraceId } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { deletedTask, findLateFiles } from "../task/edited.ts";
 import type { AskMessage, MessageChange, TaskMessage, UserMessage } from "../task/messages.ts";
-import { isTooOld } from "../task/step.ts";
 import { queueGroupOf, receivedTask, type Task } from "../task/task.ts";
+import { isTooOld } from "../task/time-limits.ts";
 import { createLease, type Redelivery } from "./held-lease.ts";
 import type { WorkerOptions } from "./run-step.ts";
 

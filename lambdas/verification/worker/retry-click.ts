@@ -4,13 +4,14 @@ import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
 import type { Trace } from "@sekisho/runtime/telemetry/telemetry.ts";
 import { isAsker, type Person } from "../gate/border.ts";
 import type { Gate } from "../gate/gate.ts";
+import { isOutcome } from "../slack/api/post-keys.ts";
 import type { SlackApi } from "../slack/api/slack.ts";
 import type { ButtonClickRefusal } from "../slack/messages/question.ts";
 import type { TaskText } from "../slack/messages/task-text.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import { buttonRetryIdOf, createRetry, retryAdviceOf } from "../task/retry.ts";
 import { installationOf, type Task, threadRefOf } from "../task/task.ts";
-import { isOutcome, outcomeKey, ownPosts } from "./own-posts.ts";
+import { outcomeKey, ownPosts } from "./own-posts.ts";
 
 /** `held`: the task is about to end, so try again soon. Rejects if the store, the queue or the gate is unavailable. */
 export type RetryByClick = (request: {
@@ -34,12 +35,12 @@ export function createRetryByClick(options: {
   /** Best effort: a second click is refused anyway. */
   async function removeButton(task: Task, signal: AbortSignal): Promise<void> {
     const posts = await ownPosts({ slack, task, signal });
-    const post = posts.find(({ part, buttons }) => isOutcome(part) && buttons !== undefined);
+    const post = posts.find((each) => isOutcome(each) && each.buttons !== undefined);
     if (post?.buttons === undefined) return;
-    const { ts, part, buttons } = post;
+    const { ts, buttons } = post;
     const target = { installation: installationOf(task), channel: threadRefOf(task).channel, ts };
     const content = text.withoutRetry({ task, text: buttons.text });
-    await slack.update({ ...target, content, key: outcomeKey(task, part), signal });
+    await slack.update({ ...target, content, key: outcomeKey(task, post), signal });
   }
 
   return async ({ task, person, atMs, signal }) => {

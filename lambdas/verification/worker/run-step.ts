@@ -17,10 +17,11 @@ import {
 import type { Gate } from "../gate/gate.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { Act, TaskEffect, TaskEvent } from "../task/events.ts";
+import { withHistory } from "../task/history.ts";
 import { next } from "../task/machine.ts";
 import type { Policy, ZoneSecretValues } from "../task/routing.ts";
-import { type Transition, wake, withHistory } from "../task/step.ts";
 import { queueGroupOf, type Task } from "../task/task.ts";
+import { type Transition, wake } from "../task/transition.ts";
 import { withUsage } from "../usage/entry.ts";
 import { causeKindOf } from "./data-failures.ts";
 import {
@@ -187,13 +188,20 @@ const phases = { claim, act, follow };
 function phaseOf(
   { runAct, leaseMs, now = Date.now }: StepOptions,
   { nowMs, signal }: Begun,
-  { effects, held, followed }: Step,
+  { task, effects, held, followed }: Step,
 ): keyof typeof phases | "save" {
   const due = runAct && effects.find(isAct);
+  if (due?.type === "cancel" && held !== undefined && isCauseUnstored(task, held)) return "claim";
   if (due !== undefined) return held === undefined && !looks.has(due.type) ? "claim" : "act";
   const hasTime = signal?.aborted !== true && now() - nowMs <= leaseMs * followShare;
   const mayFollow = runAct !== undefined && hasTime && followed < maxFollowing;
   return mayFollow && isAtOnce(effects) ? "follow" : "save";
+}
+
+/** True if only this step knows why it cancels the task. Afterwards the host says no more than that the task was canceled. */
+function isCauseUnstored({ outcome, cancelReason }: Task, { stored }: HeldLease): boolean {
+  const isOutcomeUnstored = outcome !== undefined && stored.outcome === undefined;
+  return isOutcomeUnstored || cancelReason !== stored.cancelReason;
 }
 
 /** Asks the task machine. If the machine throws on the task's data, the task fails, because every retry would throw again. */
@@ -238,9 +246,11 @@ async function claim(options: StepOptions, step: Step): Promise<Step | undefined
   const lease = held?.lease ?? createLease(options, now());
   async function storeMove(decided: Move): Promise<Step | undefined> {
     const move = runAct === undefined ? withOwedAct(decided) : decided;
-    const item = { ...withStoredRevision(held, move.task), lease };
+    const item = { ...withStoredRevision(held, move.task), lease, ...owedCancelOf(before, move) };
     const stored = await store.replace({ item });
-    return stored && { ...step, ...move, task: stored, held: { lease, stored } };
+    if (stored === undefined) return undefined;
+    const task = { ...move.task, lease, revision: stored.revision };
+    return { ...step, ...move, task, held: { lease, stored } };
   }
   const claimed = await storeMove(step).catch((thrown: unknown) =>
     storeMove(decideFailure(options, { task: before, atMs: now(), thrown: itemErrorIn(thrown) })),
@@ -248,6 +258,18 @@ async function claim(options: StepOptions, step: Step): Promise<Step | undefined
   if (claimed === undefined) return undefined;
   reportUnreported(options, claimed);
   return { ...claimed, unreported: [] };
+}
+
+/**
+ * A task that has its outcome is not looked at again at the host, so the record notes its cancel until that is done. One that was noted
+ * before is not noted again, so that an act that kills its worker is repeated once only.
+ */
+function owedCancelOf(before: Task, { task, effects }: Move): Pick<Task, "owed"> {
+  const isOwed =
+    task.outcome !== undefined &&
+    before.owed === undefined &&
+    effects.some(({ type }) => type === "cancel");
+  return isOwed ? { owed: "cancel" } : {};
 }
 
 function withOwedAct(move: Move): Move {

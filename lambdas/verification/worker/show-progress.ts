@@ -2,7 +2,6 @@
 
 import { type SlackApi, SlackError } from "../slack/api/slack.ts";
 import { mostMessages } from "../slack/messages/answer.ts";
-import { placeholderPart } from "../slack/messages/blocks.ts";
 import {
   nextStreamPiece,
   type StreamContent,
@@ -70,7 +69,7 @@ async function editPlaceholder({ slack, task, text, signal }: Request): Promise<
     channel: threadRefOf(task).channel,
     ts: task.placeholder.ts,
   };
-  const key = { requestId: task.id, part: placeholderPart };
+  const key = { requestId: task.id, kind: "placeholder", index: 0 } as const;
   const edit = (shown: Task) =>
     slack.update({ ...post, content: text.placeholder(shown), key, signal });
   try {

@@ -10,9 +10,9 @@ import {
 } from "@sekisho/runtime/engine/records.ts";
 import { encodeQueueMessage } from "../task/encode-message.ts";
 import type { ThreadPosition } from "../task/events.ts";
+import { concludedAtMs } from "../task/history.ts";
 import type { UserMessage } from "../task/messages.ts";
 import { firstDestination, type Policy, requestIdOf } from "../task/routing.ts";
-import { concludedAtMs, deliveryMs, graceMs, threadReleaseMs } from "../task/step.ts";
 import { queueGroupOf, type Task, type ThreadRoute, threadKeyOf } from "../task/task.ts";
 import {
   type AskingTasks,
@@ -28,6 +28,7 @@ import {
   threadIdOf,
 } from "../task/thread.ts";
 import { decideRoute, routeOfFirstTask } from "../task/thread-route.ts";
+import { deliveryMs, graceMs, threadReleaseMs } from "../task/time-limits.ts";
 
 export type Threads = {
   /** Resolves to the task's position, or to why it has none. A repetition returns the current position. */

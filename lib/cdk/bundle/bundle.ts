@@ -222,10 +222,10 @@ function buildAgent({ agent, configDirectory, target }: AgentSource): Bundle {
       ]),
       metafile,
     };
-  } catch (thrown) {
-    const problems = problemsOf({ thrown, entry: sourcefile, agent });
-    if (problems === undefined) throw thrown;
-    throw new ConfigError(`The agent ${agent}`, problems, { cause: thrown });
+  } catch (error) {
+    const problems = problemsOf({ thrown: error, entry: sourcefile, agent });
+    if (problems === undefined) throw error;
+    throw new ConfigError(`The agent ${agent}`, problems, { cause: error });
   }
 }
 
@@ -326,7 +326,7 @@ function loadEsbuild(): Pick<typeof import("esbuild"), "buildSync"> {
  * file that the user does not know.
  */
 function problemsOf({
-  thrown,
+  thrown: error,
   entry,
   agent,
 }: {
@@ -334,9 +334,9 @@ function problemsOf({
   entry: string;
   agent: string;
 }): string[] | undefined {
-  if (typeof thrown !== "object" || thrown === null || !("errors" in thrown)) return undefined;
-  if (!Array.isArray(thrown.errors)) return undefined;
-  return thrown.errors.map(({ text, location }) => {
+  if (typeof error !== "object" || error === null || !("errors" in error)) return undefined;
+  if (!Array.isArray(error.errors)) return undefined;
+  return error.errors.map(({ text, location }) => {
     const position =
       location === null ? "" : ` (${String(location.file)}:${String(location.line)})`;
     const lacksExport =

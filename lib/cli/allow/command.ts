@@ -31,20 +31,20 @@ configuration. A message is allowed if it fits every field of at least one rule.
     return withRuleZone(run, run.values, async (zone) => {
       const { where, store, configured, configName, ofConfiguration } = zone;
       const isIdle = ({ team }: AllowlistRule) => zone.hasManyWorkspaces && team === undefined;
-      const stored = (await readRules({ store }))?.rules ?? [];
-      const added = stored.map(({ addedAtMs, ...one }) => ({
+      const storedRules = (await readRules({ store }))?.rules ?? [];
+      const addedRules = storedRules.map(({ addedAtMs, ...one }) => ({
         ...one,
         addedAt: new Date(addedAtMs).toISOString(),
       }));
       const lines = run.values.json
         ? [
-            ...added.map(({ rule, ...one }) =>
+            ...addedRules.map(({ rule, ...one }) =>
               JSON.stringify({ source: "added", ...one, ...rule }),
             ),
             ...configured.map((rule) => JSON.stringify({ source: "configuration", ...rule })),
           ]
         : formatTable([
-            ...added.map(({ number, rule, addedAt }) => [
+            ...addedRules.map(({ number, rule, addedAt }) => [
               `${number}`,
               formatRule(rule),
               `(added ${addedAt}${isIdle(rule) ? "; lets nobody in" : ""})`,
@@ -53,7 +53,7 @@ configuration. A message is allowed if it fits every field of at least one rule.
           ]);
       for (const line of lines) run.print(line);
       if (lines.length === 0) run.note(`There is no rule ${where}: nobody may ask.`);
-      if (stored.some(({ rule }) => isIdle(rule)))
+      if (storedRules.some(({ rule }) => isIdle(rule)))
         run.note(
           "A rule without a workspace lets nobody in, because slack.install lets several install the app. Add it again with --team, and remove the old one.",
         );
@@ -89,13 +89,13 @@ allowed for up to five minutes.`,
     return withRuleZone(run, run.values, async (zone) => {
       const { where, store, sinceWhen, configured, configName } = zone;
       requireWorkspace(rule, zone);
-      const added = await changeRules({
+      const addition = await changeRules({
         store,
-        decide: (stored) => withRule({ stored, rule, nowMs: Date.now() }),
+        decide: (storedRules) => withRule({ stored: storedRules, rule, nowMs: Date.now() }),
       });
-      const text = `rule ${added.rule.number} ${where}: ${formatRule(added.rule.rule)}`;
+      const text = `rule ${addition.rule.number} ${where}: ${formatRule(addition.rule.rule)}`;
       run.print(
-        added.isNew ? `Added ${text}\nIt takes effect ${sinceWhen}.` : `Already there: ${text}`,
+        addition.isNew ? `Added ${text}\nIt takes effect ${sinceWhen}.` : `Already there: ${text}`,
       );
       if (configured.some((one) => isSame(one, rule)))
         run.note(`Note: ${configName} has the same rule.`);
@@ -122,7 +122,7 @@ To remove a rule of the configuration, edit the file.`,
       const { where, store, configured, configName } = zone;
       const { rule } = await changeRules({
         store,
-        decide: (stored) => withoutRule({ stored, reference }),
+        decide: (storedRules) => withoutRule({ stored: storedRules, reference }),
       });
       if (rule !== undefined) {
         run.print(
@@ -177,9 +177,9 @@ or configuration; 3 AWS not reachable.`,
     const requester = readRequester({ team, channel, user, bot, external });
     return withRuleZone(run, run.values, async (zone) => {
       const { configName, configured, hasManyWorkspaces } = zone;
-      const stored = (await readRules({ store: zone.store }))?.rules ?? [];
+      const storedRules = (await readRules({ store: zone.store }))?.rules ?? [];
       const rules: NamedRule[] = [
-        ...stored.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
+        ...storedRules.map(({ rule, number }) => ({ ...rule, name: `rule ${number}` })),
         ...configured.map((rule) => ({ ...rule, name: `a rule in ${configName}` })),
       ];
       const match = (changes: Partial<Requester> = {}) =>
@@ -199,9 +199,7 @@ or configuration; 3 AWS not reachable.`,
           ? `${none}.`
           : `${none}, unless they are in the user group of one of these:${groups}`,
       );
-      const organizations = rules.flatMap(({ team: named }) =>
-        named?.startsWith("E") ? [named] : [],
-      );
+      const organizations = rules.flatMap(({ team }) => (team?.startsWith("E") ? [team] : []));
       for (const enterprise of new Set(organizations)) {
         const { rule: byOrganization } = match({ enterprise });
         if (byOrganization !== undefined)

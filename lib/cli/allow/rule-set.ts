@@ -30,17 +30,17 @@ export function withRule({
   rule: StoredRule;
   isNew: boolean;
 } {
-  const known = stored.rules.find((one) => isSame(one.rule, rule));
-  if (known !== undefined) return { stored, rule: known, isNew: false };
+  const knownRule = stored.rules.find((one) => isSame(one.rule, rule));
+  if (knownRule !== undefined) return { stored, rule: knownRule, isNew: false };
   const lastNumber = stored.lastNumber + 1;
-  const added = { rule, number: lastNumber, addedAtMs: nowMs };
-  const rules = [...stored.rules, added];
+  const newRule = { rule, number: lastNumber, addedAtMs: nowMs };
+  const rules = [...stored.rules, newRule];
   if (rules.length > maxRules || Buffer.byteLength(JSON.stringify(rules)) > maxRulesBytes) {
     throw new Error(
       `The allowlist is full (${stored.rules.length} rules). Let in a user group or a channel instead of single persons, and remove the rules that it replaces.`,
     );
   }
-  return { stored: { ...stored, lastNumber, rules }, rule: added, isNew: true };
+  return { stored: { ...stored, lastNumber, rules }, rule: newRule, isNew: true };
 }
 
 /** Returns the same set if there is no such rule. */

@@ -46,7 +46,7 @@ const namingFields = ruleFields.filter((field) => field !== "external");
 
 /** Refuses an empty value, such as a shell variable that is not set, because without it the rule would be wider. */
 export function readRuleFields(values: FieldValues): RuleFields {
-  const given = ruleFields.flatMap((field) => {
+  const pairs = ruleFields.flatMap((field) => {
     const value = values[field];
     if (value === undefined) return [];
     const { pattern, text } = ids[field];
@@ -54,7 +54,7 @@ export function readRuleFields(values: FieldValues): RuleFields {
       throw new UsageError(`--${field} is ${text}, not ${JSON.stringify(value)}.`);
     return [[field, value] as const];
   });
-  return Object.fromEntries(given);
+  return Object.fromEntries(pairs);
 }
 
 /** Refuses a rule that names no workspace if workspaces install the app themselves, because it would count nowhere. */
@@ -121,13 +121,13 @@ export function readRuleNumber(text: string): number {
 
 /** `team T1, channel C1 "for the release"`. */
 export function formatRule(rule: AllowlistRule): string {
-  const given = ruleFields.flatMap((field) =>
+  const conditions = ruleFields.flatMap((field) =>
     rule[field] === undefined ? [] : [`${field} ${rule[field]}`],
   );
   // A label of the configuration may hold control characters, which the terminal must not obey.
   const label =
     rule.label === undefined ? "" : ` ${JSON.stringify(rule.label.replace(/\p{Cc}/gu, " "))}`;
-  return `${given.join(", ")}${label}`;
+  return `${conditions.join(", ")}${label}`;
 }
 
 /** As the options of a command: `--team T1 --channel C1`. */

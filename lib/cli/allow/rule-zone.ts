@@ -109,7 +109,7 @@ export async function readRules({
 
 type RuleChange<T extends { stored: StoredRules }> = {
   store: RuleStore;
-  decide: (stored: StoredRules) => T;
+  decide: (storedRules: StoredRules) => T;
 };
 
 /** Changes the stored rules by compare-and-set. `decide` returns the set that it got if nothing changes. It may be called again. */
@@ -121,11 +121,11 @@ export async function changeRules<T extends { stored: StoredRules }>({
     store: { ...store, get: () => readRules({ store }) },
     id: storedRulesId,
     none: noStoredRules,
-    decide(before) {
-      const result = decide(before);
+    decide(currentRules) {
+      const result = decide(currentRules);
       return { item: result.stored, result };
     },
-    exhausted: () =>
+    toExhaustedError: () =>
       new Error("Other people keep changing the allowlist. Nothing was written. Try again."),
   });
 }

@@ -50,16 +50,16 @@ export async function askWorker<T>(call: WorkerCall<T>): Promise<T> {
       signal,
       timeoutMs: workerTimeoutMs(config),
       call: (options) => lambda.send(command, options),
-    }).catch((thrown) => {
-      const text = explainRefusal({ name: errorNameOf(thrown), workerFunction, deploy });
+    }).catch((error) => {
+      const text = explainRefusal({ name: errorNameOf(error), workerFunction, deploy });
       throw text === undefined
-        ? thrown
-        : new AwsFailure(`Could not ask the deployed worker: ${text}`, { cause: thrown });
+        ? error
+        : new AwsFailure(`Could not ask the deployed worker: ${text}`, { cause: error });
     });
     const answer = readJson(Buffer.from(Payload).toString());
     if (FunctionError !== undefined) throw toFunctionFailure({ answer, deploy });
-    const parsed = answerSchema.safeParse(answer);
-    if (parsed.success) return parsed.data;
+    const result = answerSchema.safeParse(answer);
+    if (result.success) return result.data;
     throw new AwsFailure(`The answer of the deployed worker is of another version. Run ${deploy}.`);
   } finally {
     lambda.destroy();

@@ -39,9 +39,9 @@ export async function callAws<T>({
 }: SdkCall<T>): Promise<T> {
   try {
     return await call({ abortSignal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]) });
-  } catch (thrown) {
-    if (signal.aborted) throw new AwsFailure(`Interrupted. Could not ${doing}.`, { cause: thrown });
-    throw explain({ doing, thrown });
+  } catch (error) {
+    if (signal.aborted) throw new AwsFailure(`Interrupted. Could not ${doing}.`, { cause: error });
+    throw explain({ doing, thrown: error });
   }
 }
 
@@ -56,23 +56,23 @@ export function lacksCredentials(failure: unknown): boolean {
   return /^(CredentialsProviderError|TokenProviderError)$/.test(errorNameOf(failure));
 }
 
-function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFailure {
-  const name = errorNameOf(thrown).replace(/[^\w.]/g, "");
+function explain({ doing, thrown: error }: { doing: string; thrown: unknown }): AwsFailure {
+  const name = errorNameOf(error).replace(/[^\w.]/g, "");
   // Undefined where no response came.
-  const status: number | undefined = Object(Object(thrown).$metadata).httpStatusCode;
-  const failed = (what: string, unreachable = false) =>
-    new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: thrown });
-  const proxyError = findProxyError(thrown);
-  if (proxyError !== undefined) return failed(proxyError.message, true);
+  const status: number | undefined = Object(Object(error).$metadata).httpStatusCode;
+  const toFailure = (what: string, unreachable = false) =>
+    new AwsFailure(`Could not ${doing}: ${what}`, { unreachable, cause: error });
+  const proxyError = findProxyError(error);
+  if (proxyError !== undefined) return toFailure(proxyError.message, true);
   // AWS has answered, with a record that this version cannot read.
-  if (isNewerRecord(thrown)) return failed(new NewerRecordError().message);
+  if (isNewerRecord(error)) return toFailure(new NewerRecordError().message);
   if (name === "ItemError") {
-    return failed(
+    return toFailure(
       "the record in the table is damaged. Restore or delete it, as docs/how-to/restore.md says.",
     );
   }
-  if (lacksCredentials(thrown)) {
-    return failed(
+  if (lacksCredentials(error)) {
+    return toFailure(
       "there are no AWS credentials. Set AWS_PROFILE, or log in as for the AWS command line.",
     );
   }
@@ -81,30 +81,30 @@ function explain({ doing, thrown }: { doing: string; thrown: unknown }): AwsFail
       name,
     )
   ) {
-    return failed(
+    return toFailure(
       `AWS does not accept these credentials (${name}). Log in again, or set another AWS_PROFILE.`,
     );
   }
   if (status === 403 || /AccessDenied|NotAuthorized/.test(name)) {
-    return failed(
+    return toFailure(
       `these credentials lack the permission (${name}). Set AWS_PROFILE to a role that has it.`,
     );
   }
   if (status === 429 || /Throttl|TooManyRequests/.test(name)) {
-    return failed(`AWS throttles these calls (${name}). Try again in a minute.`);
+    return toFailure(`AWS throttles these calls (${name}). Try again in a minute.`);
   }
-  if (Object(thrown).code === "ERR_INVALID_URL")
-    return failed("the environment variable AWS_ENDPOINT_URL is not a URL.");
+  if (Object(error).code === "ERR_INVALID_URL")
+    return toFailure("the environment variable AWS_ENDPOINT_URL is not a URL.");
   if (status === undefined) {
-    return failed(
+    return toFailure(
       "AWS does not answer. Check the network and, if it is set, AWS_ENDPOINT_URL.",
       true,
     );
   }
   if (status >= 500)
-    return failed(
+    return toFailure(
       `AWS reports an internal error (${name}, ${status}). Try again in a minute.`,
       true,
     );
-  return failed(`AWS refused it (${name}, ${status}).`);
+  return toFailure(`AWS refused it (${name}, ${status}).`);
 }

@@ -23,9 +23,9 @@ export async function readSecretState({ id, region, signal }: Secret): Promise<S
     });
     if (secret.DeletedDate !== undefined) return "deleted";
     return Object.keys(secret.VersionIdsToStages ?? {}).length > 0 ? "present" : "empty";
-  } catch (thrown) {
-    if (errorNameOf(thrown) === "ResourceNotFoundException") return "absent";
-    throw thrown;
+  } catch (error) {
+    if (errorNameOf(error) === "ResourceNotFoundException") return "absent";
+    throw error;
   }
 }
 

@@ -23,15 +23,17 @@ export async function readSecretValues(
       `There is no terminal to ask for these secrets. Set the variables: ${missing.join(", ")}.`,
     );
   }
-  const given: (SecretWithState & { value: string })[] = [];
+  const givenValues: (SecretWithState & { value: string })[] = [];
   const problems: string[] = [];
   for (const { secret, state } of chosen) {
     const value = await givenValue(run, secret);
     if (value === undefined) return undefined;
-    const expected = findExpectedShape({ use: secret.use, value });
-    if (expected !== undefined)
-      problems.push(`${secret.env}: a ${secret.purpose} must be ${expected}. This value is not.`);
-    given.push({ secret, state, value });
+    const expectedShape = findExpectedShape({ use: secret.use, value });
+    if (expectedShape !== undefined)
+      problems.push(
+        `${secret.env}: a ${secret.purpose} must be ${expectedShape}. This value is not.`,
+      );
+    givenValues.push({ secret, state, value });
   }
   if (problems.length > 0 && !force) {
     throw new UsageError(
@@ -39,7 +41,7 @@ export async function readSecretValues(
     );
   }
   for (const problem of problems) run.note(`${problem} Written because of --force.`);
-  return given;
+  return givenValues;
 }
 
 async function givenValue(
@@ -71,13 +73,13 @@ export async function askHidden({
   show = (text) => process.stderr.write(text),
 }: HiddenQuestion): Promise<string | undefined> {
   // readline turns off the terminal's own echo, and its own output is discarded.
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const nowhere = new Writable({ write: (_chunk, _encoding, onDone) => onDone() });
   const lines = createInterface({ input, output: nowhere, terminal: true });
-  const ended = new AbortController();
-  lines.once("SIGINT", () => ended.abort()).once("close", () => ended.abort());
+  const closing = new AbortController();
+  lines.once("SIGINT", () => closing.abort()).once("close", () => closing.abort());
   show(question);
   try {
-    return await lines.question("", { signal: AbortSignal.any([signal, ended.signal]) });
+    return await lines.question("", { signal: AbortSignal.any([signal, closing.signal]) });
   } catch {
     return undefined;
   } finally {

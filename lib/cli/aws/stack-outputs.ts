@@ -25,8 +25,11 @@ export async function readStackOutputs({
   const { account, region } = stage.verification;
   const where = `account ${account}, ${region}`;
   const requireOutput = await readStack({ stageName, zone: "Verification", region, where, signal });
-  const read = Object.entries(verificationOutputs).map(([key, name]) => [key, requireOutput(name)]);
-  return Object.fromEntries(read);
+  const entries = Object.entries(verificationOutputs).map(([key, name]) => [
+    key,
+    requireOutput(name),
+  ]);
+  return Object.fromEntries(entries);
 }
 
 /** Reads the name of the Execution zone's task table. Rejects with an AwsFailure if the stack is not deployed. */
@@ -68,8 +71,8 @@ async function readStack({
     signal,
     call: (options) =>
       cloudFormation.send(new DescribeStacksCommand({ StackName: stack }), options),
-  }).catch((thrown) => {
-    if (errorNameOf(thrown) !== "ValidationError") throw thrown;
+  }).catch((error) => {
+    if (errorNameOf(error) !== "ValidationError") throw error;
     throw new AwsFailure(`There is no stack ${stack} in ${where}. ${toDeploy}`);
   });
   const values = new Map(

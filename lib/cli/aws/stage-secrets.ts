@@ -52,9 +52,9 @@ export function listStageSecrets({
     ...listVerificationSecrets(config, stage),
     ...listExecutionSecrets(config, stage),
   ];
-  const secrets = drafts.map(({ reference, ...rest }) => ({
-    ...rest,
-    ...toId(reference, stageName, rest.region),
+  const secrets = drafts.map(({ reference, ...secret }) => ({
+    ...secret,
+    ...toId(reference, stageName, secret.region),
   }));
   return secrets.filter(
     ({ zone, id }, index) =>
@@ -102,10 +102,14 @@ function listVerificationSecrets(
 }
 
 function listExecutionSecrets(config: Config, stage: Stage): Draft[] {
-  const found = findExecutionTarget(stage);
-  if (found === undefined) return [];
+  const executionTarget = findExecutionTarget(stage);
+  if (executionTarget === undefined) return [];
   const { agent, a2a } = config.execution;
-  const owner = { zone: "Execution" as const, account: found.account, region: found.region };
+  const owner = {
+    zone: "Execution" as const,
+    account: executionTarget.account,
+    region: executionTarget.region,
+  };
   const cardKeys = isA2aEndpoint({ config, kind: stage.execution.kind })
     ? listCardSecrets(a2a)
     : [];

@@ -27,9 +27,9 @@ export function checkConfig(location: ConfigLocation): Config {
   try {
     const config = parse();
     if (agentProblems.length === 0) return config;
-  } catch (thrown) {
-    if (!(thrown instanceof ConfigError)) throw thrown;
-    throw new ConfigError(path, [...thrown.problems, ...agentProblems]);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new ConfigError(path, [...error.problems, ...agentProblems]);
   }
   throw new ConfigError(path, agentProblems);
 }

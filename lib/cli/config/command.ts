@@ -84,8 +84,10 @@ function agentText(agent: AgentConfig): string {
 /** False if every route leads to other Execution zones. A stage deploys the agent in any case. */
 function isAgentUsed({ destinations, routes, stages }: Config): boolean {
   if (routes.length === 0 || Object.keys(stages).length > 0) return true;
-  const routed = routes.flatMap(({ destination }) => destination.map((name) => destinations[name]));
-  return routed.some(
+  const routedDestinations = routes.flatMap(({ destination }) =>
+    destination.map((name) => destinations[name]),
+  );
+  return routedDestinations.some(
     (one) => one !== undefined && (one.transport === "in-process" || isOwnExecution(one)),
   );
 }

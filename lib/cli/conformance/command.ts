@@ -90,22 +90,24 @@ test: not reachable, no endpoint at this address, or credentials refused.`,
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
     const sender = await openSender({ ...endpoint, another, directory, executionPort, log });
     try {
-      run.note(`Testing ${endpoint.called}. It takes up to ${values.budget} s.`);
-      const onCase = ({ outcome, name: failed }: { outcome: string; name: string }) => {
-        if (outcome === "failed") run.note(`failed: ${failed}`);
+      run.note(`Testing ${endpoint.purpose}. It takes up to ${values.budget} s.`);
+      const onCase = ({ outcome, name: caseName }: { outcome: string; name: string }) => {
+        if (outcome === "failed") run.note(`failed: ${caseName}`);
       };
       const result = await runConformance({ ...options, sender, interrupt: run.signal, onCase });
       if ("unreachable" in result) {
-        run.note(`${endpoint.called}: ${result.unreachable}`);
+        run.note(`${endpoint.purpose}: ${result.unreachable}`);
         return exitCodes.notReachable;
       }
-      const report = { ...result, endpoint: endpoint.called };
-      const shown = { onlyFailures: values.failures };
-      run.print(values.json ? formatJsonReport(report, shown) : formatTextReport(report, shown));
+      const report = { ...result, endpoint: endpoint.purpose };
+      const selection = { onlyFailures: values.failures };
+      run.print(
+        values.json ? formatJsonReport(report, selection) : formatTextReport(report, selection),
+      );
       const isWritten = junit === undefined || writeJunit(run, junit, formatJunitReport(report));
       return isWritten && result.kept ? exitCodes.success : exitCodes.failed;
-    } catch (thrown) {
-      if (!run.signal.aborted) throw thrown;
+    } catch (error) {
+      if (!run.signal.aborted) throw error;
       run.note("Interrupted. There is no report.");
       return exitCodes.interrupted;
     } finally {
@@ -120,11 +122,11 @@ function listSecretsOf(authorizer: AuthorizerConfig | undefined) {
     : listAuthorizerSecrets(authorizer).map(({ reference }) => reference);
 }
 
-function toUsageError<T>(read: () => T): T {
+function toUsageError<T>(readOption: () => T): T {
   try {
-    return read();
-  } catch (thrown) {
-    throw thrown instanceof OptionError ? new UsageError(thrown.message) : thrown;
+    return readOption();
+  } catch (error) {
+    throw error instanceof OptionError ? new UsageError(error.message) : error;
   }
 }
 
@@ -137,22 +139,22 @@ function resolveJunit(path: string, directory: string): string {
     const wasThere = lstatSync(file, { throwIfNoEntry: false }) !== undefined;
     closeSync(openSync(file, "a"));
     if (!wasThere) rmSync(file);
-  } catch (thrown) {
-    throw new UsageError(notWritableText(file, thrown));
+  } catch (error) {
+    throw new UsageError(notWritableText(file, error));
   }
   return file;
 }
 
-function notWritableText(file: string, thrown: unknown): string {
-  return `--junit: ${file} cannot be written (${Object(thrown).code}).`;
+function notWritableText(file: string, error: unknown): string {
+  return `--junit: ${file} cannot be written (${Object(error).code}).`;
 }
 
 function writeJunit({ note }: CommandRun, file: string, text: string): boolean {
   try {
     writeFileSync(file, text);
     return true;
-  } catch (thrown) {
-    note(notWritableText(file, thrown));
+  } catch (error) {
+    note(notWritableText(file, error));
     return false;
   }
 }

@@ -225,8 +225,8 @@ function noteExecutionLeft({ note }: CommandRun, { deletion, idsFile, why }: Exe
 /** Lists the data that the command does not delete. */
 function listRemaining(data: PersonData, counts: Counts, withRules: boolean): string[] {
   const { destinations } = data.zone.config();
-  const used = new Set(data.tasks.flatMap(({ call }) => call?.destination ?? []));
-  const foreign = [...used].filter((name) => {
+  const usedDestinations = new Set(data.tasks.flatMap(({ call }) => call?.destination ?? []));
+  const foreign = [...usedDestinations].filter((name) => {
     const destination = Object.hasOwn(destinations, name) ? destinations[name] : undefined;
     return !(
       destination?.transport === "in-process" ||

@@ -94,7 +94,7 @@ export type Counts = Awaited<ReturnType<typeof countData>>;
 export async function countData(data: PersonData) {
   const { zone, person, tasks } = data;
   const { allowlist, slack } = zone.config();
-  const stored = await readRules({ store: openRules(zone) });
+  const storedRules = await readRules({ store: openRules(zone) });
   return {
     tasks: tasks.length,
     underWay: tasks.filter(isUnderWay).length,
@@ -105,10 +105,10 @@ export async function countData(data: PersonData) {
     deadLetters: await eraseDeadLetters(data, { isDryRun: true }),
     /** A text says why they cannot be counted. */
     execution: await eraseExecutionRecords({ ...executionPart(data), isDryRun: true }).catch(
-      (thrown) => `not read. ${requireAwsFailure(thrown, data).message}`,
+      (error) => `not read. ${requireAwsFailure(error, data).message}`,
     ),
     /** The numbers of the rules of `sekisho allow` that name the person. */
-    rules: (stored?.rules ?? []).flatMap(({ rule, number }) =>
+    rules: (storedRules?.rules ?? []).flatMap(({ rule, number }) =>
       isAbout(rule, person) ? [number] : [],
     ),
     /** Where the configuration names the person. */
@@ -127,9 +127,9 @@ function isAbout({ team, user }: Rule, person: Person): boolean {
 }
 
 /** Returns a failure of AWS, which the command can do without. Throws anything else. */
-function requireAwsFailure(thrown: unknown, { signal }: Search): AwsFailure {
-  if (thrown instanceof AwsFailure && !signal.aborted) return thrown;
-  throw thrown;
+function requireAwsFailure(error: unknown, { signal }: Search): AwsFailure {
+  if (error instanceof AwsFailure && !signal.aborted) return error;
+  throw error;
 }
 
 type Waiting = { pollMs?: number; maxPolls?: number };
@@ -171,8 +171,8 @@ export async function eraseData(
   const part = executionPart(data);
   try {
     await eraseExecutionRecords({ ...part, isDryRun: false });
-  } catch (thrown) {
-    executionFailure = requireAwsFailure(thrown, data);
+  } catch (error) {
+    executionFailure = requireAwsFailure(error, data);
     await writeFile(idsFile, `${[...part.ids].join("\n")}\n`, { mode: 0o600, flag: "wx" });
   }
   await eraseFiles(data, { isDryRun: false });
@@ -180,17 +180,20 @@ export async function eraseData(
   if (withRules) {
     await changeRules({
       store: openRules(zone),
-      decide(before) {
-        const rules = before.rules.filter(({ rule }) => !isAbout(rule, person));
-        return { stored: rules.length === before.rules.length ? before : { ...before, rules } };
+      decide(currentRules) {
+        const rules = currentRules.rules.filter(({ rule }) => !isAbout(rule, person));
+        return {
+          stored:
+            rules.length === currentRules.rules.length ? currentRules : { ...currentRules, rules },
+        };
       },
     });
   }
-  const answered = await eraseRecords(data);
+  const answeredTasks = await eraseRecords(data);
   if ("file" in zone.at)
     for (const file of [zone.at.file, executionZone.executionFile(zone.at.file)])
       vacuum(file, nowMs);
-  return { answered, executionFailure };
+  return { answered: answeredTasks, executionFailure };
 }
 
 /** Erases the records in the Verification zone's store, one by one, by compare-and-set. */

@@ -55,11 +55,11 @@ export async function withDeadLetters(
         signal,
         call: (options) => sqs.send(command, options),
       });
-      const known = deadLetters.size;
+      const countBefore = deadLetters.size;
       for (const message of Messages)
         deadLetters.set(message.MessageId ?? "", toDeadLetter(message));
       // The queue is empty, or its first messages have become visible again.
-      if (deadLetters.size === known) return;
+      if (deadLetters.size === countBefore) return;
     }
   }
 

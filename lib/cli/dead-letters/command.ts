@@ -90,21 +90,21 @@ delivered again, and no agent runs twice. A dead letter leaves the archive once 
       signal,
     });
     const { region } = stage.verification;
-    const wanted = new Set(positionals.map((id) => id.toLowerCase()));
+    const wantedIds = new Set(positionals.map((id) => id.toLowerCase()));
     await withDeadLetters(
       { queueUrl: deadLettersUrl, region, signal },
       async (deadLetters, remove) => {
-        const read = deadLetters.map(parseDeadLetter);
-        const chosen = read.filter(
-          ({ message }) => values.all || (message && wanted.has(message.requestId)),
+        const parsedLetters = deadLetters.map(parseDeadLetter);
+        const chosenLetters = parsedLetters.filter(
+          ({ message }) => values.all || (message && wantedIds.has(message.requestId)),
         );
         await redrive({
-          deadLetters: chosen,
+          deadLetters: chosenLetters,
           stateOfTask: createReadTaskState({ tableName, region, signal }),
           send: createSend({ queueUrl, region, signal }),
           remove,
           done({ requestId, state }) {
-            wanted.delete(requestId);
+            wantedIds.delete(requestId);
             const what =
               state === "done"
                 ? "its answer is delivered again unless it is in the thread"
@@ -112,15 +112,15 @@ delivered again, and no agent runs twice. A dead letter leaves the archive once 
             print(`${requestId}: ${what} (task: ${state ?? "none"})`);
           },
         });
-        const unreadable = read.filter(({ message }) => message === undefined);
+        const unreadable = parsedLetters.filter(({ message }) => message === undefined);
         if (values.discard) for (const deadLetter of unreadable) await remove(deadLetter);
         if (unreadable.length > 0) {
-          const done = values.discard ? "They were deleted." : "--discard deletes them.";
-          note(`Unreadable dead letters: ${unreadable.length}. ${done}`);
+          const advice = values.discard ? "They were deleted." : "--discard deletes them.";
+          note(`Unreadable dead letters: ${unreadable.length}. ${advice}`);
         }
       },
     );
-    for (const id of wanted) note(`${id} is not among the dead letters of stage ${stageName}.`);
-    return wanted.size > 0 ? exitCodes.failed : exitCodes.success;
+    for (const id of wantedIds) note(`${id} is not among the dead letters of stage ${stageName}.`);
+    return wantedIds.size > 0 ? exitCodes.failed : exitCodes.success;
   },
 });

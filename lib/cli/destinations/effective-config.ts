@@ -48,14 +48,18 @@ export async function readEffectiveConfig({
   }
   const zone = await openStageZone({ config: file, stage, signal });
   const { settings } = await readLiveSettings(zone).finally(zone.close);
-  const { stageName, stage: named, outputs } = zone.at;
-  const staged = createStageConfig({ config: file, stageName });
-  const deployed = fingerprintsIn(outputs.deployedDestinations);
-  const notDeployed = listUndeployedChanges({ config: staged, deployed });
+  const { stageName, stage: namedStage, outputs } = zone.at;
+  const stageConfig = createStageConfig({ config: file, stageName });
+  const deployedFingerprints = fingerprintsIn(outputs.deployedDestinations);
+  const notDeployed = listUndeployedChanges({
+    config: stageConfig,
+    deployed: deployedFingerprints,
+  });
   const live = liveSettingsIn(settings);
   // After a rollback the live settings may name destinations that are no longer deployed. Workers ignore these.
   const missing = Object.keys(live.destinations ?? {}).filter(
-    (name) => Object.hasOwn(deployed, name) && !Object.hasOwn(staged.destinations, name),
+    (name) =>
+      Object.hasOwn(deployedFingerprints, name) && !Object.hasOwn(stageConfig.destinations, name),
   );
   if (missing.length > 0) {
     throw new AwsFailure(
@@ -64,13 +68,13 @@ export async function readEffectiveConfig({
   }
   const address = executionAddressSchema.safeParse(readJson(outputs.executionAddress)).data;
   const config = withExecutionAddress({
-    config: withLiveSettings({ config: staged, json: live, deployed }),
+    config: withLiveSettings({ config: stageConfig, json: live, deployed: deployedFingerprints }),
     address,
   });
-  const outdated = outdatedSettings({ json: live, deployed });
+  const outdated = outdatedSettings({ json: live, deployed: deployedFingerprints });
   return {
     config,
-    named: { stageName, stage: named },
+    named: { stageName, stage: namedStage },
     notDeployed,
     routesFromFile: live.routes === undefined,
     outdated,
@@ -83,8 +87,8 @@ const liveSettingsSchema = z.looseObject({
 });
 
 function liveSettingsIn(text: string): z.infer<typeof liveSettingsSchema> {
-  const parsed = liveSettingsSchema.safeParse(readJson(text));
-  if (parsed.success) return parsed.data;
+  const result = liveSettingsSchema.safeParse(readJson(text));
+  if (result.success) return result.data;
   throw new AwsFailure(
     `The stage's live settings cannot be read; ${sekisho} config push replaces them.`,
   );

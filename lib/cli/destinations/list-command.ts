@@ -42,9 +42,9 @@ names, the first is used, and a task fails over to the next only if it certainly
     const rows = Object.entries(config.destinations).map(([name, destination]) =>
       toDestinationRow({ name, destination, routes, own, needsDeploy: notDeployed.includes(name) }),
     );
-    const known = { channel, team, text };
-    const asked = [channel, team, text].some((fact) => fact !== undefined);
-    const possible = asked ? listPossibleRoutes({ routes, known }) : undefined;
+    const knownFacts = { channel, team, text };
+    const isSearch = [channel, team, text].some((fact) => fact !== undefined);
+    const possible = isSearch ? listPossibleRoutes({ routes, known: knownFacts }) : undefined;
     if (named !== undefined && routesFromFile) {
       note(
         "No routes were pushed to the stage yet, so the routes of the last deploy are in effect. The list shows the file's.",
@@ -59,7 +59,7 @@ names, the first is used, and a task fails over to the next only if it certainly
       return exitCodes.success;
     }
     print([...rows.map(formatDestinationRow), "", routesText(routes)].join("\n"));
-    if (possible !== undefined) print(`\n${possibleText({ routes, known, possible })}`);
+    if (possible !== undefined) print(`\n${possibleText({ routes, known: knownFacts, possible })}`);
     return exitCodes.success;
   },
 });

@@ -16,7 +16,7 @@ type RouteSearch = { routes: Config["routes"]; known: KnownMessage };
 
 /** Lists them in the order of the configuration, in which the first that fits decides. */
 export function listPossibleRoutes({ routes, known }: RouteSearch): PossibleRoute[] {
-  const found: PossibleRoute[] = [];
+  const possibleRoutes: PossibleRoute[] = [];
   for (const [index, { team, channel, word, destination }] of routes.entries()) {
     const ofKnown = {
       ...(known.team !== undefined && { team }),
@@ -31,8 +31,8 @@ export function listPossibleRoutes({ routes, known }: RouteSearch): PossibleRout
     };
     if (findRoute({ routes: [ofKnown], message }).length === 0) continue;
     const certain = ofKnown.team === team && ofKnown.channel === channel && ofKnown.word === word;
-    found.push({ position: index + 1, destination, certain });
+    possibleRoutes.push({ position: index + 1, destination, certain });
     if (certain) break;
   }
-  return found;
+  return possibleRoutes;
 }

@@ -33,13 +33,13 @@ export async function pushLiveSettings({
 }: Push): Promise<number> {
   const zone = await openStageZone({ config, stage: stageName, signal });
   try {
-    const deployed = fingerprintsIn(zone.at.outputs.deployedDestinations);
+    const deployedFingerprints = fingerprintsIn(zone.at.outputs.deployedDestinations);
     const inEffect = await readLiveSettings(zone);
-    const before = readJson(inEffect.settings) ?? {};
+    const previousSettings = readJson(inEffect.settings) ?? {};
     const { settings, refused, leftOut } = planPush({
       config: createStageConfig({ config, stageName }),
-      deployed,
-      before,
+      deployed: deployedFingerprints,
+      before: previousSettings,
     });
     if (refused.length > 0) {
       note(
@@ -54,19 +54,22 @@ export async function pushLiveSettings({
       );
     }
     checkSize(settings);
-    const changes = jsonChanges({ before, after: JSON.parse(JSON.stringify(settings)) });
+    const changes = jsonChanges({
+      before: previousSettings,
+      after: JSON.parse(JSON.stringify(settings)),
+    });
     if (changes.length === 0) {
       print("Nothing changes.");
       return exitCodes.success;
     }
     print(changes.join("\n"));
-    for (const name of listMoved(before, settings)) {
+    for (const name of listMoved(previousSettings, settings)) {
       note(
         `Note: the address of ${name} changes, so running tasks at the old address can no longer be polled (${sekisho} tasks list --stage ${stageName} lists them). To keep such tasks, add a new destination and change the route instead.`,
       );
     }
     if (dryRun) return exitCodes.success;
-    await writeLiveSettings({ zone, stored: inEffect.stored, settings });
+    await writeLiveSettings({ zone, storedRecord: inEffect.storedRecord, settings });
     print(
       `Written to the table ${zone.at.outputs.tableName}. The workers of stage ${stageName} see it within a minute.`,
     );
@@ -80,17 +83,17 @@ const fingerprintsSchema = z.record(z.string(), z.string());
 
 /** Reads the stack's output that says what was deployed. Throws an AwsFailure where it cannot be read. */
 export function fingerprintsIn(output: string): Record<string, string> {
-  const parsed = fingerprintsSchema.safeParse(readJson(output));
-  if (!parsed.success)
+  const result = fingerprintsSchema.safeParse(readJson(output));
+  if (!result.success)
     throw new AwsFailure("The stack's list of deployed destinations cannot be read; deploy again.");
-  return parsed.data;
+  return result.data;
 }
 
 /** Lists the destinations that were pushed before with another address. */
-function listMoved(before: unknown, { destinations = {} }: LiveSettings): string[] {
-  const pushed = pushedSchema.parse(before).destinations;
+function listMoved(previousSettings: unknown, { destinations = {} }: LiveSettings): string[] {
+  const pushedDestinations = pushedSchema.parse(previousSettings).destinations;
   return Object.entries(destinations).flatMap(([name, { card, url }]) => {
-    const { card: knownCard = card, url: knownUrl = url } = pushed[name] ?? {};
+    const { card: knownCard = card, url: knownUrl = url } = pushedDestinations[name] ?? {};
     return knownCard === card && knownUrl === url ? [] : [name];
   });
 }
@@ -107,23 +110,32 @@ type PushSource = { config: Config; deployed: Fingerprints; before: unknown };
 
 /** Plans a push. `before` is the last push, as unchecked JSON. A worker refuses a route to an unknown destination. */
 export function planPush({ config, deployed, before }: PushSource): PushPlan {
-  const pushed = new Map(Object.entries(pushedSchema.parse(before).destinations));
-  const { routes, destinations: wanted = {} } = toLiveSettings(config);
-  const used = new Set(config.routes.flatMap(({ destination }) => destination));
+  const pushedDestinations = new Map(Object.entries(pushedSchema.parse(before).destinations));
+  const { routes, destinations: wantedDestinations = {} } = toLiveSettings(config);
+  const routedNames = new Set(config.routes.flatMap(({ destination }) => destination));
   const behind = listUndeployedChanges({ config, deployed }).map((name) => {
-    const fields = changedFields({ before: pushed.get(name), after: wanted[name] });
-    const edited = fields.length === 0 ? "" : `another ${fields.join(", ")}`;
-    return { name, why: used.has(name) ? "a route leads there" : edited };
+    const fields = changedFields({
+      before: pushedDestinations.get(name),
+      after: wantedDestinations[name],
+    });
+    const editNote = fields.length === 0 ? "" : `another ${fields.join(", ")}`;
+    return { name, why: routedNames.has(name) ? "a route leads there" : editNote };
   });
   const leftOut = behind.filter(({ why }) => why === "").map(({ name }) => name);
-  const sent = Object.entries(wanted).filter(([name]) => !leftOut.includes(name));
+  const sentDestinations = Object.entries(wantedDestinations).filter(
+    ([name]) => !leftOut.includes(name),
+  );
   // The fields that were pushed for it before stay in effect. Without them the deployed ones would be.
-  const unchanged = [...pushed].filter(
+  const unchangedDestinations = [...pushedDestinations].filter(
     ([name]) =>
-      Object.hasOwn(deployed, name) && (leftOut.includes(name) || !Object.hasOwn(wanted, name)),
+      Object.hasOwn(deployed, name) &&
+      (leftOut.includes(name) || !Object.hasOwn(wantedDestinations, name)),
   );
   return {
-    settings: { routes, destinations: Object.fromEntries([...sent, ...unchanged]) },
+    settings: {
+      routes,
+      destinations: Object.fromEntries([...sentDestinations, ...unchangedDestinations]),
+    },
     refused: behind.filter(({ why }) => why !== ""),
     leftOut,
   };
@@ -152,10 +164,10 @@ function changedFields({ before = {}, after = {} }: FieldsChange): string[] {
 /** Returns one line for each difference between two JSON values. */
 export function jsonChanges({ before, after }: { before: unknown; after: unknown }): string[] {
   const old = new Map(leaves(before));
-  const wanted = new Map(leaves(after));
-  const paths = [...new Set([...old.keys(), ...wanted.keys()])];
+  const newLeaves = new Map(leaves(after));
+  const paths = [...new Set([...old.keys(), ...newLeaves.keys()])];
   return paths.flatMap((path) => {
-    const [from, to] = [old.get(path), wanted.get(path)];
+    const [from, to] = [old.get(path), newLeaves.get(path)];
     if (from === to) return [];
     if (from === undefined) return [`+ ${path}: ${to}`];
     return [to === undefined ? `- ${path}: ${from}` : `  ${path}: ${from} -> ${to}`];
@@ -167,7 +179,7 @@ function leaves(value: unknown, path = ""): [string, string][] {
   if (typeof value !== "object" || value === null) return [[path, JSON.stringify(value)]];
   const entries = Object.entries(value);
   if (entries.length === 0) return path === "" ? [] : [[path, Array.isArray(value) ? "[]" : "{}"]];
-  const joined = (key: string) =>
+  const joinPath = (key: string) =>
     Array.isArray(value) ? `${path}[${key}]` : [path, key].filter(Boolean).join(".");
-  return entries.flatMap(([key, inner]) => leaves(inner, joined(key)));
+  return entries.flatMap(([key, inner]) => leaves(inner, joinPath(key)));
 }

@@ -12,8 +12,8 @@ import { createPolicy } from "@sekisho/verification/gate/rules.ts";
 import { createDestinationSlots, createShare } from "@sekisho/verification/slots.ts";
 import type { EventOf, TaskEvent } from "@sekisho/verification/task/events.ts";
 import { next } from "@sekisho/verification/task/machine.ts";
-import type { Transition } from "@sekisho/verification/task/step.ts";
 import { receivedTask, type Task } from "@sekisho/verification/task/task.ts";
+import type { Transition } from "@sekisho/verification/task/transition.ts";
 import { createCallRunner, type ExecutionCall } from "@sekisho/verification/worker/calls.ts";
 import { isAct, isWake, toDelayMs } from "@sekisho/verification/worker/step-effects.ts";
 
@@ -42,9 +42,9 @@ export async function runTask(run: TaskRun): Promise<Exclude<TaskResult, { statu
   let latestError: SekishoError | undefined;
   const client: WorkerDestination["client"] = {
     ...destination.client,
-    call: (made) =>
-      destination.client.call(made).catch((thrown: unknown) => {
-        latestError = SekishoError.from(thrown);
+    call: (call) =>
+      destination.client.call(call).catch((error: unknown) => {
+        latestError = SekishoError.from(error);
         throw latestError;
       }),
   };
@@ -101,13 +101,13 @@ export async function runTask(run: TaskRun): Promise<Exclude<TaskResult, { statu
           : new SekishoError("timeout", { cause: latestError });
       }
     }
-  } catch (thrown) {
+  } catch (error) {
     if (signal.aborted) {
       const task: Task = { ...step.task, cancelReason: "asked" };
       const limit = AbortSignal.timeout(cancelTimeoutMs);
       await calls.run({ act: { type: "cancel" }, task, signal: limit });
     }
-    throw thrown;
+    throw error;
   }
 }
 
@@ -117,10 +117,10 @@ function createSentTask(run: TaskRun, nowMs: number): Task {
   const [channel, sessionId] = ["cli", `cli-${requestId}`];
   const from = { appId: channel, team: channel, channel, user: channel, direct: true };
   const message = { ...from, ts: String(nowMs / 1000), text };
-  const received = { requestId, receivedAtMs: nowMs, trace: createTrace(), message };
+  const base = { requestId, receivedAtMs: nowMs, trace: createTrace(), message };
   const key = { channel, correlation_id: requestId, session_id: sessionId };
   return {
-    ...receivedTask(received),
+    ...receivedTask(base),
     state: "sent",
     wait: { polls: 0, workStartedAtMs: nowMs },
     call: {

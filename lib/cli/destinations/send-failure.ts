@@ -28,24 +28,24 @@ export type FailedTask = {
 };
 
 /** `isUnreachable`: there was no connection, so nothing was sent. */
-export function sendFailure(failed: FailedTask): { text: string; isUnreachable: boolean } {
-  const { error, name, isOwn, requestId, taskId } = failed;
+export function sendFailure(failedTask: FailedTask): { text: string; isUnreachable: boolean } {
+  const { error, name, isOwn, requestId, taskId } = failedTask;
   const { reason } = error;
-  const { why, isUnreachable } = explainError(failed);
-  const explained = (text: string) => ({
+  const { why, isUnreachable } = explainError(failedTask);
+  const toExplanation = (text: string) => ({
     text: `Destination "${name}": ${text}`,
     isUnreachable: false,
   });
   const ask = `To test the destination: ${sekisho} doctor --destination ${name}`;
   if (taskId !== undefined && callReasons.includes(reason)) {
-    return explained(
+    return toExplanation(
       `${why} The destination had accepted the task, which may still run, but its result is no longer polled. Look for ${taskId} in the destination's log. ${ask}`,
     );
   }
   // An answer that is too large to be read says nothing about the task.
   const isUnread = reason === "payload_too_large" && error.code === undefined;
   if (reason === "ambiguous" || (reason === "unavailable" && !isUndelivered(error)) || isUnread) {
-    return explained(
+    return toExplanation(
       `${why} The task may or may not have arrived, and sending it again may run it twice. Look for ${requestId} in the destination's log. ${ask}`,
     );
   }
@@ -54,7 +54,7 @@ export function sendFailure(failed: FailedTask): { text: string; isUnreachable: 
     const text = `Destination "${name}" cannot be reached. ${why}${isOwn ? ` ${startOwnExecution}` : ""}`;
     return { text, isUnreachable };
   }
-  if (isUndelivered(error)) return explained(`${why} The task has not begun.`);
+  if (isUndelivered(error)) return toExplanation(`${why} The task has not begun.`);
   const doubt = reason === "invalid_response" ? ` ${doubtText(error)}` : "";
   const log =
     reason === "execution_failed" || reason === "internal"
@@ -114,12 +114,12 @@ const maxTextLength = 300;
 /** Names the fields that the peer complains of. Its texts are cut, and have nothing that drives a terminal. */
 function issuesText({ details: { issues = [] } }: SekishoError): string {
   if (issues.length === 0) return "";
-  const listed = issues.slice(0, maxIssues).map(({ path, message }) => {
+  const issueTexts = issues.slice(0, maxIssues).map(({ path, message }) => {
     const text = toLine(message);
     return `${toLine(path) || "the params"}${text === "" ? "" : ` (${text})`}`;
   });
   const more = issues.length > maxIssues ? ` and ${issues.length - maxIssues} more` : "";
-  return `It complains of ${listed.join(", ")}${more}.`;
+  return `It complains of ${issueTexts.join(", ")}${more}.`;
 }
 
 function explanationText({ explanation }: SekishoError): string {

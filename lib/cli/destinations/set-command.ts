@@ -59,7 +59,7 @@ where they are. A change that sekisho config check would refuse is not written.`
     const text = readTextFile(path);
     const change = setRoute({ text, routes, key, destination });
     const config = parseConfig({ json: JSON.parse(change.text), name: path });
-    const named = stage === undefined ? undefined : chooseStage(config, stage);
+    const namedStage = stage === undefined ? undefined : chooseStage(config, stage);
 
     const changes = change.text !== text;
     print(changes ? changeText({ change, key, destination }) : `${path} already has this route.`);
@@ -70,22 +70,24 @@ where they are. A change that sekisho config check would refuse is not written.`
         );
     }
     const replacement = changes && !dryRun ? openReplacement({ path }) : undefined;
-    let pushed = false;
+    let isPushed = false;
     try {
-      const push = named && { ...named, config, dryRun, signal, print, note };
+      const push = namedStage && { ...namedStage, config, dryRun, signal, print, note };
       const code = push === undefined ? exitCodes.success : await pushLiveSettings(push);
       if (code !== exitCodes.success || replacement === undefined) return code;
-      pushed = push !== undefined;
+      isPushed = push !== undefined;
       replacement.write({ before: text, after: change.text });
-    } catch (thrown) {
-      if (pushed)
-        note(`Stage ${named?.stageName} was changed, but ${path} was not. Run the command again.`);
-      throw thrown;
+    } catch (error) {
+      if (isPushed)
+        note(
+          `Stage ${namedStage?.stageName} was changed, but ${path} was not. Run the command again.`,
+        );
+      throw error;
     } finally {
       replacement?.close();
     }
     print(`Written to ${path}.`);
-    if (named === undefined) note(restartText(Object.keys(stages)));
+    if (namedStage === undefined) note(restartText(Object.keys(stages)));
     return exitCodes.success;
   },
 });

@@ -26,37 +26,47 @@ type RouteSetting = {
  * `text` must be JSON. `routes` are its routes, or the default ones where it has none.
  */
 export function setRoute({ text, routes, key, destination }: RouteSetting): RouteChange {
-  const known = routes.findIndex((route) => isCovering(route, key) && isCovering(key, route));
-  const before = routes[known]?.destination;
+  const knownIndex = routes.findIndex((route) => isCovering(route, key) && isCovering(key, route));
+  const previousDestination = routes[knownIndex]?.destination;
   const above = routes.findIndex((route) => isCovering(route, key));
-  const index = known >= 0 ? known : above >= 0 ? above : routes.length;
-  const done = (edits: Edit[]): RouteChange => ({
+  const index = knownIndex >= 0 ? knownIndex : above >= 0 ? above : routes.length;
+  const toChange = (edits: Edit[]): RouteChange => ({
     text: applyEdits(text, edits),
     position: index + 1,
-    before,
+    before: previousDestination,
   });
 
   const root = parseTree(text);
   const list = root && findNodeAtLocation(root, ["routes"]);
   if (list?.children === undefined) {
-    const all = routes.toSpliced(index, known >= 0 ? 1 : 0, {
+    const all = routes.toSpliced(index, knownIndex >= 0 ? 1 : 0, {
       ...key,
       destination: [...destination],
     });
-    const value = all.map((route) => ({ ...route, destination: written(route.destination) }));
-    return done(modify(text, ["routes"], value, { formattingOptions: formattingOf(text) }));
+    const value = all.map((route) => ({
+      ...route,
+      destination: toStoredDestination(route.destination),
+    }));
+    return toChange(modify(text, ["routes"], value, { formattingOptions: formattingOf(text) }));
   }
-  if (known >= 0) {
-    const value = findNodeAtLocation(list, [known, "destination"]);
-    return value === undefined ? done([]) : done([replacing(value, spaced(written(destination)))]);
+  if (knownIndex >= 0) {
+    const value = findNodeAtLocation(list, [knownIndex, "destination"]);
+    return value === undefined
+      ? toChange([])
+      : toChange([replacing(value, formatJson(toStoredDestination(destination)))]);
   }
-  return done([
-    inserted({ text, list, index, route: spaced({ ...key, destination: written(destination) }) }),
+  return toChange([
+    insertRoute({
+      text,
+      list,
+      index,
+      route: formatJson({ ...key, destination: toStoredDestination(destination) }),
+    }),
   ]);
 }
 
 /** Puts the route on a line of its own where its neighbour is on one. */
-function inserted({
+function insertRoute({
   text,
   list,
   index,
@@ -93,17 +103,17 @@ function replacing({ offset, length }: Node, content: string): Edit {
   return { offset, length, content };
 }
 
-function written(destination: readonly string[]): string | readonly string[] {
+function toStoredDestination(destination: readonly string[]): string | readonly string[] {
   const [only = "", ...others] = destination;
   return others.length === 0 ? only : destination;
 }
 
 /** Formats JSON in one line, with the spaces that people write. */
-function spaced(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(spaced).join(", ")}]`;
+function formatJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(formatJson).join(", ")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  return `{ ${fields.map(([name, field]) => `${JSON.stringify(name)}: ${spaced(field)}`).join(", ")} }`;
+  return `{ ${fields.map(([name, field]) => `${JSON.stringify(name)}: ${formatJson(field)}`).join(", ")} }`;
 }
 
 function formattingOf(text: string) {

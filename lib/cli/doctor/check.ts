@@ -36,13 +36,13 @@ export type Row<Targets, Where extends keyof Targets = keyof Targets> = {
 export type Table<Targets> = readonly { group: string; checks: readonly Row<Targets>[] }[];
 
 export const ok = (what: string): Finding => ({ status: "ok", what });
-export const skipped = (what: string): Finding => ({ status: "skipped", what });
+export const toSkipped = (what: string): Finding => ({ status: "skipped", what });
 
 export function warning(what: string, remedy?: string): Finding {
   return { status: "warning", what, remedy };
 }
 
-export function failed(what: string, remedy?: string): Finding {
+export function toFailed(what: string, remedy?: string): Finding {
   return { status: "failed", what, remedy };
 }
 
@@ -50,7 +50,7 @@ export function failed(what: string, remedy?: string): Finding {
 export function failedAs(text: string): Finding {
   const [, what = text, remedy] =
     /^(.+?(?:[.?](?= [A-Z])|[.?;](?= npx ))) (.+)$/s.exec(text.trim()) ?? [];
-  return failed(what.replace(/;$/, "."), remedy);
+  return toFailed(what.replace(/;$/, "."), remedy);
 }
 
 /** Ends a check early with a finding, from wherever the check finds it. */
@@ -65,9 +65,9 @@ export class CheckEnded extends Error {
 }
 
 /** Skips the check if `needed` rejects, because another check reports that failure. */
-export function need<T>(needed: Promise<T>, skippedText: string): Promise<T> {
-  return needed.catch(() => {
-    throw new CheckEnded(skipped(skippedText));
+export function need<T>(neededWork: Promise<T>, skippedText: string): Promise<T> {
+  return neededWork.catch(() => {
+    throw new CheckEnded(toSkipped(skippedText));
   });
 }
 
@@ -96,11 +96,11 @@ export async function runChecks<Targets>(run: Run<Targets>): Promise<Found[]> {
   const checks = table.flatMap(({ group, checks: rows }) =>
     rows.flatMap((row) => checksOf(row, targets).map((check) => ({ group, ...check }))),
   );
-  const wanted = checks.filter(
+  const wantedChecks = checks.filter(
     ({ group, name }) => only === undefined || (group === only.group && name === only.name),
   );
   return Promise.all(
-    wanted.map(async ({ group, name, begin, advice }) => {
+    wantedChecks.map(async ({ group, name, begin, advice }) => {
       const { status, what, remedy } = await finish({ begin, timeoutMs, signal });
       const hasProblem = status === "warning" || status === "failed";
       return { group, name, status, what, remedy: hasProblem ? (remedy ?? advice) : null };
@@ -129,22 +129,22 @@ async function finish({ begin, timeoutMs, signal }: Begun): Promise<Finding> {
   try {
     // Without this, a check that ignores its signal would hold up the report.
     return await abortable({ promise: begin(), signal: AbortSignal.any([signal, timer]) });
-  } catch (thrown) {
-    if (signal.aborted) return failed("It was interrupted.", "Run the command again.");
-    if (timer.aborted) return failed(`It did not finish within ${timeoutMs / 1000} s.`);
-    return explain(thrown);
+  } catch (error) {
+    if (signal.aborted) return toFailed("It was interrupted.", "Run the command again.");
+    if (timer.aborted) return toFailed(`It did not finish within ${timeoutMs / 1000} s.`);
+    return explain(error);
   }
 }
 
 /** Shows only messages that were written for a person. Any other message may hold a secret. */
-function explain(thrown: unknown): Finding {
-  if (thrown instanceof CheckEnded) return thrown.finding;
-  if (thrown instanceof ConfigError) {
-    const problems = thrown.message.replaceAll(/\n\s*- /g, " ");
-    return failed(problems, `${sekisho} config check lists every problem.`);
+function explain(error: unknown): Finding {
+  if (error instanceof CheckEnded) return error.finding;
+  if (error instanceof ConfigError) {
+    const problems = error.message.replaceAll(/\n\s*- /g, " ");
+    return toFailed(problems, `${sekisho} config check lists every problem.`);
   }
-  if (thrown instanceof AwsFailure || thrown instanceof EngineFileError)
-    return failedAs(thrown.message);
-  const what = `The check itself failed (${errorKind(thrown)}).`;
-  return failed(what, "This is a defect. Please report it.");
+  if (error instanceof AwsFailure || error instanceof EngineFileError)
+    return failedAs(error.message);
+  const what = `The check itself failed (${errorKind(error)}).`;
+  return toFailed(what, "This is a defect. Please report it.");
 }

@@ -92,14 +92,14 @@ async function runDoctor(
     const config = targets.here.readConfig();
     const request = { ...sending, config, target: targets.stage, settings, note };
     if (!(await mayBegin(request, values))) return exitCodes.failed;
-    const sent = await sendTasks(request);
-    rows.push(...(await runChecks({ table: checks, targets: { sent }, signal })));
+    const sentTasks = await sendTasks(request);
+    rows.push(...(await runChecks({ table: checks, targets: { sent: sentTasks }, signal })));
   } else if (sending !== undefined) note("Nothing was sent, because a check failed.");
   if (signal.aborted) {
     note("Interrupted. Some checks did not run.");
     return exitCodes.interrupted;
   }
-  print(json ? formatDoctorJson(rows) : formatDoctorText({ found: rows, subject }));
+  print(json ? formatDoctorJson(rows) : formatDoctorText({ results: rows, subject }));
   return isHealthy(rows) ? exitCodes.success : exitCodes.failed;
 }
 
@@ -165,9 +165,9 @@ async function openTargets({ location, stage, signal }: TargetsRequest): Promise
   try {
     readConfig();
     readEnvironment();
-  } catch (thrown) {
+  } catch (error) {
     const fail = () => {
-      throw thrown;
+      throw error;
     };
     return { subject, targets: { here: { location, readConfig: fail } }, timeoutMs };
   }

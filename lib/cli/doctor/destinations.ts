@@ -18,7 +18,7 @@ import { destinationsAnswerSchema } from "@sekisho/verification/checks/operator-
 import { askWorker, type DeployedWorker } from "../aws/ask-worker.ts";
 import { startOwnExecution } from "../destinations/describe.ts";
 import { fingerprintsIn } from "../destinations/push-live-settings.ts";
-import { type Finding, failed, failedAs, ok } from "./check.ts";
+import { type Finding, failedAs, ok, toFailed } from "./check.ts";
 
 type CheckRequest = {
   config: Config;
@@ -39,7 +39,7 @@ export async function checkFromHere(request: CheckRequest): Promise<DestinationC
   if (destination === undefined) return toUnknown(name, "It is not in the configuration.");
   const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
   const isOwn = isOwnExecution(destination);
-  const checked = await checkDestination({
+  const result = await checkDestination({
     name,
     destination,
     address: toAddress(destination) ?? (isOwn ? `http://127.0.0.1:${port}/` : undefined),
@@ -55,8 +55,8 @@ export async function checkFromHere(request: CheckRequest): Promise<DestinationC
       }),
     signal,
   });
-  const isDown = isOwn && checked.health === "unreachable";
-  return isDown ? { ...checked, summary: `${checked.summary} ${startOwnExecution}` } : checked;
+  const isDown = isOwn && result.health === "unreachable";
+  return isDown ? { ...result, summary: `${result.summary} ${startOwnExecution}` } : result;
 }
 
 type StageCheck = DeployedWorker & { names?: readonly string[]; signal: AbortSignal };
@@ -77,23 +77,23 @@ export function toUnknown(name: string, summary: string): DestinationCheck {
  * settings, which need a deploy. Throws an AwsFailure if the stack's list of deployed destinations cannot be read.
  */
 export function stageDestinations({ config, stageName, outputs }: Omit<DeployedWorker, "stage">) {
-  const deployed = fingerprintsIn(outputs.deployedDestinations);
-  const isDeployed = (name: string) => Object.hasOwn(deployed, name);
-  const staged = createStageConfig({ config, stageName });
-  const undeployed = listUndeployedChanges({ config: staged, deployed });
+  const deployedFingerprints = fingerprintsIn(outputs.deployedDestinations);
+  const isDeployed = (name: string) => Object.hasOwn(deployedFingerprints, name);
+  const stageConfig = createStageConfig({ config, stageName });
+  const undeployed = listUndeployedChanges({ config: stageConfig, deployed: deployedFingerprints });
   return {
-    deployed: Object.keys(deployed),
+    deployed: Object.keys(deployedFingerprints),
     missing: undeployed.filter((name) => !isDeployed(name)),
     changed: undeployed.filter(isDeployed),
   };
 }
 
-export function toFinding(checked: DestinationCheck, stageOption = ""): Finding {
-  const { name, address, health, summary, firstMs, secondMs } = checked;
+export function toFinding(check: DestinationCheck, stageOption = ""): Finding {
+  const { name, address, health, summary, firstMs, secondMs } = check;
   const times = firstMs === undefined ? "" : `, first call ${firstMs} ms, second ${secondMs} ms`;
   const withAddress = (text: string) => `${text.replace(/\.$/, "")} (${address}${times}).`;
   if (health === "healthy") return ok(withAddress(summary));
   const { what, remedy } = failedAs(summary);
   const again = `Check it and its address, then run ${sekisho} doctor --destination ${name}${stageOption}.`;
-  return failed(withAddress(what), remedy ?? again);
+  return toFailed(withAddress(what), remedy ?? again);
 }

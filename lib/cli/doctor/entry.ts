@@ -7,24 +7,24 @@ import { isLoopbackHost } from "@sekisho/contracts/loopback.ts";
 import { signedHeaders } from "@sekisho/local/signed-events.ts";
 import { readResponseBody } from "@sekisho/runtime/http/read-body.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
-import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+import { type Finding, ok, toFailed, toSkipped, warning } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import type { ClockSource, Subject } from "./targets.ts";
 
 export async function checkEntry({ entry, signal }: Pick<Subject, "entry" | "signal">) {
   const { url, name, start, setSecret, readLog, mayLackSecret } = await entry();
   const status = (await askEntry({ url, signal }))?.status;
-  if (status === undefined) return failed(`Nothing answers at ${url}.`, start);
+  if (status === undefined) return toFailed(`Nothing answers at ${url}.`, start);
   if (status === 401) return ok(`${name} refuses an unsigned request.`);
   if (status === 200) {
     const remedy = "Take it off the network, because it is not an entry of Sekisho.";
-    return failed(`${url} accepts an unsigned request.`, remedy);
+    return toFailed(`${url} accepts an unsigned request.`, remedy);
   }
   if (status !== 500)
-    return failed(`${url} answers HTTP ${status}, and not 401, to an unsigned request.`, readLog);
+    return toFailed(`${url} answers HTTP ${status}, and not 401, to an unsigned request.`, readLog);
   return mayLackSecret
     ? ok(`${name} accepts nothing over HTTP, as with Socket Mode.`)
-    : failed(`${name} has no signing secret (HTTP 500).`, setSecret);
+    : toFailed(`${name} has no signing secret (HTTP 500).`, setSecret);
 }
 
 const whereSecretIs = 'It is under "Basic Information", "App Credentials" of the app.';
@@ -37,9 +37,9 @@ export async function checkSigningSecret(check: SigningCheck): Promise<Finding> 
   const { config, readSecret, entry, signal, now = Date.now } = check;
   const reference = config.slack.signingSecret;
   const signingSecret = await requireSecret(reference, readSecret);
-  const expected = findExpectedShape({ use: "signing secret", value: signingSecret });
-  if (expected !== undefined) {
-    const what = `${formatSecretName(reference)} is not ${expected}, as Slack's are.`;
+  const expectedShape = findExpectedShape({ use: "signing secret", value: signingSecret });
+  if (expectedShape !== undefined) {
+    const what = `${formatSecretName(reference)} is not ${expectedShape}, as Slack's are.`;
     return warning(what, `Is it the app's own? ${whereSecretIs}`);
   }
   const { url, name, setSecret, readLog } = await entry();
@@ -47,20 +47,22 @@ export async function checkSigningSecret(check: SigningCheck): Promise<Finding> 
   const ask = (ageMs: number) =>
     askEntry({ url, challenge, signingSecret, signal, now: () => now() - ageMs });
   // The second is twice as old as an entry may accept.
-  const [signed, stale] = await Promise.all([ask(0), ask(600_000)]);
+  const [signedAnswer, stale] = await Promise.all([ask(0), ask(600_000)]);
   const request = `a request that is signed with ${formatSecretName(reference)}`;
-  if (signed?.status === 401) {
+  if (signedAnswer?.status === 401) {
     const remedy = `${setSecret} ${whereSecretIs} If it is the right one, check this machine's clock.`;
-    return failed(`${name} does not accept ${request}.`, remedy);
+    return toFailed(`${name} does not accept ${request}.`, remedy);
   }
   // The check of the entry explains in more detail why nothing answers.
-  if (signed?.status !== 200)
-    return failed(`${name} answers ${signed ? `HTTP ${signed.status}` : "nothing"} to ${request}.`);
-  if (signed.body !== challenge)
-    return failed(`The server at ${url} does not understand Slack's events.`, readLog);
+  if (signedAnswer?.status !== 200)
+    return toFailed(
+      `${name} answers ${signedAnswer ? `HTTP ${signedAnswer.status}` : "nothing"} to ${request}.`,
+    );
+  if (signedAnswer.body !== challenge)
+    return toFailed(`The server at ${url} does not understand Slack's events.`, readLog);
   if (stale?.status !== 401) {
     const what = `${name} accepts a request that was signed ten minutes ago (HTTP ${stale?.status}).`;
-    return failed(what, `${readLog} Check its clock.`);
+    return toFailed(what, `${readLog} Check its clock.`);
   }
   return ok(`${name} accepts ${request}, unless it is old.`);
 }
@@ -81,7 +83,7 @@ export async function checkClock({ clocks }: Pick<Subject, "clocks">): Promise<F
     .flatMap(({ skewMs, ...clock }) => (skewMs === undefined ? [] : [{ ...clock, skewMs }]))
     .toSorted((a, b) => Math.abs(b.skewMs) - Math.abs(a.skewMs));
   const [worst] = skews;
-  if (worst === undefined) return skipped("No server answered with its time.");
+  if (worst === undefined) return toSkipped("No server answered with its time.");
   const { who, skewMs } = worst;
   const offMs = Math.abs(skewMs);
   const seconds = Math.round(offMs / 1000);
@@ -89,13 +91,13 @@ export async function checkClock({ clocks }: Pick<Subject, "clocks">): Promise<F
     const names = skews.map((skew) => skew.who).join(", ");
     return ok(`At most ${seconds} s from ${who} (compared with ${names}).`);
   }
-  const trusted = skews.find(({ isTrusted }) => isTrusted);
+  const trustedSkew = skews.find(({ isTrusted }) => isTrusted);
   const remedy =
-    trusted !== undefined && Math.abs(trusted.skewMs) <= warnMs
+    trustedSkew !== undefined && Math.abs(trustedSkew.skewMs) <= warnMs
       ? `Set the clock of ${who}: the other clocks agree with this machine's.`
       : undefined;
   const what = `It is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} ${who}. Signatures are valid for ${failMs / 1000} s.`;
-  return offMs >= failMs ? failed(what, remedy) : warning(what, remedy);
+  return offMs >= failMs ? toFailed(what, remedy) : warning(what, remedy);
 }
 
 /** Leaves out destinations on this machine, which have the same clock. A refused request still shows the server's time. */
@@ -163,7 +165,7 @@ export function askEntry({
   challenge = "none",
   signingSecret,
   now = Date.now,
-  ...rest
+  ...target
 }: EntryRequest) {
   const body = JSON.stringify({ type: "url_verification", challenge });
   const contentType = "application/json";
@@ -171,5 +173,5 @@ export function askEntry({
     signingSecret === undefined
       ? { "content-type": contentType }
       : signedHeaders({ signingSecret, body, contentType, now });
-  return request({ ...rest, method: "POST", headers, body });
+  return request({ ...target, method: "POST", headers, body });
 }

@@ -14,14 +14,14 @@ import { EngineFileError, toFileError } from "@sekisho/runtime/engine/sqlite/fil
 import { callerIdentity } from "../aws/account.ts";
 import { listNonSlackSecrets, requireAgentFile } from "../config/config-needs.ts";
 import { noRouteText } from "../destinations/route-key.ts";
-import { type Finding, failed, ok, skipped, warning } from "./check.ts";
+import { type Finding, ok, toFailed, toSkipped, warning } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import type { Machine, Targets, Zone } from "./targets.ts";
 
 export function checkNode(version = process.versions.node): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   if (major < 22 || (major === 22 && minor < 19))
-    return failed(`${version} is too old: 22.19 is needed.`);
+    return toFailed(`${version} is too old: 22.19 is needed.`);
   return major % 2 === 1 ? warning(`${version} has no long-term support.`) : ok(version);
 }
 
@@ -30,30 +30,32 @@ export function checkProxy(): Finding {
   const proxies = readProxies();
   if (proxies === undefined) return ok("None is used.");
   const { https, http, noProxy } = proxies;
-  const named = Object.entries({ https, http }).flatMap(([scheme, proxy]) => {
+  const proxyTexts = Object.entries({ https, http }).flatMap(([scheme, proxy]) => {
     if (proxy === undefined) return [];
     const user = proxy.authorization === undefined ? "" : ", with a user";
     return [`${scheme} through ${proxy.url.origin}${user} (${proxy.variable})`];
   });
-  return ok(`${named.join("; ")}; directly to ${["this machine", ...noProxy].join(", ")}.`);
+  return ok(`${proxyTexts.join("; ")}; directly to ${["this machine", ...noProxy].join(", ")}.`);
 }
 
 export function checkConfiguration({ location, readConfig }: Targets["here"]): Finding {
   const { routes, destinations, execution } = readConfig();
   try {
     requireAgentFile(execution.agent, configDirectory(location));
-  } catch (thrown) {
+  } catch (error) {
     const remedy =
       "Correct the path, which is relative to the configuration's folder, or put the file there.";
-    return failed(thrown instanceof Error ? thrown.message : "Its agent is missing.", remedy);
+    return toFailed(error instanceof Error ? error.message : "Its agent is missing.", remedy);
   }
   if (routes.length === 0)
     return warning(noRouteText, 'Add one, such as "routes": [{ "destination": "local" }].');
   const path = configPath(location);
   const source = existsSync(path) ? path : "no file, so every default is in effect";
   const names = Object.keys(destinations).join(", ") || "none";
-  const used = [...new Set(routes.flatMap(({ destination }) => destination))].join(", ");
-  return ok(`${source}; destinations: ${names}; routes to ${used}.`);
+  const usedDestinations = [...new Set(routes.flatMap(({ destination }) => destination))].join(
+    ", ",
+  );
+  return ok(`${source}; destinations: ${names}; routes to ${usedDestinations}.`);
 }
 
 /** Names the secrets, and never shows their values. */
@@ -62,24 +64,27 @@ export async function checkSecrets({ config, hasSlack, readSecret }: Machine): P
     ...(hasSlack ? neededSecrets(config.slack) : []),
     ...listNonSlackSecrets(config),
   ];
-  const named = new Map(references.map((reference) => [formatSecretName(reference), reference]));
-  if (named.size === 0) return ok("The configuration needs none here.");
-  const reads = await Promise.allSettled(
-    [...named.values()].map((reference) => requireSecret(reference, readSecret)),
+  const referencesByName = new Map(
+    references.map((reference) => [formatSecretName(reference), reference]),
   );
-  const missing = reads.flatMap((read) =>
-    read.status === "rejected" ? [read.reason.message] : [],
+  if (referencesByName.size === 0) return ok("The configuration needs none here.");
+  const reads = await Promise.allSettled(
+    [...referencesByName.values()].map((reference) => requireSecret(reference, readSecret)),
+  );
+  const missing = reads.flatMap((result) =>
+    result.status === "rejected" ? [result.reason.message] : [],
   );
   return missing.length === 0
-    ? ok(`All are there: ${[...named.keys()].join(", ")}.`)
-    : failed(missing.join(" "));
+    ? ok(`All are there: ${[...referencesByName.keys()].join(", ")}.`)
+    : toFailed(missing.join(" "));
 }
 
 /** Says whose AWS credentials the calls of destinations from this machine use. */
 export async function checkAwsCaller({ config, signal }: Machine): Promise<Finding> {
   const authorizers = Object.values(config.destinations).map(authorizerOf);
   const usesAws = ["sigv4", "web-identity", "google", "azure"];
-  if (!authorizers.some((type) => usesAws.includes(type))) return skipped("None are needed here.");
+  if (!authorizers.some((type) => usesAws.includes(type)))
+    return toSkipped("None are needed here.");
   const { arn } = await callerIdentity({ region: "us-east-1", signal });
   return ok(`${arn}. A stage's worker may have other permissions.`);
 }
@@ -91,7 +96,7 @@ export async function checkPort(
   { environment, portUse }: Pick<Machine, "environment" | "portUse">,
 ): Promise<Finding> {
   const port = zone === "Verification" ? environment.port : environment.executionPort;
-  if (port === 0) return skipped("Any free port is used.");
+  if (port === 0) return toSkipped("Any free port is used.");
   const variable = portVariables[zone];
   switch (await portUse[zone]()) {
     case "free":
@@ -100,10 +105,13 @@ export async function checkPort(
       return ok(`The ${zone} zone is running at ${port}.`);
     case "other": {
       const what = `A program other than the ${zone} zone is listening at ${port}.`;
-      return failed(what, `Stop it, or set another port: ${variable}.`);
+      return toFailed(what, `Stop it, or set another port: ${variable}.`);
     }
     case "forbidden":
-      return failed(`This user may not listen at ${port}.`, `Set a port above 1023: ${variable}.`);
+      return toFailed(
+        `This user may not listen at ${port}.`,
+        `Set a port above 1023: ${variable}.`,
+      );
   }
 }
 
@@ -119,15 +127,15 @@ export async function checkDisk(
   const file = join(folder, `.doctor-${randomUUID()}`);
   try {
     await writeFile(file, "", { mode: 0o600, flag: "wx" });
-  } catch (thrown) {
+  } catch (error) {
     const remedy = `Give write access to the user who runs sekisho (ls -ld ${folder}), or run it in another folder.`;
-    return failed(`${folder} cannot be written (${Object(thrown).code}).`, remedy);
+    return toFailed(`${folder} cannot be written (${Object(error).code}).`, remedy);
   } finally {
     await rm(file, { force: true });
   }
   const freeBytes = await readFreeBytes();
   const what = `${folder} can be written; ${Math.floor(freeBytes / mebibyte)} MiB are free.`;
-  if (freeBytes < minFreeBytes) return failed(what);
+  if (freeBytes < minFreeBytes) return toFailed(what);
   return freeBytes < plentyFreeBytes ? warning(what) : ok(what);
 }
 
@@ -137,7 +145,7 @@ const maxCheckedBytes = 256 * mebibyte;
 export function checkStore(machine: Machine, name: string): Promise<Finding> {
   return withDatabase(machine, name, async ({ database, file, isNew }) => {
     if (!isNew && statSync(file).size <= maxCheckedBytes && isDamaged(database))
-      return failed(`${file} is damaged.`);
+      return toFailed(`${file} is damaged.`);
     return ok(isNew ? `There is no ${file} yet; it can be created.` : `${file} can be read.`);
   });
 }
@@ -152,7 +160,7 @@ export function checkQueue(machine: Machine, name: string): Promise<Finding> {
     const [message] = await queue.receive({ ...limits, signal });
     return message !== undefined && (await queue.finish({ receipt: message.receipt }))
       ? ok("A message was sent, received and finished.")
-      : failed("A message was sent and did not arrive.");
+      : toFailed("A message was sent and did not arrive.");
   });
 }
 

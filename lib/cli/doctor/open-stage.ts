@@ -16,7 +16,7 @@ import { readStackOutputs } from "../aws/stack-outputs.ts";
 import type { NamedStage } from "../aws/stage.ts";
 import { readEffectiveConfig } from "../destinations/effective-config.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
-import { type Finding, failed, need, once, skipped } from "./check.ts";
+import { type Finding, need, once, toFailed, toSkipped } from "./check.ts";
 import { checkInStage, stageDestinations, toFinding } from "./destinations.ts";
 import { askEntry, destinationClocks } from "./entry.ts";
 import type { DeployedStage, Entry } from "./targets.ts";
@@ -31,7 +31,7 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
   const { region } = stage.verification;
   const stageOption = ` --stage ${stageName}`;
   const deploy = `npx cdk deploy --all -c stage=${stageName}`;
-  const staged = createStageConfig({ config, stageName });
+  const stageConfig = createStageConfig({ config, stageName });
   const outputs = once(() => readStackOutputs({ stageName, stage, signal }));
   const readWorker = async () => ({
     ...{ stageName, stage, config, signal },
@@ -56,23 +56,33 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
   );
 
   async function checkDestination(name: string): Promise<Finding> {
-    if (destinations === undefined) return skipped("The stack is missing, and names them.");
-    if (destinations.missing.includes(name)) return skipped("It is not deployed.");
+    if (destinations === undefined) return toSkipped("The stack is missing, and names them.");
+    if (destinations.missing.includes(name)) return toSkipped("It is not deployed.");
     // The two invocations follow each other, because a new account may not allow two at once.
     await need(worker(), noWorkerText);
-    const checked = (await checkedDestinations()).find((each) => each.name === name);
-    if (checked === undefined)
-      return failed(
+    const check = (await checkedDestinations()).find((each) => each.name === name);
+    if (check === undefined)
+      return toFailed(
         "The deployed worker does not know it.",
         "If a deploy is running, wait for it.",
       );
-    const finding = toFinding(checked, stageOption);
+    const finding = toFinding(check, stageOption);
     if (!destinations.changed.includes(name)) return finding;
     return { ...finding, what: `${finding.what} The file has other settings for it: ${deploy}` };
   }
 
   return {
-    ...{ stageName, stage, config: staged, stageOption, deploy, outputs, worker, entry, signal },
+    ...{
+      stageName,
+      stage,
+      config: stageConfig,
+      stageOption,
+      deploy,
+      outputs,
+      worker,
+      entry,
+      signal,
+    },
     manifestCommand: `${sekisho} manifest${stageOption}`,
     hasSlack: true,
     readSecret: createReadOperatorSecret({ region }),
@@ -89,7 +99,7 @@ export async function openStage(options: StageOptions): Promise<DeployedStage> {
         isTrusted: true,
         skewMs: async () => (await askEntry({ url: (await entry()).url, signal }))?.skewMs,
       },
-      ...destinationClocks(staged, signal),
+      ...destinationClocks(stageConfig, signal),
     ],
     destinations:
       destinations === undefined

@@ -5,29 +5,29 @@ const marks: Record<CheckStatus, string> = { ok: "✓", warning: "!", failed: "�
 
 /** One line per check under its group, with the remedy below it, and the summary last. */
 export function formatDoctorText({
-  found,
+  results,
   subject,
 }: {
-  found: readonly Found[];
+  results: readonly Found[];
   subject: string;
 }): string {
-  const width = Math.max(0, ...found.map(({ name }) => name.length));
-  const groups = [...new Set(found.map(({ group }) => group))];
+  const width = Math.max(0, ...results.map(({ name }) => name.length));
+  const groups = [...new Set(results.map(({ group }) => group))];
   const blocks = groups.map((group) => {
-    const lines = found
+    const lines = results
       .filter((one) => one.group === group)
       .flatMap((one) => linesOf({ one, width }));
     return [group, ...lines].join("\n");
   });
-  return [`sekisho doctor: ${subject}`, ...blocks, summary(found)].join("\n\n");
+  return [`sekisho doctor: ${subject}`, ...blocks, summary(results)].join("\n\n");
 }
 
-export function formatDoctorJson(found: readonly Found[]): string {
-  return JSON.stringify({ ok: isHealthy(found), checks: found }, null, 2);
+export function formatDoctorJson(results: readonly Found[]): string {
+  return JSON.stringify({ ok: isHealthy(results), checks: results }, null, 2);
 }
 
-export function isHealthy(found: readonly Found[]): boolean {
-  return found.every(({ status }) => status !== "failed");
+export function isHealthy(results: readonly Found[]): boolean {
+  return results.every(({ status }) => status !== "failed");
 }
 
 function linesOf({ one, width }: { one: Found; width: number }): string[] {
@@ -35,9 +35,9 @@ function linesOf({ one, width }: { one: Found; width: number }): string[] {
   return one.remedy === null ? [line] : [line, `${" ".repeat(width + 6)}→ ${one.remedy}`];
 }
 
-function summary(found: readonly Found[]): string {
-  const count = (status: CheckStatus) => found.filter((one) => one.status === status).length;
+function summary(results: readonly Found[]): string {
+  const count = (status: CheckStatus) => results.filter((one) => one.status === status).length;
   const warnings = `${count("warning")} ${count("warning") === 1 ? "warning" : "warnings"}`;
-  const result = isHealthy(found) ? "Nothing failed" : "Something is wrong";
+  const result = isHealthy(results) ? "Nothing failed" : "Something is wrong";
   return `${result}: ${count("ok")} ok, ${warnings}, ${count("failed")} failed, ${count("skipped")} skipped.`;
 }

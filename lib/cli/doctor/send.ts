@@ -11,7 +11,7 @@ import { sendCancel } from "../tasks/cancel-task.ts";
 import type { TaskZone } from "../tasks/stored-task.ts";
 import { openTaskZone } from "../tasks/task-zone.ts";
 import { openStageZone } from "../zone/stage-zone.ts";
-import { type Finding, failed, ok, skipped } from "./check.ts";
+import { type Finding, ok, toFailed, toSkipped } from "./check.ts";
 import { requireSecret } from "./slack.ts";
 import {
   openSlackThread,
@@ -131,10 +131,10 @@ type StoriesRun = Omit<StoryDependencies, "onBegun" | "settings" | "zone"> & {
 
 /** Rejects where it is interrupted, and cancels the tasks that it began. */
 export async function runStories(run: StoriesRun): Promise<Map<StoryName, StoryResult>> {
-  const begun: string[] = [];
+  const begunIds: string[] = [];
   const stop = new AbortController();
   const signal = AbortSignal.any([run.signal, stop.signal]);
-  const onBegun = (requestId: string) => void begun.push(requestId);
+  const onBegun = (requestId: string) => void begunIds.push(requestId);
   const results = new Map<StoryName, StoryResult>();
   for (const group of storyGroups) {
     const running = group.map(async (name) => {
@@ -143,23 +143,23 @@ export async function runStories(run: StoriesRun): Promise<Map<StoryName, StoryR
       run.note(`${name}: ${result.ok ? "" : "failed: "}${result.what}`);
       return result.ok;
     });
-    const oks = await Promise.all(running).catch(async (thrown) => {
+    const oks = await Promise.all(running).catch(async (error) => {
       stop.abort();
       await Promise.allSettled(running);
-      await cancelBegun(run, begun);
-      throw thrown;
+      await cancelBegun(run, begunIds);
+      throw error;
     });
     // An unfinished task would keep its agent from the next group.
-    if (oks.includes(false)) await cancelBegun(run, begun);
+    if (oks.includes(false)) await cancelBegun(run, begunIds);
   }
   return results;
 }
 
 /** A task that has no record after `recordPatienceMs` was not taken by the entry. */
-async function cancelBegun({ zone, settings, note }: StoriesRun, begun: readonly string[]) {
+async function cancelBegun({ zone, settings, note }: StoriesRun, begunIds: readonly string[]) {
   const endMs = performance.now() + settings.recordPatienceMs;
   await Promise.all(
-    begun.map(async (id) => {
+    begunIds.map(async (id) => {
       try {
         let task = (await zone.store.get({ id }))?.task;
         while (task === undefined && performance.now() < endMs) {
@@ -178,8 +178,8 @@ async function cancelBegun({ zone, settings, note }: StoriesRun, begun: readonly
 
 export function checkStory({ stories }: Sent, name: StoryName): Finding {
   const result = stories.get(name);
-  if (result === undefined) return skipped("It was not sent.");
-  return result.ok ? ok(result.what) : failed(`${result.what} Its id is ${result.requestId}.`);
+  if (result === undefined) return toSkipped("It was not sent.");
+  return result.ok ? ok(result.what) : toFailed(`${result.what} Its id is ${result.requestId}.`);
 }
 
 /** Looks at the alarms of the stage's stacks in the Verification account. */
@@ -196,7 +196,7 @@ export async function checkAlarms({ target }: Sent): Promise<Finding> {
       call: (options) => client.send(command, options),
     });
     if (MetricAlarms.length === 0) return ok("None is in ALARM.");
-    return failed(`In ALARM: ${MetricAlarms.map(({ AlarmName }) => AlarmName).join(", ")}.`);
+    return toFailed(`In ALARM: ${MetricAlarms.map(({ AlarmName }) => AlarmName).join(", ")}.`);
   } finally {
     client.destroy();
   }

@@ -18,7 +18,7 @@ import { callWebApi, toSlackError } from "@sekisho/verification/slack/api/web-ca
 import { lacksCredentials } from "../aws/aws-failure.ts";
 import { findExpectedShape } from "../aws/secret-shape.ts";
 import { describeHeldSecret } from "../slack-secrets.ts";
-import { CheckEnded, type Finding, failed, need, ok, skipped, warning } from "./check.ts";
+import { CheckEnded, type Finding, need, ok, toFailed, toSkipped, warning } from "./check.ts";
 import type { Subject } from "./targets.ts";
 
 const timeoutMs = 10_000;
@@ -30,10 +30,10 @@ export async function requireSecret(
   hint = "",
 ): Promise<string> {
   const stop = (why: string) =>
-    new CheckEnded(skipped(`${formatSecretName(reference)} ${why}.${hint}`));
-  const value = await readSecret(reference).catch((thrown: unknown) => {
+    new CheckEnded(toSkipped(`${formatSecretName(reference)} ${why}.${hint}`));
+  const value = await readSecret(reference).catch((error: unknown) => {
     if ("env" in reference) throw stop("is not set here");
-    const why = lacksCredentials(thrown)
+    const why = lacksCredentials(error)
       ? ": there are no AWS credentials here"
       : " with these credentials";
     throw stop(`cannot be read${why}`);
@@ -49,20 +49,20 @@ export async function askIdentity({
   signal,
 }: Pick<Subject, "config" | "readSecret" | "signal">): Promise<BotAnswer> {
   const token = await requireSecret(slack.botToken, readSecret, installHint(slack));
-  const expected = findExpectedShape({ use: "bot token", value: token });
+  const expectedShape = findExpectedShape({ use: "bot token", value: token });
   // A value of another shape may be another secret, so it is sent nowhere.
-  if (expected !== undefined) {
-    const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expected}.${heldText(token)}`;
+  if (expectedShape !== undefined) {
+    const what = `${formatSecretName(slack.botToken)} is not a bot token, which is ${expectedShape}.${heldText(token)}`;
     const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "bot" });
-    throw new CheckEnded(failed(what, remedy));
+    throw new CheckEnded(toFailed(what, remedy));
   }
   return botIdentity({ readToken: async () => token, apiUrl: slack.apiUrl, timeoutMs, signal });
 }
 
 /** Names a secret that is in the wrong variable, by its form. */
 function heldText(value: string): string {
-  const held = describeHeldSecret(value);
-  return held === undefined ? "" : ` It holds ${held}.`;
+  const secretKind = describeHeldSecret(value);
+  return secretKind === undefined ? "" : ` It holds ${secretKind}.`;
 }
 
 /** A bot token may be missing where workspaces install the app. */
@@ -72,28 +72,28 @@ function installHint({ install }: Config["slack"]): string {
 
 function unreachable({ apiUrl }: Config["slack"]): Finding {
   const what = `Slack cannot be reached at ${new URL(apiUrl).origin}, or something else answers there.`;
-  return failed(what, "Check this machine's network, firewall and proxy, and slack.apiUrl.");
+  return toFailed(what, "Check this machine's network, firewall and proxy, and slack.apiUrl.");
 }
 
-function refused(reference: SecretReference, error: string, kind: "app" | "bot"): Finding {
+function toRefusal(reference: SecretReference, error: string, kind: "app" | "bot"): Finding {
   const what = `Slack does not accept ${formatSecretName(reference)} (${error}).`;
   if (error === "ratelimited")
     return warning(what, "Slack wants fewer calls. Try again in a minute.");
-  return failed(what, tokenRefusalText({ error, kind }));
+  return toFailed(what, tokenRefusalText({ error, kind }));
 }
 
 export async function checkBotToken({ config: { slack }, bot }: Subject): Promise<Finding> {
   const answer = await bot();
   if (answer.state === "unreachable") return unreachable(slack);
-  if (answer.state === "refused") return refused(slack.botToken, answer.error, "bot");
+  if (answer.state === "refused") return toRefusal(slack.botToken, answer.error, "bot");
   if (answer.state === "accepted") {
     const [user, team, id] = [answer.user, answer.team, answer.teamId].map(toPrintable);
     return ok(`@${user} in ${team} (${id}).`);
   }
   const what = `The deployed worker cannot read ${formatSecretName(slack.botToken)} (${answer.error}).`;
-  if (slack.install !== undefined) return skipped(`${what}${installHint(slack)}`);
+  if (slack.install !== undefined) return toSkipped(`${what}${installHint(slack)}`);
   const remedy = `${sekisho} secrets put writes it. The next deploy lets the worker's role read it.`;
-  return failed(what, remedy);
+  return toFailed(what, remedy);
 }
 
 const refusedText = "Slack does not accept the bot token, so this was not checked.";
@@ -101,15 +101,15 @@ const refusedText = "Slack does not accept the bot token, so this was not checke
 /** A token with the scope `assistant:write` belongs to an app that is declared as an agent. */
 export async function checkScopes({ config, bot }: Subject): Promise<Finding> {
   const answer = await need(bot(), refusedText);
-  if (answer.state !== "accepted") return skipped(refusedText);
+  if (answer.state !== "accepted") return toSkipped(refusedText);
   const { scopes } = answer;
-  if (scopes === undefined) return skipped("Slack did not say which scopes the token has.");
+  if (scopes === undefined) return toSkipped("Slack did not say which scopes the token has.");
   const isMissing = (scope: string) => !scopes.includes(scope);
   const missing = requiredScopes(config).filter(isMissing);
-  if (missing.length > 0) return failed(`Missing: ${missing.join(", ")}.`);
-  const unnamed = contextScopes(config).filter(isMissing);
-  if (unnamed.length > 0) {
-    const what = `Missing: ${unnamed.join(", ")}. Agents get ids in place of names (slack.context).`;
+  if (missing.length > 0) return toFailed(`Missing: ${missing.join(", ")}.`);
+  const missingScopes = contextScopes(config).filter(isMissing);
+  if (missingScopes.length > 0) {
+    const what = `Missing: ${missingScopes.join(", ")}. Agents get ids in place of names (slack.context).`;
     return warning(what);
   }
   if (scopes.includes("assistant:write") && config.slack.assistant === undefined) {
@@ -126,16 +126,16 @@ export async function checkAppToken(subject: Subject): Promise<Finding> {
   const token = await requireSecret(appToken, readSecret, " Only Socket Mode needs it.");
   if (!token.startsWith("xapp-")) {
     const remedy = tokenRefusalText({ error: "not_allowed_token_type", kind: "app" });
-    return failed(`${formatSecretName(appToken)} is not an app token.${heldText(token)}`, remedy);
+    return toFailed(`${formatSecretName(appToken)} is not an app token.${heldText(token)}`, remedy);
   }
   const call = { token: async () => token, apiUrl, args: {}, timeoutMs, signal };
   try {
     await callWebApi({ ...call, method: "apps.connections.open" });
     return ok("Slack would open a Socket Mode connection.");
-  } catch (thrown) {
-    const { kind, slackError } = toSlackError(thrown);
+  } catch (cause) {
+    const { kind, slackError } = toSlackError(cause);
     const error = kind === "rate_limited" ? "ratelimited" : slackError;
-    return error === undefined ? unreachable(config.slack) : refused(appToken, error, "app");
+    return error === undefined ? unreachable(config.slack) : toRefusal(appToken, error, "app");
   }
 }
 
@@ -143,7 +143,7 @@ export async function checkAppToken(subject: Subject): Promise<Finding> {
 export async function checkAllowlist(subject: Subject): Promise<Finding> {
   const { config, storedRules, stageOption } = subject;
   const rules = await storedRules();
-  const configured = config.allowlist.length;
+  const configuredCount = config.allowlist.length;
   const idle = hasManyWorkspaces(config)
     ? rules.filter(({ team }) => team === undefined).length
     : 0;
@@ -155,7 +155,9 @@ export async function checkAllowlist(subject: Subject): Promise<Finding> {
       `Run ${list}, add each of them again with --team, and remove the old ones.`,
     );
   }
-  if (configured + rules.length === 0) return warning("Nobody: there is no rule.");
-  const word = configured === 1 ? "rule" : "rules";
-  return ok(`${configured} ${word} in the configuration, ${rules.length} added by sekisho allow.`);
+  if (configuredCount + rules.length === 0) return warning("Nobody: there is no rule.");
+  const word = configuredCount === 1 ? "rule" : "rules";
+  return ok(
+    `${configuredCount} ${word} in the configuration, ${rules.length} added by sekisho allow.`,
+  );
 }

@@ -137,9 +137,9 @@ class StoryFailure extends Error {
   override name = "StoryFailure";
 }
 
-function requireOutcome(task: Task, wanted: string): void {
+function requireOutcome(task: Task, wantedOutcome: string): void {
   const outcome = describeOutcome(task) ?? "unknown";
-  if (outcome !== wanted) throw new StoryFailure(`It ended otherwise: ${outcome}.`);
+  if (outcome !== wantedOutcome) throw new StoryFailure(`It ended otherwise: ${outcome}.`);
 }
 
 function requireAnswer(task: Task): void {
@@ -156,21 +156,21 @@ export async function runStory(
   const { title, text, run } = stories[name];
   const { ts, bot } = await slack.post({ text: `Sekisho test: ${title}` });
   const requestId = requestIdOf({ appId: bot.appId, channel: dependencies.channel, ts });
-  const followed = followTask({ name, requestId, ...dependencies });
+  const taskFollower = followTask({ name, requestId, ...dependencies });
   const steps: Steps = {
     settings,
-    polls: () => followed.latest()?.wait?.polls ?? 0,
-    until: followed.until,
+    polls: () => taskFollower.latest()?.wait?.polls ?? 0,
+    until: taskFollower.until,
     async cancel() {
-      const task = followed.latest();
+      const task = taskFollower.latest();
       if (task !== undefined) await sendCancel({ zone, task });
     },
     async reply(text) {
-      const posted = await slack.post({
+      const post = await slack.post({
         text: `Sekisho test: the reply is ${text}.`,
         threadTs: ts,
       });
-      const message = { type: "message" as const, ts: posted.ts, threadTs: ts, text, bot };
+      const message = { type: "message" as const, ts: post.ts, threadTs: ts, text, bot };
       requireAccepted(await deliver(message, dependencies), signal);
     },
     hasFile: () => slack.hasFile({ threadTs: ts }),
@@ -183,9 +183,9 @@ export async function runStory(
     if (status === 200 || isAmbiguous) onBegun(requestId);
     requireAccepted(delivery, signal);
     return result(true, await run(steps));
-  } catch (thrown) {
-    if (thrown instanceof StoryFailure) return result(false, thrown.message);
-    throw thrown;
+  } catch (error) {
+    if (error instanceof StoryFailure) return result(false, error.message);
+    throw error;
   }
 }
 
@@ -200,11 +200,11 @@ function followTask({ name, requestId, zone, settings, note, signal }: Followed)
   let shownLine = "";
 
   /** Once a read has succeeded, a failed one is repeated until the time is over. */
-  async function read(endMs: number): Promise<Task | undefined> {
+  async function readTask(endMs: number): Promise<Task | undefined> {
     try {
       return (await zone.store.get({ id: requestId }))?.task;
-    } catch (thrown) {
-      if (latest === undefined || signal.aborted || performance.now() > endMs) throw thrown;
+    } catch (error) {
+      if (latest === undefined || signal.aborted || performance.now() > endMs) throw error;
       return latest;
     }
   }
@@ -220,7 +220,7 @@ function followTask({ name, requestId, zone, settings, note, signal }: Followed)
     const endMs = performance.now() + patienceMs + moreMs;
     for (;;) {
       signal.throwIfAborted();
-      latest = await read(endMs);
+      latest = await readTask(endMs);
       if (latest !== undefined) {
         show(latest);
         if (isWanted(latest)) return latest;
@@ -313,8 +313,8 @@ export function openSlackThread(options: ThreadOptions): SlackThread {
   async function call<T>(method: string, args: object, schema: z.ZodType<T>): Promise<T> {
     const request = { token: async () => token, apiUrl, method, timeoutMs: 10_000, signal };
     const answer = await callWebApi({ ...request, args: { channel, ...args } }).catch(
-      (thrown: unknown) => {
-        const { slackError, kind } = toSlackError(thrown);
+      (error: unknown) => {
+        const { slackError, kind } = toSlackError(error);
         const why = slackError ?? kind;
         const other = `https://docs.slack.dev/reference/methods says what ${why} means.`;
         const remedy = remedies[why] ?? other;

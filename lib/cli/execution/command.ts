@@ -62,10 +62,10 @@ Variables that are not set are taken from .env in the working directory, except 
     const environment = readEnvironment();
     const { port: verificationPort, executionPort, awsRegion: region } = environment;
     const location = { directory, file: values.config };
-    const { execution: configured, telemetry: telemetryConfig } = loadExecutionConfig(location);
+    const { execution: configuredZone, telemetry: telemetryConfig } = loadExecutionConfig(location);
     if (values.watch) {
       const port = values.port === "0" ? ["--port", String(await freePort())] : [];
-      const file = values.agent === undefined ? configured.agent : agentOf(values.agent);
+      const file = values.agent === undefined ? configuredZone.agent : agentOf(values.agent);
       const base = values.agent === undefined ? configDirectory(location) : directory;
       await watchCommand({
         run,
@@ -77,9 +77,9 @@ Variables that are not set are taken from .env in the working directory, except 
       });
       return exitCodes.success;
     }
-    requireTokens(listAuthenticatorSecrets(configured.authenticator));
-    requireSecrets(listCardSecrets(configured.a2a));
-    const agent = values.agent === undefined ? configured.agent : agentOf(values.agent);
+    requireTokens(listAuthenticatorSecrets(configuredZone.authenticator));
+    requireSecrets(listCardSecrets(configuredZone.a2a));
+    const agent = values.agent === undefined ? configuredZone.agent : agentOf(values.agent);
     const logs = toLogSettings({ environment, config: telemetryConfig.logs });
     const log = createLocalLog({ service: "execution", ...logs });
     handleAgentErrors({ log });
@@ -90,7 +90,7 @@ Variables that are not set are taken from .env in the working directory, except 
       log,
     });
     const zone = await startExecutionZone({
-      config: { ...configured, agent },
+      config: { ...configuredZone, agent },
       openEngine: () =>
         openSqliteEngine({ file: values.store ?? join(directory, ".sekisho", "execution.db") }),
       // A path on the command line is relative to the working directory.

@@ -23,14 +23,19 @@ type TrustSource = Pick<Config, "destinations"> & {
 
 /** Lists all destinations whose calls begin with a token of AWS STS. */
 export function listTrusts({ destinations, issuer, roleArn, stageName }: TrustSource): Trust[] {
-  return Object.entries(destinations).flatMap(([destination, configured]) => {
-    const authorizer = resolveAuthorizerConfig(configured);
+  return Object.entries(destinations).flatMap(([destination, authorizerConfig]) => {
+    const authorizer = resolveAuthorizerConfig(authorizerConfig);
     if (authorizer === undefined) return [];
     const audience = toWebIdentityRequest(authorizer)?.audience;
     if (audience === undefined) return [];
-    const issued = { issuer, audience, roleArn, stageName };
+    const issuance = { issuer, audience, roleArn, stageName };
     return [
-      { destination, authorizer: authorizer.type, audience, ...describeTrust(authorizer, issued) },
+      {
+        destination,
+        authorizer: authorizer.type,
+        audience,
+        ...describeTrust(authorizer, issuance),
+      },
     ];
   });
 }
@@ -38,14 +43,14 @@ export function listTrusts({ destinations, issuer, roleArn, stageName }: TrustSo
 type Issued = { issuer: string; audience: string; roleArn: string; stageName: string };
 type Description = Pick<Trust, "lines" | "json">;
 
-function describeTrust(authorizer: AuthorizerConfig, issued: Issued): Description {
+function describeTrust(authorizer: AuthorizerConfig, issuance: Issued): Description {
   switch (authorizer.type) {
     case "google":
-      return { lines: googleCommands({ ...authorizer, ...issued }) };
+      return { lines: googleCommands({ ...authorizer, ...issuance }) };
     case "azure":
-      return azureCredential({ clientId: authorizer.clientId, ...issued });
+      return azureCredential({ clientId: authorizer.clientId, ...issuance });
     default:
-      return ownHost(issued);
+      return ownHost(issuance);
   }
 }
 

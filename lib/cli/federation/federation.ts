@@ -19,8 +19,8 @@ export async function readIssuer({ region, signal }: AwsCall): Promise<string | 
     doing: "look up whether the account issues tokens for other clouds",
     signal,
     call: (options) => iam.send(new GetOutboundWebIdentityFederationInfoCommand({}), options),
-  }).catch((thrown) => {
-    if (!errorNameOf(thrown).startsWith("FeatureDisabled")) throw thrown;
+  }).catch((error) => {
+    if (!errorNameOf(error).startsWith("FeatureDisabled")) throw error;
     return { IssuerIdentifier: undefined, JwtVendingEnabled: false };
   });
   return JwtVendingEnabled === false ? undefined : IssuerIdentifier;
@@ -32,20 +32,20 @@ export async function enableFederation({
   signal,
 }: AwsCall): Promise<{ issuer: string; changed: boolean }> {
   const iam = new IAMClient({ region, customUserAgent: sdkUserAgent });
-  const enabled = await callAws({
+  const newIssuer = await callAws({
     doing: "let the account issue tokens for other clouds",
     signal,
     call: (options) => iam.send(new EnableOutboundWebIdentityFederationCommand({}), options),
-  }).catch((thrown) => {
-    if (errorNameOf(thrown).startsWith("FeatureEnabled")) return undefined;
-    throw thrown;
+  }).catch((error) => {
+    if (errorNameOf(error).startsWith("FeatureEnabled")) return undefined;
+    throw error;
   });
-  const issuer = enabled?.IssuerIdentifier ?? (await readIssuer({ region, signal }));
+  const issuer = newIssuer?.IssuerIdentifier ?? (await readIssuer({ region, signal }));
   if (issuer === undefined)
     throw new AwsFailure(
       "AWS says that it is switched on, but names no issuer. Try again in a minute.",
     );
-  return { issuer, changed: enabled !== undefined };
+  return { issuer, changed: newIssuer !== undefined };
 }
 
 /** The account's issuer, the roles, and what other clouds must know to trust them. */

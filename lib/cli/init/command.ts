@@ -42,7 +42,7 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     if (!regionSchema.safeParse(region).success)
       throw new UsageError(`--region: "${region}" is not an AWS region.`);
     const folder = resolve(directory, folderName);
-    const { [ignoreFile]: ignored = "", ...fresh } = projectFiles({ account, region });
+    const { [ignoreFile]: ignoreText = "", ...fresh } = projectFiles({ account, region });
     const files = Object.entries(fresh);
     const present = files.map(([path]) => path).filter((path) => existsSync(join(folder, path)));
     if (present.length > 0) {
@@ -63,7 +63,7 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
       writeFileSync(file, text, { flag: "wx" });
       print(`  ${path}`);
     }
-    if (ignoreFiles(folder, ignored)) print(`  ${ignoreFile}`);
+    if (ignoreFiles(folder, ignoreText)) print(`  ${ignoreFile}`);
     if (manifest.type === undefined) {
       // Node then reads the files as ES modules without a warning.
       writeFileSync(
@@ -76,13 +76,13 @@ and a workflow that deploys from GitHub without a stored key. If one of these fi
     const missing = [packageName, "@sekisho/execution"].filter(
       (name) => !existsSync(join(folder, "node_modules", name)),
     );
-    const before = [
+    const firstCommands = [
       ...(folder === directory ? [] : [`cd ${folderName}`]),
       ...(missing.length === 0 ? [] : [`npm install ${missing.join(" ")}`]),
     ];
     print(`
 Next:
-  1. Try the agent on this machine:   ${[...before, `${sekisho} start --watch`].join(" && ")}
+  1. Try the agent on this machine:   ${[...firstCommands, `${sekisho} start --watch`].join(" && ")}
   2. Make the Slack app:              ${sekisho} manifest --socket
   3. Deploy to AWS:                   npm install --save-exact --save-dev ${cdkPackages} && npx cdk deploy --all -c stage=dev
 

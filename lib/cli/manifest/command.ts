@@ -55,11 +55,13 @@ configuration has no stages.`,
 });
 
 /** Loads the CloudFormation client only when it is needed, because that takes a while. */
-async function readEventsUrl({ signal }: CommandRun, named: NamedStage): Promise<string> {
+async function readEventsUrl({ signal }: CommandRun, namedStage: NamedStage): Promise<string> {
   const { readStackOutputs } = await import("../aws/stack-outputs.ts");
-  const { eventsUrl } = await readStackOutputs({ ...named, signal }).catch((thrown: unknown) => {
-    if (!(thrown instanceof AwsFailure) || !lacksCredentials(thrown)) throw thrown;
-    throw new AwsFailure(`${thrown.message.replace(/\.$/, "")}, or give --url.`, { cause: thrown });
-  });
+  const { eventsUrl } = await readStackOutputs({ ...namedStage, signal }).catch(
+    (error: unknown) => {
+      if (!(error instanceof AwsFailure) || !lacksCredentials(error)) throw error;
+      throw new AwsFailure(`${error.message.replace(/\.$/, "")}, or give --url.`, { cause: error });
+    },
+  );
   return eventsUrl;
 }

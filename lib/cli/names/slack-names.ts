@@ -32,7 +32,7 @@ export type FoundNames = {
 
 export type SlackNames = {
   /** Never rejects. Resolves in time with what is known by then. */
-  find(wanted: Wanted): Promise<FoundNames>;
+  find(wantedNames: Wanted): Promise<FoundNames>;
   close(): void;
 };
 
@@ -70,7 +70,7 @@ export function createSlackNames({
 }: NamesOptions): SlackNames {
   const entries = createRecentEntries<Entry>({ maxEntries: 5000 });
   /** Until when a method is not called, by method and kind of id. */
-  const paused = new Map<string, number>();
+  const pausesByPlace = new Map<string, number>();
   const stop = new AbortController();
 
   async function look(
@@ -82,7 +82,7 @@ export function createSlackNames({
     const entry = entries.use(`${kind} ${key}`, () => ({ untilMs: 0 }));
     if (entry.untilMs > now()) return entry.value;
     const places = ["", method, `${method} ${key.slice(0, 1)}`];
-    if (signal.aborted || places.some((place) => (paused.get(place) ?? 0) > now()))
+    if (signal.aborted || places.some((place) => (pausesByPlace.get(place) ?? 0) > now()))
       return undefined;
     try {
       const { token, apiUrl } = connection;
@@ -97,18 +97,22 @@ export function createSlackNames({
       entry.value = readers[kind](answer);
       entry.untilMs = now() + (entry.value === undefined ? keepNothingMs : keepMs);
       return entry.value;
-    } catch (thrown) {
+    } catch (cause) {
       // A call that was cut off at the end of the time says nothing about Slack.
       if (signal.aborted) return undefined;
-      const error = toSlackError(thrown);
+      const error = toSlackError(cause);
       if (isUnknown(error)) entry.untilMs = now() + keepNothingMs;
-      else paused.set(placeOf(error, places), now() + (error.retryAfterMs ?? pauseMs));
+      else pausesByPlace.set(placeOf(error, places), now() + (error.retryAfterMs ?? pauseMs));
       return undefined;
     }
   }
 
-  async function findAll(wanted: Wanted, found: MutableNames, signal: AbortSignal): Promise<void> {
-    const lookups = listLookups(wanted);
+  async function findAll(
+    wantedNames: Wanted,
+    foundNames: MutableNames,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const lookups = listLookups(wantedNames);
     if (lookups.length === 0) return;
     const connection = await abortable({ promise: connect(), signal });
     const work = async () => {
@@ -118,20 +122,20 @@ export function createSlackNames({
         lookup = lookups.shift()
       ) {
         const name = await look(lookup, connection, signal);
-        if (name !== undefined) found[lookup.kind].set(lookup.key, name);
+        if (name !== undefined) foundNames[lookup.kind].set(lookup.key, name);
       }
     };
     await Promise.all(Array.from({ length: callsAtOnce }, work));
   }
 
   return {
-    async find(wanted) {
-      const found: MutableNames = { users: new Map(), channels: new Map(), links: new Map() };
+    async find(wantedNames) {
+      const foundNames: MutableNames = { users: new Map(), channels: new Map(), links: new Map() };
       const { signal, end } = createDeadline({ timeoutMs: waitMs, signal: stop.signal });
       // Without a token, and after the time, people read ids.
-      await findAll(wanted, found, signal).catch(() => {});
+      await findAll(wantedNames, foundNames, signal).catch(() => {});
       end();
-      return found;
+      return foundNames;
     },
     close: () => stop.abort(),
   };

@@ -61,11 +61,16 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
       return { ...row, requestId: null, task: "none", reason };
     }
     const { requestId } = message;
-    const stored = await zone.store.get({ id: requestId });
-    if (stored === undefined)
+    const storedItem = await zone.store.get({ id: requestId });
+    if (storedItem === undefined)
       return { ...row, requestId, task: "none", reason: "The task was never stored." };
-    const outcome = (stored.task && describeOutcome(stored.task)) ?? stored.state;
-    return { ...row, requestId, task: stored.state, reason: `Failed too often. Task: ${outcome}` };
+    const outcome = (storedItem.task && describeOutcome(storedItem.task)) ?? storedItem.state;
+    return {
+      ...row,
+      requestId,
+      task: storedItem.state,
+      reason: `Failed too often. Task: ${outcome}`,
+    };
   }
 
   return {
@@ -86,7 +91,7 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
           ...named,
           signal,
         });
-        const redriven: RedrivenTask[] = [];
+        const redrivenTasks: RedrivenTask[] = [];
         await withDeadLetters(
           { queueUrl: deadLettersUrl, region, signal },
           async (deadLetters, remove) => {
@@ -98,11 +103,12 @@ export function createArchivedDeadLetters({ named, zone, signal }: StageArchive)
               stateOfTask: createReadTaskState({ tableName, region, signal }),
               send: createSend({ queueUrl, region, signal }),
               remove,
-              done: ({ requestId, state }) => redriven.push({ requestId, task: state ?? "none" }),
+              done: ({ requestId, state }) =>
+                redrivenTasks.push({ requestId, task: state ?? "none" }),
             });
           },
         );
-        return redriven;
+        return redrivenTasks;
       }),
   };
 }
@@ -115,7 +121,7 @@ const pageSize = 200;
 export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLetters {
   async function* undelivered(): AsyncGenerator<Task> {
     let cursor: string | undefined;
-    for (let searched = 0; searched < maxSearched; searched += pageSize) {
+    for (let searchedCount = 0; searchedCount < maxSearched; searchedCount += pageSize) {
       const page = await zone.newestIds({ state: "done", cursor, limit: pageSize });
       for (const id of page.ids) {
         const task = (await zone.store.get({ id }))?.task;
@@ -140,13 +146,13 @@ export function createUndeliveredAnswers({ zone }: { zone: TaskZone }): DeadLett
       return rows;
     },
     async redrive(requestIds) {
-      const redriven: RedrivenTask[] = [];
+      const redrivenTasks: RedrivenTask[] = [];
       for await (const task of undelivered()) {
         if (requestIds !== undefined && !requestIds.includes(task.id)) continue;
         await sendRedrive({ zone, task });
-        redriven.push({ requestId: task.id, task: task.state });
+        redrivenTasks.push({ requestId: task.id, task: task.state });
       }
-      return redriven;
+      return redrivenTasks;
     },
   };
 }

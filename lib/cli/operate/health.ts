@@ -33,24 +33,24 @@ type HealthOptions = {
 };
 
 export function createHealthBoard({
-  read,
+  read: readConfig,
   check,
   own,
   now = Date.now,
 }: HealthOptions): HealthBoard {
   const healths = new Map<string, Health>();
   const checking = new Set<string>();
-  let cached: { atMs: number; effective: Promise<EffectiveConfig> } | undefined;
+  let cachedConfig: { atMs: number; effective: Promise<EffectiveConfig> } | undefined;
 
   function readCached(): Promise<EffectiveConfig> {
-    if (cached === undefined || now() - cached.atMs >= dueMs) {
-      cached = { atMs: now(), effective: read() };
+    if (cachedConfig === undefined || now() - cachedConfig.atMs >= dueMs) {
+      cachedConfig = { atMs: now(), effective: readConfig() };
       // A failure is not cached, so the next view tries again.
-      cached.effective.catch(() => {
-        cached = undefined;
+      cachedConfig.effective.catch(() => {
+        cachedConfig = undefined;
       });
     }
-    return cached.effective;
+    return cachedConfig.effective;
   }
 
   function startChecks(

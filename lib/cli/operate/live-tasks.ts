@@ -34,7 +34,7 @@ const nothing: Seen = { rows: new Map(), more: [], readAtMs: new Map() };
 
 type LiveOptions = {
   zone: ListedTasks;
-  explain: (thrown: unknown) => string;
+  explain: (error: unknown) => string;
   pollMs?: number;
   now?: () => number;
 };
@@ -47,7 +47,7 @@ export function createLiveTasks({
   now = Date.now,
 }: LiveOptions): LiveTasks {
   const listeners = new Set<(update: TaskListUpdate) => void>();
-  let seen: Seen | undefined;
+  let seenTasks: Seen | undefined;
   let trouble: string | undefined;
   let polling: AbortController | undefined;
 
@@ -57,20 +57,23 @@ export function createLiveTasks({
 
   async function poll(stop: AbortSignal): Promise<void> {
     try {
-      const found = await readList(zone, seen ?? nothing, now());
+      const foundTasks = await readList(zone, seenTasks ?? nothing, now());
       // Nobody is looking any more.
       if (stop.aborted) return;
-      const before = seen;
-      seen = found;
+      const previousTasks = seenTasks;
+      seenTasks = foundTasks;
       const isRecovered = trouble !== undefined;
       trouble = undefined;
-      if (before === undefined || isRecovered) return notify(allOf(found));
-      const rows = [...found.rows.values()].filter((row) => !isSame(before.rows.get(row.id), row));
-      const gone = [...before.rows.keys()].filter((id) => !found.rows.has(id));
-      if (rows.length + gone.length > 0) notify({ type: "change", rows, gone, more: found.more });
-    } catch (thrown) {
+      if (previousTasks === undefined || isRecovered) return notify(allOf(foundTasks));
+      const rows = [...foundTasks.rows.values()].filter(
+        (row) => !isSame(previousTasks.rows.get(row.id), row),
+      );
+      const goneIds = [...previousTasks.rows.keys()].filter((id) => !foundTasks.rows.has(id));
+      if (rows.length + goneIds.length > 0)
+        notify({ type: "change", rows, gone: goneIds, more: foundTasks.more });
+    } catch (error) {
       if (stop.aborted) return;
-      const text = explain(thrown);
+      const text = explain(error);
       if (text !== trouble) notify({ type: "trouble", text });
       trouble = text;
     }
@@ -87,7 +90,7 @@ export function createLiveTasks({
   return {
     watch(listener) {
       listeners.add(listener);
-      if (seen !== undefined) listener(allOf(seen));
+      if (seenTasks !== undefined) listener(allOf(seenTasks));
       if (trouble !== undefined) listener({ type: "trouble", text: trouble });
       if (polling === undefined) {
         polling = new AbortController();
@@ -99,7 +102,7 @@ export function createLiveTasks({
         polling?.abort();
         polling = undefined;
         // The next one to look gets a fresh list.
-        seen = undefined;
+        seenTasks = undefined;
         trouble = undefined;
       };
     },
@@ -117,7 +120,7 @@ function allOf({ rows, more }: Seen): TaskListUpdate {
 /** Reads the list. A task that was listed and is no longer found in its state is read by its id. */
 async function readList(
   { store, newestIds, openTasks }: ListedTasks,
-  before: Seen,
+  previousTasks: Seen,
   nowMs: number,
 ): Promise<Seen> {
   const rows = new Map<string, TaskRow>();
@@ -125,13 +128,13 @@ async function readList(
   const more = new Set<string>();
   const add = (task: Task | undefined) => task && rows.set(task.id, toTaskRow({ task, nowMs }));
   const counts = new Map<string, number>();
-  let read = 0;
+  let readCount = 0;
   for await (const task of openTasks()) {
-    if (read === maxOpen) {
+    if (readCount === maxOpen) {
       for (const state of openStates) more.add(state);
       break;
     }
-    read += 1;
+    readCount += 1;
     const count = counts.get(task.state) ?? 0;
     counts.set(task.state, count + 1);
     if (count < maxPerOpenState) add(task);
@@ -139,14 +142,16 @@ async function readList(
   }
   const { ids, cursor } = await newestIds({ state: "done", limit: maxDone });
   if (cursor !== undefined) more.add("done");
-  const missed = [...before.rows.values()].filter(({ id }) => !rows.has(id) && !ids.includes(id));
-  for (const id of [...ids, ...missed.map((row) => row.id)]) {
-    const known = before.rows.get(id);
-    const knownAtMs = before.readAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
+  const missedRows = [...previousTasks.rows.values()].filter(
+    ({ id }) => !rows.has(id) && !ids.includes(id),
+  );
+  for (const id of [...ids, ...missedRows.map((row) => row.id)]) {
+    const knownRow = previousTasks.rows.get(id);
+    const knownAtMs = previousTasks.readAtMs.get(id) ?? Number.NEGATIVE_INFINITY;
     // An operator may redrive an undelivered answer, so its task is read each time.
     const isTrusted =
-      known?.state === "done" && !known.undelivered && nowMs - knownAtMs < trustedMs;
-    if (isTrusted) rows.set(id, known);
+      knownRow?.state === "done" && !knownRow.undelivered && nowMs - knownAtMs < trustedMs;
+    if (isTrusted) rows.set(id, knownRow);
     else add((await store.get({ id }))?.task);
     readAtMs.set(id, isTrusted ? knownAtMs : nowMs);
   }
@@ -164,6 +169,6 @@ async function readList(
   };
 }
 
-function isSame(before: TaskRow | undefined, after: TaskRow): boolean {
-  return JSON.stringify(before) === JSON.stringify(after);
+function isSame(one: TaskRow | undefined, other: TaskRow): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -64,11 +64,11 @@ export function openLocalSource({
 }: LocalRun & { signal: AbortSignal }): ConsoleSource {
   const { config, store, executionPort, steps, fakeSlack } = run;
   const file = zoneFile({ directory: config.directory, store });
-  const opened = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
-  const zone = openLocalTaskZone({ zone: opened, signal });
+  const localZone = openLocalZone({ file, config: () => loadConfig(config), busyTimeoutMs });
+  const zone = openLocalTaskZone({ zone: localZone, signal });
   const names =
     fakeSlack === undefined
-      ? createSlackNames({ connect: slackConnectionOf(opened) })
+      ? createSlackNames({ connect: slackConnectionOf(localZone) })
       : fakeNames(fakeSlack);
   return {
     name: "this machine",
@@ -90,16 +90,16 @@ export async function openStageSource({
   signal,
 }: StageOptions): Promise<ConsoleSource> {
   const file = loadConfig(config);
-  const named = chooseStage(file, stage);
-  const opened = await openStageZone({ config: file, stage, signal });
-  const zone = await openTaskZone({ zone: opened, signal });
-  const names = createSlackNames({ connect: slackConnectionOf(opened) });
+  const namedStage = chooseStage(file, stage);
+  const stageZone = await openStageZone({ config: file, stage, signal });
+  const zone = await openTaskZone({ zone: stageZone, signal });
+  const names = createSlackNames({ connect: slackConnectionOf(stageZone) });
   return {
-    name: `stage ${named.stageName}`,
+    name: `stage ${namedStage.stageName}`,
     zone,
-    readTimeline: createReadTimeline({ at: named, signal }),
+    readTimeline: createReadTimeline({ at: namedStage, signal }),
     health: openHealth({ config, stage, executionPort: undefined, signal }),
-    deadLetters: createArchivedDeadLetters({ named, zone, signal }),
+    deadLetters: createArchivedDeadLetters({ named: namedStage, zone, signal }),
     names,
     close: closeBoth({ names, zone }),
   };
@@ -110,7 +110,7 @@ function fakeNames({ apiUrl, botToken }: NonNullable<LocalRun["fakeSlack"]>): Sl
   const names = createSlackNames({
     connect: async () => ({ token: (await botToken()) ?? "", apiUrl }),
   });
-  return { ...names, find: (wanted) => names.find({ ...wanted, threads: [] }) };
+  return { ...names, find: (wantedNames) => names.find({ ...wantedNames, threads: [] }) };
 }
 
 function closeBoth({ names, zone }: Pick<ConsoleSource, "names" | "zone">): () => Promise<void> {
@@ -150,8 +150,8 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
     { config, named }: EffectiveConfig & { named: NamedStage },
   ) {
     const outputs = await readStackOutputs({ ...named, signal });
-    const [checked] = await checkInStage({ ...named, config, outputs, names: [name], signal });
-    return checked;
+    const [check] = await checkInStage({ ...named, config, outputs, names: [name], signal });
+    return check;
   }
 
   return createHealthBoard({
@@ -165,8 +165,8 @@ function openHealth({ config: location, stage, executionPort, signal }: HealthSo
           (await checkByWorker(name, { ...effective, named })) ??
           toUnknown(name, "The worker did not report on it.")
         );
-      } catch (thrown) {
-        const why = thrown instanceof AwsFailure ? thrown.message : "It cannot be checked.";
+      } catch (error) {
+        const why = error instanceof AwsFailure ? error.message : "It cannot be checked.";
         return toUnknown(name, why);
       }
     },

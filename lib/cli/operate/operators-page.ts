@@ -63,17 +63,19 @@ export function createOperatorsPage({
     "GET live": (exchange) => streams.open(exchange, { watch: live.watch, endsInMs: streamMs }),
     "GET destinations": () => health.view(),
     "POST destinations/check": async ({ json }) => {
-      const asked = checkSchema.safeParse(await json()).data;
-      if (asked === undefined)
+      const checkRequest = checkSchema.safeParse(await json()).data;
+      if (checkRequest === undefined)
         throw new Refusal(400, "Give the names of destinations, or none to check all.");
-      await health.check(asked.names);
+      await health.check(checkRequest.names);
       return health.view();
     },
     "GET dead-letters": async () => ({ about: deadLetters.about, rows: await deadLetters.list() }),
     "POST dead-letters/redrive": async ({ json, visitor: { operator } }) => {
-      const asked = redriveSchema.safeParse(await json()).data;
-      if (asked === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
-      const redriven = await deadLetters.redrive("all" in asked ? undefined : asked.requestIds);
+      const redriveRequest = redriveSchema.safeParse(await json()).data;
+      if (redriveRequest === undefined) throw new Refusal(400, "Give request IDs, or all: true.");
+      const redriven = await deadLetters.redrive(
+        "all" in redriveRequest ? undefined : redriveRequest.requestIds,
+      );
       for (const { requestId } of redriven) {
         log.info("operator_asked", { operation: "redrive", request_id: requestId, operator });
       }
@@ -129,15 +131,15 @@ export function createOperatorsPage({
 /** From then on the browser sends the token's session as a cookie that no script can read. */
 function signIn({ admission }: { admission: Admission }): Handler {
   return async ({ request, response, json }) => {
-    const given = signInSchema.safeParse(await json()).data;
+    const signIn = signInSchema.safeParse(await json()).data;
     if (admission.signIn === undefined) throw new Refusal(404, "This page has no sign-in.");
-    if (given === undefined) throw new Refusal(400, "Enter a token.");
-    response.setHeader("set-cookie", await admission.signIn(request, given.token));
+    if (signIn === undefined) throw new Refusal(400, "Enter a token.");
+    response.setHeader("set-cookie", await admission.signIn(request, signIn.token));
     return {};
   };
 }
 
-type Explain = (thrown: unknown) => string;
+type Explain = (error: unknown) => string;
 
 /**
  * Returns a message for a person. Only errors of our own classes show their message. Others are logged, and repetitions of the same
@@ -147,10 +149,10 @@ function createExplain({ log }: { log: Log }): Explain {
   const forPeople = [AwsFailure, EngineFileError, NoSuchTask];
   let last: string | undefined;
   return (error) => {
-    const thrown = toFileError({ error, file: "The task file" }) ?? error;
-    if (thrown instanceof Error && forPeople.some((kind) => thrown instanceof kind))
-      return thrown.message;
-    const cause = errorKind(thrown);
+    const failure = toFileError({ error, file: "The task file" }) ?? error;
+    if (failure instanceof Error && forPeople.some((kind) => failure instanceof kind))
+      return failure.message;
+    const cause = errorKind(failure);
     if (cause !== last) log.warn("operator_page_failed", { cause_kind: cause });
     last = cause;
     return "That cannot be read or done right now. See the page's log, in the terminal where it was started.";
@@ -161,9 +163,9 @@ function explaining(handler: Handler, explain: Explain): Handler {
   return async (exchange) => {
     try {
       return await handler(exchange);
-    } catch (thrown) {
-      if (thrown instanceof Refusal) throw thrown;
-      throw new Refusal(thrown instanceof NoSuchTask ? 404 : 502, explain(thrown));
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      throw new Refusal(error instanceof NoSuchTask ? 404 : 502, explain(error));
     }
   };
 }

@@ -28,8 +28,8 @@ export function createTaskRoutes({
   log,
 }: TaskRouteOptions): Routes {
   /** By the whole request id, or the beginning of one. Rejects with a message for a person. */
-  async function find([given = ""]: readonly string[]): Promise<Task> {
-    const id = given.toLowerCase();
+  async function find([givenId = ""]: readonly string[]): Promise<Task> {
+    const id = givenId.toLowerCase();
     if (idPattern.test(id)) return findTask({ zone, id, note: () => {} });
     throw new Refusal(404, "No task has this ID.");
   }
@@ -38,9 +38,9 @@ export function createTaskRoutes({
     return async ({ parts, json, visitor: { operator } }) => {
       await json();
       const task = await find(parts);
-      const done = await run(task);
+      const result = await run(task);
       log.info("operator_asked", { operation, request_id: task.id, operator });
-      return { ...done, later: zone.whyLater() };
+      return { ...result, later: zone.whyLater() };
     };
   }
 
@@ -51,13 +51,13 @@ export function createTaskRoutes({
       if (!states.includes(state))
         throw new Refusal(400, `A state is needed: ${states.join(", ")}.`);
       const page = { state, cursor: query.get("cursor") ?? undefined, limit: pageSize };
-      const { ids, cursor } = await zone.newestIds(page).catch((thrown: unknown) => {
-        throw thrown instanceof RangeError
+      const { ids, cursor } = await zone.newestIds(page).catch((error: unknown) => {
+        throw error instanceof RangeError
           ? new Refusal(400, "The cursor is not one of this list.")
-          : thrown;
+          : error;
       });
-      const stored = await Promise.all(ids.map((id) => zone.store.get({ id })));
-      const tasks = stored.flatMap((item) => item?.task ?? []);
+      const storedItems = await Promise.all(ids.map((id) => zone.store.get({ id })));
+      const tasks = storedItems.flatMap((item) => item?.task ?? []);
       return { rows: tasks.map((task) => toTaskRow({ task, nowMs: Date.now() })), cursor };
     },
 
@@ -88,13 +88,13 @@ export function createTaskRoutes({
 
     /** The names of people and channels, by id. Those that Slack does not give are left out. */
     async "GET names"({ query }) {
-      const found = await names.find({
+      const foundNames = await names.find({
         users: readIds(query, "users"),
         channels: readIds(query, "channels"),
       });
       return {
-        users: Object.fromEntries(found.users),
-        channels: Object.fromEntries(found.channels),
+        users: Object.fromEntries(foundNames.users),
+        channels: Object.fromEntries(foundNames.channels),
       };
     },
 

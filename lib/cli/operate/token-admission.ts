@@ -62,8 +62,8 @@ export function createTokenAdmission({
     if (!isPlatform && authorization === undefined) throw unknownVisitor();
     try {
       return await authenticate(request, authorization);
-    } catch (thrown) {
-      const refusal = toRefusal(thrown);
+    } catch (error) {
+      const refusal = toRefusal(error);
       if (refusal.status === 503) throw refusal;
       const address = request.socket.remoteAddress ?? "";
       const waitMs = failures.waitMs(address);
@@ -93,13 +93,13 @@ export function createTokenAdmission({
         operator:
           principal === authenticator.kind ? principal : hash("sha256", principal).slice(0, 16),
       };
-    } catch (thrown) {
-      if (thrown instanceof Refusal) throw thrown;
-      const reason = thrown instanceof SekishoError ? thrown.reason : undefined;
+    } catch (error) {
+      if (error instanceof Refusal) throw error;
+      const reason = error instanceof SekishoError ? error.reason : undefined;
       if (reason === "permission_denied")
         throw new Refusal(403, "You are signed in, but you do not have access.");
       if (reason === "unauthenticated") throw unknownVisitor();
-      log.warn("operator_not_verified", { cause_kind: errorKind(thrown) });
+      log.warn("operator_not_verified", { cause_kind: errorKind(error) });
       throw new Refusal(503, "The token cannot be verified right now. Try again in a minute.");
     }
   }
@@ -148,9 +148,9 @@ function unknownVisitor(): Refusal {
 }
 
 /** Rethrows an unexpected error, so that no failure admits anybody. */
-function toRefusal(thrown: unknown): Refusal {
-  if (thrown instanceof Refusal) return thrown;
-  throw thrown;
+function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  throw error;
 }
 
 const maxFailures = 10;
@@ -168,8 +168,8 @@ function createFailureLimit({ now }: { now: () => number }) {
   return {
     /** The time that the address must wait. Undefined if it may try. */
     waitMs(address: string): number | undefined {
-      const [first = 0, ...rest] = recent(address);
-      return rest.length + 1 < maxFailures ? undefined : first + failureWindowMs - now();
+      const [first = 0, ...laterFailures] = recent(address);
+      return laterFailures.length + 1 < maxFailures ? undefined : first + failureWindowMs - now();
     },
     note(address: string): void {
       const times = [...recent(address), now()].slice(-maxFailures);

@@ -46,37 +46,37 @@ credentials (AWS_PROFILE) belong to, and lists the others. Run it again with a p
       throw new AwsFailure([what, ...others].join("\n"));
     }
     for (const text of others) run.note(text);
-    const looked = await Promise.all(
+    const secretStates = await Promise.all(
       ours.map(async (secret) => ({
         secret,
         state: await readSecretState({ ...secret, signal: run.signal }),
       })),
     );
-    const chosen = looked.filter((one) => mayWrite(one, values.overwrite));
-    const given = await readSecretValues(run, { chosen, force: values.force });
-    if (given === undefined) {
+    const chosenSecrets = secretStates.filter((one) => mayWrite(one, values.overwrite));
+    const givenValues = await readSecretValues(run, { chosen: chosenSecrets, force: values.force });
+    if (givenValues === undefined) {
       run.note("Nothing was written.");
       return exitCodes.interrupted;
     }
-    for (const { secret, state, value } of given) {
+    for (const { secret, state, value } of givenValues) {
       const { stageName } = named;
       const description = `Sekisho, stage ${stageName}: ${secret.purpose}`;
       await writeSecret({ ...secret, state, value, description, stageName, signal: run.signal });
       run.print(formatLine(secret, state === "absent" ? "created" : "written"));
     }
-    const left = looked.filter((one) => !chosen.includes(one));
-    for (const one of left) run.print(formatLine(one.secret, stateText(one)));
+    const keptSecrets = secretStates.filter((one) => !chosenSecrets.includes(one));
+    for (const one of keptSecrets) run.print(formatLine(one.secret, stateText(one)));
     const isLacking = ({ secret, state }: SecretWithState) =>
       state !== "present" && !(state === "absent" && canBeOmitted(secret));
-    return left.some(isLacking) ? exitCodes.failed : exitCodes.success;
+    return keptSecrets.some(isLacking) ? exitCodes.failed : exitCodes.success;
   },
 });
 
 function selectSecrets(secrets: StageSecret[], only: string | undefined): StageSecret[] {
-  const named = secrets.filter(({ env, id }) => only === undefined || (env ?? id) === only);
-  if (only === undefined || named.length > 0) return named;
-  const known = secrets.map(({ env, id }) => env ?? id).join(", ");
-  throw new UsageError(`--only: the stage does not need this secret. It needs: ${known}.`);
+  const namedSecrets = secrets.filter(({ env, id }) => only === undefined || (env ?? id) === only);
+  if (only === undefined || namedSecrets.length > 0) return namedSecrets;
+  const knownIds = secrets.map(({ env, id }) => env ?? id).join(", ");
+  throw new UsageError(`--only: the stage does not need this secret. It needs: ${knownIds}.`);
 }
 
 function describeOther({ id, purpose, zone, account }: StageSecret): string {

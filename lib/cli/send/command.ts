@@ -58,14 +58,14 @@ destination is not reachable, so nothing was sent.`,
     const location = { directory: run.directory, file: values.config };
     const config = loadConfig(location);
     const name = values.destination ?? config.routes.at(-1)?.destination[0];
-    const configured = name === undefined ? undefined : config.destinations[name];
-    if (name === undefined || configured === undefined) {
+    const configuredDestination = name === undefined ? undefined : config.destinations[name];
+    if (name === undefined || configuredDestination === undefined) {
       throw unknownDestination(name ?? "", Object.keys(config.destinations));
     }
-    requireSecrets(listDestinationSecrets(configured));
+    requireSecrets(listDestinationSecrets(configuredDestination));
     const { executionPort, logLevel } = readEnvironment();
     const log = createLog({ service: "sekisho", level: logLevel ?? "error" });
-    const opened = await openDestination({
+    const openDestinations = await openDestination({
       config,
       name,
       directory: configDirectory(location),
@@ -73,14 +73,14 @@ destination is not reachable, so nothing was sent.`,
       log,
     });
     try {
-      const { destination } = opened;
+      const { destination } = openDestinations;
       const { json } = values;
-      const address = toAddress(configured) ?? `http://127.0.0.1:${executionPort}/`;
+      const address = toAddress(configuredDestination) ?? `http://127.0.0.1:${executionPort}/`;
       const peer = {
         name,
         address,
-        authorizer: authorizerOf(configured),
-        isOwn: isOwnExecution(configured),
+        authorizer: authorizerOf(configuredDestination),
+        isOwn: isOwnExecution(configuredDestination),
       };
       return await sendAndShow(run, {
         config,
@@ -91,7 +91,7 @@ destination is not reachable, so nothing was sent.`,
         json,
       });
     } finally {
-      await opened.close();
+      await openDestinations.close();
     }
   },
 });
@@ -115,8 +115,8 @@ async function sendAndShow(run: CommandRun, { peer, json, ...task }: Sending): P
     if (result.status === "success") return exitCodes.success;
     note(describeQuestion(result));
     return exitCodes.failed;
-  } catch (thrown) {
-    const error = SekishoError.from(thrown);
+  } catch (cause) {
+    const error = SekishoError.from(cause);
     if (signal.aborted) {
       note("Canceled.");
       return exitCodes.interrupted;

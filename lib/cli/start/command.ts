@@ -67,14 +67,14 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
   async run(run) {
     const { values } = run;
     const location = { directory: run.directory, file: values.config };
-    const given = {
+    const settings = {
       location,
       config: loadConfig(location),
       directory: configDirectory(location),
       environment: readEnvironment(),
       sharedPage: takeSharedPage(),
     };
-    const { config } = given;
+    const { config } = settings;
     if (values.watch === true) {
       if (values.once !== undefined) throw new UsageError("Give either --once or --watch.");
       const { agent } = config.execution;
@@ -82,20 +82,20 @@ readable on a terminal, as JSON elsewhere. What goes wrong in your agent is prin
         run,
         name: "start",
         agent,
-        base: given.directory,
+        base: settings.directory,
         config: values.config,
       });
       return exitCodes.success;
     }
     requireTokens(listAuthenticatorSecrets(config.execution.authenticator));
     requireSecrets(listCardSecrets(config.execution.a2a));
-    handleAgentErrors({ log: logsOf(given)("execution") });
-    if (values.once !== undefined) return once(run, { ...given, text: values.once });
+    handleAgentErrors({ log: logsOf(settings)("execution") });
+    if (values.once !== undefined) return once(run, { ...settings, text: values.once });
     const isReal = isAnySet(config.slack);
     if (isReal) requireSlackSecrets(config, "Set none of them to use the fake Slack.");
     const lock = lockFolder({ folder: storeFolderOf(run) });
     try {
-      return await (isReal ? withRealSlack : withFakeSlack)(run, given);
+      return await (isReal ? withRealSlack : withFakeSlack)(run, settings);
     } finally {
       lock.release();
     }
@@ -111,17 +111,17 @@ type Given = {
   sharedPage: SharedPage | undefined;
 };
 
-async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
-  const log = logsOf(given);
+async function withFakeSlack(run: CommandRun, settings: Given): Promise<number> {
+  const log = logsOf(settings);
   const { fakeSlack, slack } = await openFakeSlack({
     log: log("sekisho"),
     file: join(storeFolderOf(run), "fake-slack.json"),
   });
-  const secrets = [slack.signingSecret, slack.botToken].filter((read) => read !== undefined);
+  const secrets = [slack.signingSecret, slack.botToken].filter((step) => step !== undefined);
   const stepRecorder = createStepRecorder({
-    secrets: await Promise.all(secrets.map((read) => read())),
+    secrets: await Promise.all(secrets.map((step) => step())),
   });
-  const door = createDoor({ shared: given.sharedPage });
+  const door = createDoor({ shared: settings.sharedPage });
   const page = createPage({ fakeSlack, stepRecorder, door });
   const { observe, tap } = createTaskWatch({ add: stepRecorder.add });
   try {
@@ -129,7 +129,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
     const pages: Page = async (...exchange) =>
       (await page.handle(...exchange)) || (await operators?.handle(...exchange)) || false;
     const zones = await startBothZones({
-      ...common(run, given),
+      ...common(run, settings),
       slack,
       log,
       page: pages,
@@ -143,7 +143,7 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
     };
     await closeWhenStopped(run, close, () => {
       operators = openPageBesideRun({
-        config: given.location,
+        config: settings.location,
         store: join(storeFolderOf(run), "verification.db"),
         executionPort: Number(new URL(zones.executionUrl).port),
         steps: stepRecorder.steps,
@@ -167,11 +167,11 @@ async function withFakeSlack(run: CommandRun, given: Given): Promise<number> {
   }
 }
 
-async function withRealSlack(run: CommandRun, given: Given): Promise<number> {
-  const { config } = given;
+async function withRealSlack(run: CommandRun, settings: Given): Promise<number> {
+  const { config } = settings;
   const { access, text } = await openRealSlack({ config, signal: run.signal });
   const slack = { apiUrl: config.slack.apiUrl, ...access, extraRules: [] };
-  const zones = await startBothZones({ ...common(run, given), slack, log: logsOf(given) });
+  const zones = await startBothZones({ ...common(run, settings), slack, log: logsOf(settings) });
   await closeWhenStopped(run, zones.close, () => {
     run.print(
       `Verification zone: ${zones.verificationUrl}/slack/events   (the real Slack; there is no page)`,

@@ -31,7 +31,7 @@ type EndOfTask = {
   pollMs?: number;
   signal: AbortSignal;
   /** Called with each new state. */
-  changed: (task: Task) => void;
+  onChange: (task: Task) => void;
 };
 
 /** Resolves to the latest record, which is not `done` if `timeoutMs` end first. Rejects when the signal aborts. */
@@ -41,14 +41,14 @@ export async function waitForEnd({
   timeoutMs,
   pollMs = 500,
   signal,
-  changed,
+  onChange,
 }: EndOfTask) {
   const tooLate = AbortSignal.timeout(timeoutMs);
   let task = first;
   while (task.state !== "done" && !tooLate.aborted) {
     await setTimeout(pollMs, undefined, { signal });
     const latest = (await zone.store.get({ id: task.id }))?.task ?? task;
-    if (latest.state !== task.state) changed(latest);
+    if (latest.state !== task.state) onChange(latest);
     task = latest;
   }
   return task;

@@ -61,9 +61,9 @@ channels). Without a token or a scope, and if Slack does not answer within 3 sec
         tasks.push(task);
         if (tasks.length > limit) break;
       }
-      const shown = tasks.slice(0, limit);
-      const names = await zone.names.find(namesWantedBy(shown));
-      const rows = shown.map((task) => toListedTask({ task, nowMs: Date.now(), names }));
+      const shownTasks = tasks.slice(0, limit);
+      const names = await zone.names.find(namesWantedBy(shownTasks));
+      const rows = shownTasks.map((task) => toListedTask({ task, nowMs: Date.now(), names }));
       for (const line of values.json ? rows.map((row) => JSON.stringify(row)) : formatList(rows))
         run.print(line);
       if (tasks.length > limit) note(`There are more tasks. Use --limit ${limit * 2} to see more.`);
@@ -197,24 +197,28 @@ was canceled. If the result comes first, it becomes the answer. ID is the reques
       await sendCancel({ zone, task });
       noteDelay(run, zone);
       if (!values.wait) {
-        const asked = { requestId: task.id, state: task.state, asked: true };
+        const answer = { requestId: task.id, state: task.state, asked: true };
         run.print(
           values.json
-            ? JSON.stringify(asked)
+            ? JSON.stringify(answer)
             : `${task.id}: cancel requested (${task.state}). The bot posts the outcome.`,
         );
         return exitCodes.success;
       }
       note(`Cancel requested. State: ${task.state}.`);
-      const changed = ({ state }: Task) => note(`State: ${state}.`);
-      const ended = await waitForEnd({ zone, task, timeoutMs: waitMs, signal, changed });
-      const outcome = describeOutcome(ended);
+      const onChange = ({ state }: Task) => note(`State: ${state}.`);
+      const endedTask = await waitForEnd({ zone, task, timeoutMs: waitMs, signal, onChange });
+      const outcome = describeOutcome(endedTask);
       if (values.json)
         run.print(
-          JSON.stringify({ requestId: ended.id, state: ended.state, outcome: outcome ?? null }),
+          JSON.stringify({
+            requestId: endedTask.id,
+            state: endedTask.state,
+            outcome: outcome ?? null,
+          }),
         );
-      else run.print(`${ended.id}: ${outcome ?? `has not ended yet (${ended.state})`}`);
-      return ended.state === "done" ? exitCodes.success : exitCodes.failed;
+      else run.print(`${endedTask.id}: ${outcome ?? `has not ended yet (${endedTask.state})`}`);
+      return endedTask.state === "done" ? exitCodes.success : exitCodes.failed;
     }),
 });
 
@@ -250,7 +254,7 @@ type TaskRun = CommandRun & { values: Parameters<typeof withTaskZone>[1]; positi
 /** Runs `work` on the task that the arguments name. */
 async function withTask(
   run: TaskRun,
-  work: (found: { zone: NamedTaskZone; task: Task }) => Promise<number>,
+  work: (target: { zone: NamedTaskZone; task: Task }) => Promise<number>,
 ) {
   const id = readTaskId(run.positionals);
   return withTaskZone(run, run.values, async (zone) =>

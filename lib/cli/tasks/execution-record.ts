@@ -29,8 +29,8 @@ export async function readExecutionRecord({
   signal,
 }: RecordSearch): Promise<ExecutionRecord> {
   // The Verification zone does not learn the task id of a task that was answered at once, but the id follows from the caller.
-  const derived = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
-  const ids = new Set([call?.taskId, ...derived].filter((id) => id !== undefined));
+  const derivedIds = listPrincipals(at).map((principal) => deriveTaskId({ principal, requestId }));
+  const ids = new Set([call?.taskId, ...derivedIds].filter((id) => id !== undefined));
   try {
     const record = await atExecutionStore<Stored, ExecutionRecord>({
       at,
@@ -38,9 +38,9 @@ export async function readExecutionRecord({
       signal,
       async work(store) {
         for (const id of ids) {
-          const stored = await store.get({ id });
-          if (stored?.task !== undefined) return { task: stored.task };
-          if (stored !== undefined)
+          const storedItem = await store.get({ id });
+          if (storedItem?.task !== undefined) return { task: storedItem.task };
+          if (storedItem !== undefined)
             return {
               note: `Another version of Sekisho wrote the Execution zone's record ${id}, so it is not shown.`,
             };
@@ -49,9 +49,9 @@ export async function readExecutionRecord({
       },
     });
     return record ?? {};
-  } catch (thrown) {
-    if (thrown instanceof AwsFailure && !signal.aborted) return { note: thrown.message };
-    throw thrown;
+  } catch (error) {
+    if (error instanceof AwsFailure && !signal.aborted) return { note: error.message };
+    throw error;
   }
 }
 

@@ -17,8 +17,8 @@ export function readTaskId(positionals: string[]): string {
   const [id, ...more] = positionals;
   if (id === undefined || more.length > 0)
     throw new UsageError("Give one request id, or its first four characters or more.");
-  const given = id.toLowerCase();
-  if (uuidPattern.test(given) || /^[0-9a-f-]{4,36}$/.test(given)) return given;
+  const idText = id.toLowerCase();
+  if (uuidPattern.test(idText) || /^[0-9a-f-]{4,36}$/.test(idText)) return idText;
   throw new UsageError(
     `"${id}" is not a request id. Give a UUID, or at least its first four characters.`,
   );
@@ -29,26 +29,27 @@ type Wanted = { zone: TaskZone; id: string; note: CommandRun["note"] };
 /** Throws NoSuchTask where there is no task, or several fit. */
 export async function findTask({ zone, id, note }: Wanted): Promise<Task> {
   const { where, store } = zone;
-  const stored = await store.get({
+  const storedItem = await store.get({
     id: uuidPattern.test(id) ? id : await completeId({ zone, id, note }),
   });
-  if (stored === undefined)
+  if (storedItem === undefined)
     throw new NoSuchTask(`There is no task ${id} ${where}, or its record has expired.`);
-  if (isErased(stored)) throw new NoSuchTask(`The data of task ${stored.id} ${where} was deleted.`);
-  if (stored.task === undefined)
+  if (isErased(storedItem))
+    throw new NoSuchTask(`The data of task ${storedItem.id} ${where} was deleted.`);
+  if (storedItem.task === undefined)
     throw new NoSuchTask(
       `Another version of Sekisho wrote the record of ${id} ${where}. Run the command with that version.`,
     );
-  return stored.task;
+  return storedItem.task;
 }
 
 async function completeId({ zone, id, note }: Wanted): Promise<string> {
   if (zone.costOfSearch !== undefined) note(zone.costOfSearch);
-  const found = new Set(await zone.idsLike(id));
-  const ids = [...found].filter((each) => uuidPattern.test(each)).sort();
+  const foundIds = new Set(await zone.idsLike(id));
+  const ids = [...foundIds].filter((each) => uuidPattern.test(each)).sort();
   const [only] = ids;
   if (only === undefined) throw new NoSuchTask(`No request id ${zone.where} begins with ${id}.`);
   if (ids.length === 1) return only;
-  const shown = [...ids.slice(0, shownOfSeveral), ...(ids.length > shownOfSeveral ? ["…"] : [])];
-  throw new NoSuchTask(`Several request ids begin with ${id}:\n${shown.join("\n")}`);
+  const shownIds = [...ids.slice(0, shownOfSeveral), ...(ids.length > shownOfSeveral ? ["…"] : [])];
+  throw new NoSuchTask(`Several request ids begin with ${id}:\n${shownIds.join("\n")}`);
 }

@@ -19,14 +19,14 @@ export function listStageTasks(options: StageListing): TaskListings {
   const { tableName: table } = options.outputs;
 
   async function* openTasks(): AsyncGenerator<Task, void, undefined> {
-    let after: string | undefined;
+    let position: string | undefined;
     for (let isLast = false; !isLast && !signal.aborted; ) {
-      const query = { client, table, bucket: openBucket, after, limit: pageSize, signal };
+      const query = { client, table, bucket: openBucket, after: position, limit: pageSize, signal };
       const page = await guarded("list tasks", () => queryShards(query));
       const records = await Promise.all(page.entries.map(({ id }) => store.get({ id })));
       for (const record of records)
         if (record?.task !== undefined && record.task.state !== "done") yield record.task;
-      ({ after, isLast } = page);
+      ({ after: position, isLast } = page);
     }
   }
 
@@ -44,27 +44,27 @@ export function listStageTasks(options: StageListing): TaskListings {
   }
 
   async function newestIds({ state, cursor, limit }: Parameters<TaskZone["newestIds"]>[0]) {
-    const found: IndexEntry[] = [];
+    const entries: IndexEntry[] = [];
     const bucket = toStateBucket(state) ?? state;
-    let after = cursor;
-    for (let isLast = false; !isLast && found.length <= limit; ) {
+    let position = cursor;
+    for (let isLast = false; !isLast && entries.length <= limit; ) {
       const page = await queryShards({
         client,
         table,
         bucket,
-        after,
+        after: position,
         limit: limit + 1,
         isNewestFirst: true,
         signal,
       });
       const isWanted = await Promise.all(page.entries.map((entry) => isIn(state, entry)));
-      found.push(...page.entries.filter((_, number) => isWanted[number]));
-      ({ after, isLast } = page);
+      entries.push(...page.entries.filter((_, number) => isWanted[number]));
+      ({ after: position, isLast } = page);
     }
-    const shown = found.slice(0, limit);
-    const ids = shown.map(({ id }) => id);
-    const last = shown.at(-1);
-    return found.length > limit && last !== undefined ? { ids, cursor: last.position } : { ids };
+    const shownEntries = entries.slice(0, limit);
+    const ids = shownEntries.map(({ id }) => id);
+    const last = shownEntries.at(-1);
+    return entries.length > limit && last !== undefined ? { ids, cursor: last.position } : { ids };
   }
 
   async function idsInShard({

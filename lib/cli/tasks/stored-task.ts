@@ -1,8 +1,8 @@
 /** The tasks of a zone's store as the commands and the operators' page read them. */
 
 import type { TaskQueue, TaskStore } from "@sekisho/runtime/engine/ports.ts";
-import { maxAgeMs } from "@sekisho/verification/task/step.ts";
 import { type Task, taskSchema } from "@sekisho/verification/task/task.ts";
+import { maxAgeMs } from "@sekisho/verification/task/time-limits.ts";
 import * as z from "zod";
 
 /** `store` and `queue` reject with errors whose messages say what to do. */
@@ -95,7 +95,7 @@ export function parseRecord(json: unknown): StoredRecord {
 export async function* mergeOldestFirst(
   listings: AsyncGenerator<StoredTask, void, undefined>[],
 ): AsyncGenerator<Task> {
-  const seen = new Set<string>();
+  const seenIds = new Set<string>();
   const heads = await Promise.all(
     listings.map(async (listing) => ({ listing, task: await nextTask(listing) })),
   );
@@ -105,8 +105,8 @@ export async function* mergeOldestFirst(
     );
     const [first] = waiting.sort((a, b) => a.task.receivedAtMs - b.task.receivedAtMs);
     if (first === undefined) return;
-    if (!seen.has(first.task.id)) yield first.task;
-    seen.add(first.task.id);
+    if (!seenIds.has(first.task.id)) yield first.task;
+    seenIds.add(first.task.id);
     first.head.task = await nextTask(first.head.listing);
   }
 }

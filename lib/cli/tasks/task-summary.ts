@@ -82,9 +82,9 @@ function questionText(
   { askedAtMs, expiresAtMs, answer }: NonNullable<Task["question"]>,
   nowMs: number,
 ): string {
-  const asked = `asked ${formatAway(askedAtMs, nowMs)}`;
-  if (answer === undefined) return `${asked}, open until ${formatMoment(expiresAtMs, nowMs)}`;
-  return `${asked}, answered by ${answer.user} ${formatAway(answer.atMs, nowMs)}`;
+  const askedText = `asked ${formatAway(askedAtMs, nowMs)}`;
+  if (answer === undefined) return `${askedText}, open until ${formatMoment(expiresAtMs, nowMs)}`;
+  return `${askedText}, answered by ${answer.user} ${formatAway(answer.atMs, nowMs)}`;
 }
 
 function timelineRows(steps: readonly TimelineStep[]): string[][] {

@@ -31,8 +31,8 @@ const cancelText = "cancel it at the destination";
 
 const stepTexts: Record<Exclude<Task["state"], "done">, (task: Task) => string> = {
   received: () => "post the placeholder",
-  queued: ({ queuePosition: before }) =>
-    `wait for its turn in the thread${before === undefined ? "" : `, ${before} before it`}`,
+  queued: ({ queuePosition: position }) =>
+    `wait for its turn in the thread${position === undefined ? "" : `, ${position} before it`}`,
   announced: () => "send it to the destination",
   sent: ({ call }) =>
     call?.arrival === "in_doubt"

@@ -36,10 +36,10 @@ lists the people with the most tasks. --csv and --json list every task. They hol
     return atZone(run, values, async (zone) => {
       const { where } = zone;
       let unreadable = 0;
-      const unread = () => {
+      const onUnreadable = () => {
         unreadable += 1;
       };
-      const entries = readEntries({ zone, days, team, user, unread, signal: run.signal });
+      const entries = readEntries({ zone, days, team, user, onUnreadable, signal: run.signal });
       const lines = csv ? csvLines(entries) : jsonLines(entries);
       if (!csv && !json) {
         const summary = createSummary({ days, where });
@@ -48,8 +48,8 @@ lists the people with the most tasks. --csv and --json list every task. They hol
       } else if (out === undefined) for await (const line of lines) run.print(line);
       else {
         const file = resolve(run.directory, out);
-        const written = await writeLines({ file, lines });
-        run.note(`${formatTasks(csv ? written - 1 : written)} written to ${file}.`);
+        const lineCount = await writeLines({ file, lines });
+        run.note(`${formatTasks(csv ? lineCount - 1 : lineCount)} written to ${file}.`);
       }
       if (unreadable > 0)
         run.note(`Not counted: ${formatTasks(unreadable)} written by another version of Sekisho.`);

@@ -48,17 +48,17 @@ type EntrySearch = {
   days: readonly string[];
   team: string | undefined;
   user: string | undefined;
-  unread: () => void;
+  onUnreadable: () => void;
   signal: AbortSignal;
 };
 
-/** Calls `unread` for a record of another version. */
+/** Calls `onUnreadable` for a record of another version. */
 export async function* readEntries(
   search: EntrySearch,
 ): AsyncGenerator<UsageEntry, void, undefined> {
-  const { team, user, unread } = search;
+  const { team, user, onUnreadable } = search;
   for await (const entry of readAll(search)) {
-    if (entry === undefined) unread();
+    if (entry === undefined) onUnreadable();
     else if ((team ?? entry.team) === entry.team && (user ?? entry.user) === entry.user)
       yield entry;
   }
@@ -138,9 +138,9 @@ export async function writeLines({
     await handle.close();
     await rename(part, file);
     return count;
-  } catch (thrown) {
+  } catch (error) {
     await handle.close().catch(() => {});
     await rm(part, { force: true });
-    throw thrown;
+    throw error;
   }
 }

@@ -30,5 +30,7 @@ export const columns: readonly string[] = Object.keys(fields);
 
 /** Unknown values are undefined. */
 export function toUsageRow(entry: UsageEntry): Record<string, Value> {
-  return Object.fromEntries(Object.entries(fields).map(([name, read]) => [name, read(entry)]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, readCell]) => [name, readCell(entry)]),
+  );
 }

@@ -105,8 +105,8 @@ JSON elsewhere. Variables that are not set are taken from .env in the working di
 
 /** Refuses a route to an in-process Execution zone, because this process has none. Unused destinations are allowed. */
 function refuseInProcess({ routes, destinations }: Config): void {
-  const used = routes.flatMap(({ destination }) => destination);
-  const name = used.find((each) => destinations[each]?.transport === "in-process");
+  const usedDestinations = routes.flatMap(({ destination }) => destination);
+  const name = usedDestinations.find((each) => destinations[each]?.transport === "in-process");
   if (name === undefined) return;
   throw new UsageError(
     `The route to "${name}" needs the Execution zone in the same process. Use sekisho start.`,

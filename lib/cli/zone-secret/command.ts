@@ -82,11 +82,11 @@ function changeSecret(
         `There is no secret ${zone.where} yet: the worker makes it for its first message.`,
       );
     },
-    decide(before) {
-      const item = change(before);
+    decide(currentSecret) {
+      const item = change(currentSecret);
       return { item, result: item };
     },
-    exhausted: () =>
+    toExhaustedError: () =>
       new Error("Other people keep changing the secret. Nothing was written. Try again."),
   });
 }

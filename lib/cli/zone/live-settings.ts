@@ -42,13 +42,26 @@ export async function readLiveSettings(zone: StageZone): Promise<SettingsInEffec
   }
 }
 
-type Replacement = { zone: StageZone; stored: SettingsInEffect["stored"]; settings: LiveSettings };
+type Replacement = {
+  zone: StageZone;
+  storedRecord: SettingsInEffect["storedRecord"];
+  settings: LiveSettings;
+};
 
 /** Writes the settings if the record is still the one that was read. Rejects with an AwsFailure. */
-export async function writeLiveSettings({ zone, stored, settings }: Replacement): Promise<void> {
+export async function writeLiveSettings({
+  zone,
+  storedRecord,
+  settings,
+}: Replacement): Promise<void> {
   const text = JSON.stringify(settings);
   if (
-    await saveSettings({ store: openStore(zone), stored, settings: text, formerVersion: undefined })
+    await saveSettings({
+      store: openStore(zone),
+      storedRecord,
+      settings: text,
+      formerVersion: undefined,
+    })
   )
     return;
   const { stageName } = zone.at;

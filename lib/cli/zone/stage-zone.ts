@@ -20,15 +20,15 @@ export async function openStageZone({
   stage,
   signal,
 }: StageOptions): Promise<OpenZone & { at: OpenStage }> {
-  const named = chooseStage(config, stage);
-  const outputs = await readStackOutputs({ ...named, signal });
-  const { region } = named.stage.verification;
+  const namedStage = chooseStage(config, stage);
+  const outputs = await readStackOutputs({ ...namedStage, signal });
+  const { region } = namedStage.stage.verification;
   const client = openSdkDynamoDb({ region });
   const sqs = openSdkSqs({ region });
-  const guarded: Guarded = (doing, call) => callAws({ doing, signal, call });
+  const callGuarded: Guarded = (doing, call) => callAws({ doing, signal, call });
   const queue = createSqsQueue({ client: sqs, queueUrl: outputs.queueUrl, signal });
   return {
-    where: `in stage ${named.stageName}`,
+    where: `in stage ${namedStage.stageName}`,
     store: ({ parse, doing }) =>
       guardedStore({
         store: createDynamoTaskStore({
@@ -42,9 +42,10 @@ export async function openStageZone({
         signal,
       }),
     queue: {
-      send: (request) => guarded("send a message to the queue of tasks", () => queue.send(request)),
+      send: (request) =>
+        callGuarded("send a message to the queue of tasks", () => queue.send(request)),
     },
-    at: { ...named, outputs, client, guarded },
+    at: { ...namedStage, outputs, client, guarded: callGuarded },
     config: () => config,
     async close() {
       client.destroy();
@@ -100,13 +101,13 @@ function guardedStore<T extends TaskItem>({
   doing: { read = "read a record", write = "write a record", list = "list records" } = {},
   signal,
 }: GuardedStore<T>): ErasableStore<T> {
-  const guarded: Guarded = (doing, call) => callAws({ doing, signal, call });
+  const callGuarded: Guarded = (doing, call) => callAws({ doing, signal, call });
   return {
-    get: (request) => guarded(read, () => store.get(request)),
-    create: (request) => guarded(write, () => store.create(request)),
-    replace: (request) => guarded(write, () => store.replace(request)),
-    list: (request) => guarded(list, () => store.list(request)),
-    scan: (request) => guarded(list, () => store.scan(request)),
-    remove: (request) => guarded("delete a record", () => store.remove(request)),
+    get: (request) => callGuarded(read, () => store.get(request)),
+    create: (request) => callGuarded(write, () => store.create(request)),
+    replace: (request) => callGuarded(write, () => store.replace(request)),
+    list: (request) => callGuarded(list, () => store.list(request)),
+    scan: (request) => callGuarded(list, () => store.scan(request)),
+    remove: (request) => callGuarded("delete a record", () => store.remove(request)),
   };
 }

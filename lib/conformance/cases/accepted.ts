@@ -20,7 +20,7 @@ import { type AcceptedTask, expectSuccess, type Succeeded, startTask } from "../
 import { expectWhole } from "./execute.ts";
 
 const get = "`get_task`";
-const accepted = ["accepted/result"];
+const acceptedCase = ["accepted/result"];
 const keepAdvice =
   "Store the task before you answer accepted, under its task id and its request id, and find it by both.";
 
@@ -53,7 +53,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/own-ids",
     level: "required",
     section: "`accepted`",
-    needs: accepted,
+    needs: acceptedCase,
     expects: "three slow tasks: another task_id each",
     advice: "Make task ids that are unique, such as UUIDs.",
     async check({ tasks }) {
@@ -71,7 +71,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/by-task-id",
     level: "required",
     section: get,
-    needs: accepted,
+    needs: acceptedCase,
     expects: "get_task by task_id: the same task, accepted until it is over",
     advice: keepAdvice,
     check: (run) => readSame(run, ({ taskId }) => ({ task_id: taskId })),
@@ -80,7 +80,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/by-request-id",
     level: "required",
     section: get,
-    needs: accepted,
+    needs: acceptedCase,
     expects: "get_task by request_id, for an accepted that was lost: the same task",
     advice: keepAdvice,
     check: (run) => readSame(run, ({ requestId }) => ({ request_id: requestId })),
@@ -89,7 +89,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/lost-response",
     level: "required",
     section: get,
-    needs: accepted,
+    needs: acceptedCase,
     expects:
       "a caller that hangs up during execute_task: the task is found by request_id, and can be canceled",
     advice:
@@ -106,9 +106,9 @@ export const acceptedCases: readonly ConformanceCase[] = [
       }
       expectResult(answer, "get_task");
       run.step("cancel_task by request_id");
-      const canceled = await run.peer.call({ method: "cancel_task", params, sessionId });
-      if (readPeerError(canceled) === undefined) expectResult(canceled, "cancel_task");
-      else expectError(canceled, ["invalid_state", "method_not_found"]);
+      const cancelAnswer = await run.peer.call({ method: "cancel_task", params, sessionId });
+      if (readPeerError(cancelAnswer) === undefined) expectResult(cancelAnswer, "cancel_task");
+      else expectError(cancelAnswer, ["invalid_state", "method_not_found"]);
       return answer.came;
     },
   },
@@ -116,7 +116,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/long-poll",
     level: "strict",
     section: get,
-    needs: accepted,
+    needs: acceptedCase,
     expects: "get_task with wait_ms: the same task, at once or when something changes",
     advice: "Take wait_ms. You need not wait.",
     check: (run) => readSame(run, ({ taskId }) => ({ task_id: taskId, wait_ms: 100 })),
@@ -125,7 +125,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/partial-text",
     level: "required",
     section: "`accepted`",
-    needs: accepted,
+    needs: acceptedCase,
     expects:
       "partial_text in the progress of a task that shows its answer: a text of at most 12,000 characters, none of which is cut",
     advice:
@@ -171,7 +171,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/step-ids",
     level: "required",
     section: "`accepted`",
-    needs: accepted,
+    needs: acceptedCase,
     expects:
       "the steps of a task that shows them, in several reads: a step with the same title has the same id",
     advice: "Keep the id of a step while its status changes. Otherwise a person sees it twice.",
@@ -189,8 +189,9 @@ export const acceptedCases: readonly ConformanceCase[] = [
         steps.some(
           ({ id, title }, at) => first.steps[at]?.title === title && first.steps[at]?.id !== id,
         );
-      const renamed = others.find(isRenamed);
-      if (renamed !== undefined) throw new Deviation(`first ${first.came}; then ${renamed.came}`);
+      const renamedAnswer = others.find(isRenamed);
+      if (renamedAnswer !== undefined)
+        throw new Deviation(`first ${first.came}; then ${renamedAnswer.came}`);
       return `${reads.length} reads of the steps`;
     },
   },
@@ -198,7 +199,7 @@ export const acceptedCases: readonly ConformanceCase[] = [
     name: "accepted/keys",
     level: "strict",
     section: get,
-    needs: accepted,
+    needs: acceptedCase,
     expects:
       "get_task with neither task_id nor request_id, with both, and with a wait_ms of 25,001: error -32602",
     advice: "Check the params of get_task by its table.",
@@ -226,11 +227,11 @@ export async function loseResponse(
   const task = await startTask(run, { text: texts.slow }, { hangUpMs, sessionId });
   const params = { request_id: task.requestId };
   step("get_task by request_id");
-  const read = () => peer.call({ method: "get_task", params, sessionId });
-  let answer = await read();
+  const readTask = () => peer.call({ method: "get_task", params, sessionId });
+  let answer = await readTask();
   for (let attempt = 0; attempt < 5 && hasReason(answer, ["task_not_found"]); attempt++) {
     await sleep(waits.pollMs.usual);
-    answer = await read();
+    answer = await readTask();
   }
   return { task, answer, params };
 }
@@ -288,7 +289,7 @@ export const cancelCases: readonly ConformanceCase[] = [
     name: "cancel/running",
     level: "required",
     section: cancelSection,
-    needs: accepted,
+    needs: acceptedCase,
     expects: "cancel_task of a task under way: status canceled with its task_id",
     advice: "Store the state canceled and answer at once, whatever the agent still does.",
     check: async (run) => cancel(run, await run.tasks.toCancel(), "task_id"),
@@ -306,7 +307,7 @@ export const cancelCases: readonly ConformanceCase[] = [
     name: "cancel/by-request-id",
     level: "required",
     section: cancelSection,
-    needs: accepted,
+    needs: acceptedCase,
     expects:
       "cancel_task by request_id, with a reason of 1,000 characters: status canceled with the task_id of the task",
     advice:

@@ -14,15 +14,15 @@ import { isWithin, maxPollAfterMs } from "./sums.ts";
 type Result = any;
 type Judge = (result: Result, observation: Observation, run: CaseRun) => string | undefined;
 
-function bound(
+function toBoundCase(
   name: string,
   statuses: readonly string[],
-  given: Pick<ConformanceCase, "section" | "expects" | "advice"> & {
+  parts: Pick<ConformanceCase, "section" | "expects" | "advice"> & {
     judge: Judge;
     level?: "strict";
   },
 ): ConformanceCase {
-  const { section, expects, advice, judge, level = "required" } = given;
+  const { section, expects, advice, judge, level = "required" } = parts;
   return {
     name: `bounds/${name}`,
     level,
@@ -31,19 +31,19 @@ function bound(
     advice,
     sumsUp: true,
     async check(run) {
-      const found = run.observations.flatMap((observation) => {
+      const answersInState = run.observations.flatMap((observation) => {
         const result: Result = withoutUnset(readPeerResult(observation.answer));
         return statuses.includes(result?.status) ? [{ observation, result }] : [];
       });
-      if (found.length === 0)
+      if (answersInState.length === 0)
         throw new NotApplicable(`no result with the status ${statuses.join(" or ")} came`);
-      for (const { observation, result } of found) {
+      for (const { observation, result } of answersInState) {
         const problem = judge(result, observation, run);
         if (problem === undefined) continue;
         run.step(`${observation.caseName}, ${observation.method}`);
         throw new Deviation(`${observation.answer.came}; ${problem}`);
       }
-      return `${found.length} results, none of which breaks this`;
+      return `${answersInState.length} results, none of which breaks this`;
     },
   };
 }
@@ -52,9 +52,9 @@ function bound(
 function withoutUnset(result: Result): Result {
   if (typeof result !== "object" || result === null || Array.isArray(result)) return result;
   const members = Object.entries(result).filter(([, value]) => isSet(value));
-  const { artifacts, usage, ...rest } = Object.fromEntries(members);
+  const { artifacts, usage, ...otherMembers } = Object.fromEntries(members);
   return {
-    ...rest,
+    ...otherMembers,
     ...(artifacts !== undefined && {
       artifacts: Array.isArray(artifacts) ? artifacts.map(withOneContent) : artifacts,
     }),
@@ -63,15 +63,15 @@ function withoutUnset(result: Result): Result {
 }
 
 function withOneContent(artifact: Result): Result {
-  const { text, base64, ...rest } = Object(artifact);
-  const others = withoutUnset(rest);
+  const { text, base64, ...artifactMembers } = Object(artifact);
+  const others = withoutUnset(artifactMembers);
   const [content] = [text, base64].filter(isSet);
   if (content !== undefined || others.data !== undefined || others.url !== undefined) {
     return { ...others, ...(isSet(text) && { text }), ...(isSet(base64) && { base64 }) };
   }
   if (text === "") return { ...others, text };
   if (base64 === "") return { ...others, base64 };
-  return rest.data === null ? { ...others, data: null } : others;
+  return artifactMembers.data === null ? { ...others, data: null } : others;
 }
 
 const minuteMs = 60_000;
@@ -90,7 +90,7 @@ function judgeExpiry(value: unknown, { answer }: Observation, leastMs: number): 
 }
 
 export const boundCases: readonly ConformanceCase[] = [
-  bound("poll-after", ["accepted"], {
+  toBoundCase("poll-after", ["accepted"], {
     section: "`accepted`",
     expects: "poll_after_ms: an integer from 0 to 15 minutes",
     advice: "Say in milliseconds how long to wait until the next poll, or leave it out.",
@@ -99,7 +99,7 @@ export const boundCases: readonly ConformanceCase[] = [
         ? undefined
         : `poll_after_ms is ${ms}`,
   }),
-  bound("late-poll", ["accepted"], {
+  toBoundCase("late-poll", ["accepted"], {
     level: "strict",
     section: "`accepted`",
     expects: "poll_after_ms above a minute: only of a task that does not end within that minute",
@@ -116,22 +116,22 @@ export const boundCases: readonly ConformanceCase[] = [
         : undefined;
     },
   }),
-  bound("expires-at", ["accepted"], {
+  toBoundCase("expires-at", ["accepted"], {
     section: "`accepted`",
     expects:
       "expires_at of a task: at least a minute and its poll_after_ms ahead, and at most a year",
     advice:
       "Keep tasks for hours after their end, and say until when. The Verification zone may poll minutes later.",
-    judge: ({ expires_at, poll_after_ms: ms }, seen) =>
-      judgeExpiry(expires_at, seen, Math.max(minuteMs, Number(ms ?? 0) || 0)),
+    judge: ({ expires_at, poll_after_ms: ms }, seenTask) =>
+      judgeExpiry(expires_at, seenTask, Math.max(minuteMs, Number(ms ?? 0) || 0)),
   }),
-  bound("question-expires-at", ["input_required"], {
+  toBoundCase("question-expires-at", ["input_required"], {
     section: "`input_required`",
     expects: "expires_at of a question: at least a minute ahead, and at most a year",
     advice: "Give people time to answer. Without expires_at the destination's settings count.",
-    judge: ({ expires_at }, seen) => judgeExpiry(expires_at, seen, minuteMs),
+    judge: ({ expires_at }, seenTask) => judgeExpiry(expires_at, seenTask, minuteMs),
   }),
-  bound("empty-answer", ["success"], {
+  toBoundCase("empty-answer", ["success"], {
     section: "`success`",
     expects: "response_text: not blank, unless there are artifacts",
     advice: "Answer with a text, or with an error that says that there is none.",
@@ -141,7 +141,7 @@ export const boundCases: readonly ConformanceCase[] = [
       return isBlank && !hasFiles ? "response_text is blank" : undefined;
     },
   }),
-  bound("result-size", ["success"], {
+  toBoundCase("result-size", ["success"], {
     section: "Bounds",
     expects:
       "response_text and inline artifacts: together at most 256 KiB, and at most 100 artifacts",
@@ -154,20 +154,20 @@ export const boundCases: readonly ConformanceCase[] = [
       return files.length > 100 ? `there are ${files.length} artifacts` : undefined;
     },
   }),
-  bound("artifacts", ["success"], {
+  toBoundCase("artifacts", ["success"], {
     section: "`success`",
     expects:
       "each artifact: one of text, base64, data and url; an image or PDF in base64 has the bytes of its type; a url is public https without credentials",
     advice:
       "Give each file one content, whole and byte by byte. Files by url need https, and no user name or password in it.",
-    judge({ artifacts = [] }, _seen, { peer }) {
+    judge({ artifacts = [] }, _seenTask, { peer }) {
       const problems = (Array.isArray(artifacts) ? artifacts : []).map((one) =>
         judgeArtifact(one, peer.isLocal),
       );
       return problems.find((problem) => problem !== undefined);
     },
   }),
-  bound("usage", ["success"], {
+  toBoundCase("usage", ["success"], {
     section: "`success`",
     expects: "usage: input_tokens, output_tokens and total_tokens are integers from 0 on",
     advice: "Count tokens as integers, or leave usage out.",
@@ -178,7 +178,7 @@ export const boundCases: readonly ConformanceCase[] = [
       return counts.every(isCount) ? undefined : "a count of usage is no integer from 0 on";
     },
   }),
-  bound("steps", ["accepted"], {
+  toBoundCase("steps", ["accepted"], {
     section: "`accepted`",
     expects:
       "steps of a running task: at most 50, each with an id, a title and a status; no id twice",
@@ -193,7 +193,7 @@ export const boundCases: readonly ConformanceCase[] = [
         : undefined;
     },
   }),
-  bound("lists", ["input_required"], {
+  toBoundCase("lists", ["input_required"], {
     section: "Bounds",
     expects: "options of a question: at most 100",
     advice: "Offer fewer options, or ask for a text.",
@@ -232,14 +232,14 @@ function judgeArtifact(artifact: unknown, isLocal: boolean): string | undefined 
   if (base64 !== undefined && !isOfType(Buffer.from(String(base64), "base64"), mimetype))
     return `an artifact is no ${mimetype}`;
   if (url === undefined) return undefined;
-  const parsed = URL.parse(String(url));
-  if (parsed === null) return "an artifact's url is none";
-  if (parsed.username !== "" || parsed.password !== "")
+  const parsedUrl = URL.parse(String(url));
+  if (parsedUrl === null) return "an artifact's url is none";
+  if (parsedUrl.username !== "" || parsedUrl.password !== "")
     return "an artifact's url holds credentials";
-  const isLoopback = isLoopbackHost(parsed.hostname);
-  if (!isLoopback && !isPublicHost(parsed.hostname)) return "an artifact's url is not public";
-  if (parsed.protocol === "https:" && (!isLoopback || isLocal)) return undefined;
-  return isLocal && isLoopback && parsed.protocol === "http:"
+  const isLoopback = isLoopbackHost(parsedUrl.hostname);
+  if (!isLoopback && !isPublicHost(parsedUrl.hostname)) return "an artifact's url is not public";
+  if (parsedUrl.protocol === "https:" && (!isLoopback || isLocal)) return undefined;
+  return isLocal && isLoopback && parsedUrl.protocol === "http:"
     ? undefined
     : "an artifact's url is not public https";
 }

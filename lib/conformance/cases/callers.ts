@@ -40,7 +40,7 @@ const headers: readonly [name: string, level: "required" | "strict", what: strin
     ["session", "required", "a session id of 100 characters", { sessionId: newLongSessionId() }],
   ];
 
-export const headerCases = headers.map(([name, level, what, given]): ConformanceCase => {
+export const headerCases = headers.map(([name, level, what, requestParts]): ConformanceCase => {
   return {
     name: `headers/${name}`,
     level,
@@ -49,7 +49,7 @@ export const headerCases = headers.map(([name, level, what, given]): Conformance
     advice: "Take the header, or ignore it.",
     async check({ peer }) {
       const id = randomUUID();
-      return expectError(await peer.send({ id, body: request(id), ...given }), [
+      return expectError(await peer.send({ id, body: request(id), ...requestParts }), [
         "method_not_found",
       ]);
     },
@@ -168,7 +168,7 @@ export const authenticationCases: readonly ConformanceCase[] = [
         const answer = await peer.send({ id, body, as: "nobody", ...request });
         const isServed =
           answer.response !== undefined &&
-          ("result" in answer.response || hasReason(answer, served));
+          ("result" in answer.response || hasReason(answer, servedReasons));
         const isListServed =
           Array.isArray(answer.json) && answer.json.some((one) => "result" in Object(one));
         if (isServed || isListServed) throw new Deviation(answer.came);
@@ -188,7 +188,11 @@ export const authenticationCases: readonly ConformanceCase[] = [
       requireCaller(run, "nobody");
       const { requestId, last, params } = await run.tasks.plain();
       const { task_id: taskId = requestId } = Object(readPeerResult(last));
-      const known = [requestId, String(taskId), ...(String(params.text).match(markPattern) ?? [])];
+      const knownTexts = [
+        requestId,
+        String(taskId),
+        ...(String(params.text).match(markPattern) ?? []),
+      ];
       const paths: [string, object][] = [
         ["GET", {}],
         ...["/tasks", "/health", "/metrics"].map((path): [string, object] => [path, { path }]),
@@ -196,7 +200,7 @@ export const authenticationCases: readonly ConformanceCase[] = [
       return eachStep(run, paths, async (path) => {
         const answer = await run.peer.send({ as: "nobody", method: "GET", body: "", ...path });
         const text = Buffer.from(answer.body).toString();
-        if (known.some((one) => text.includes(one))) throw new Deviation(answer.came);
+        if (knownTexts.some((one) => text.includes(one))) throw new Deviation(answer.came);
         return answer.came;
       });
     },
@@ -232,7 +236,12 @@ async function expectRefusal(
 }
 
 /** Errors of an endpoint that has let the caller in. */
-const served = ["invalid_params", "method_not_found", "already_exists", "agent_not_found"] as const;
+const servedReasons = [
+  "invalid_params",
+  "method_not_found",
+  "already_exists",
+  "agent_not_found",
+] as const;
 
 function requireCaller({ peer }: CaseRun, as: Stranger): void {
   if (!peer.callers.has(as)) throw new NotApplicable(peer.whyNot);

@@ -91,9 +91,9 @@ export const conversationCases: readonly ConformanceCase[] = [
       const start = () => startTask(run, { text: texts.slow, thread_ts }, { sessionId });
       const params = markParams(peer, { text: texts.slow, thread_ts }, sessionId);
       const send = () => sendTask(run, { requestId: randomUUID(), sessionId, params });
-      const [canceled, same, other] = await Promise.all([send(), send(), start()]);
+      const [canceledTask, same, other] = await Promise.all([send(), send(), start()]);
       step("cancel_task of the first task");
-      const { task_id } = Object(readPeerResult(canceled.answer));
+      const { task_id } = Object(readPeerResult(canceledTask.answer));
       if (typeof task_id !== "string")
         throw new NotApplicable("the slow task was answered at once (--slow-text)");
       const answer = await peer.call({ method: "cancel_task", params: { task_id }, sessionId });
@@ -101,7 +101,7 @@ export const conversationCases: readonly ConformanceCase[] = [
         throw new NotApplicable("the slow task ended too soon (--slow-text)");
       if (expectResult(answer, "cancel_task").task_id !== task_id) throw new Deviation(answer.came);
       step("get_task of the first task");
-      const byRequest = { request_id: canceled.requestId };
+      const byRequest = { request_id: canceledTask.requestId };
       const again = await peer.call({ method: "get_task", params: byRequest, sessionId });
       // An endpoint that stores nothing need not know the request.
       if (!hasReason(again, ["task_not_found", "method_not_found"]))
@@ -118,7 +118,7 @@ export const conversationCases: readonly ConformanceCase[] = [
       } else expectResult(same.answer, "execute_task");
       step("the end of the third task");
       const end = expectSuccess(await followTask(run, { ...other, sessionId }));
-      return expectAboutItself([{ ...canceled, last: answer }, end]);
+      return expectAboutItself([{ ...canceledTask, last: answer }, end]);
     },
   },
   {
@@ -149,20 +149,23 @@ export const conversationCases: readonly ConformanceCase[] = [
         step(`${what} task of the session`);
         questions.push(await ask());
       }
-      const [canceled, answered, open] = questions as [AskingTask, AskingTask, AskingTask];
+      const [canceledTask, answeredTask, open] = questions as [AskingTask, AskingTask, AskingTask];
       step("cancel_task of the first task");
-      const params = { task_id: canceled.taskId };
+      const params = { task_id: canceledTask.taskId };
       const answer = await peer.call({ method: "cancel_task", params, sessionId });
       skipWithoutMethod(answer, "cancel_task");
       expectResult(answer, "cancel_task");
       step("answer_task of the second task");
-      const { last } = await followTask(run, { ...answered, answer: await reply(run, answered) });
+      const { last } = await followTask(run, {
+        ...answeredTask,
+        answer: await reply(run, answeredTask),
+      });
       if (hasReason(last, ["task_not_found", "invalid_state", "canceled"]))
         throw new Deviation(last.came);
       step("get_task of the third task");
       await expectOpen(run, open);
       step("get_task of the first task");
-      return expectError(await readTask(run, canceled), ["canceled"]);
+      return expectError(await readTask(run, canceledTask), ["canceled"]);
     },
   },
 ];
@@ -190,7 +193,7 @@ export const fileCases: readonly ConformanceCase[] = [
       // A file of another case may have the usual name.
       const create = (name: string) => ({ ...files.create(newSlackId("F")), name });
       const [name, otherName] = [`${randomUUID()}.txt`, `${randomUUID()}.txt`];
-      const read = async (attachments: { id: string }[]) => {
+      const readFiles = async (attachments: { id: string }[]) => {
         const sessionId = newSessionId();
         const text = run.peer.mark(run.texts.file, sessionId);
         const { last } = await send(
@@ -202,12 +205,16 @@ export const fileCases: readonly ConformanceCase[] = [
         return { last, unread: attachments.filter(({ id }) => files.count(id) === 0) };
       };
       step("three files");
-      const { last, unread } = await read([create(name), create(name), create(name)]);
-      if (unread.length === 0) return last.came;
+      const { last, unread: unreadFiles } = await readFiles([
+        create(name),
+        create(name),
+        create(name),
+      ]);
+      if (unreadFiles.length === 0) return last.came;
       step("one file");
-      const single = await read([create(otherName)]);
+      const single = await readFiles([create(otherName)]);
       if (single.unread.length === 0)
-        throw new Deviation(`${last.came}; ${unread.length} of three files were not read`);
+        throw new Deviation(`${last.came}; ${unreadFiles.length} of three files were not read`);
       throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
     },
   },

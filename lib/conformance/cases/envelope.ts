@@ -69,7 +69,7 @@ function toCase([
   what,
   { reasons, says, ids, advice },
   body,
-  given,
+  extras,
 ]: Refusal): ConformanceCase {
   return {
     name,
@@ -78,9 +78,9 @@ function toCase([
     expects: `${what}: ${says}`,
     advice,
     async check({ peer }) {
-      const id = given ?? randomUUID();
-      const allowed = ids.map((one) => (one === "own" ? id : null));
-      return expectError(await peer.send({ id, body: body(id) }), reasons, allowed);
+      const id = extras ?? randomUUID();
+      const allowedIds = ids.map((one) => (one === "own" ? id : null));
+      return expectError(await peer.send({ id, body: body(id) }), reasons, allowedIds);
     },
   };
 }
@@ -88,15 +88,15 @@ function toCase([
 const method = "sekisho.no_such_method";
 const request = (over: object) => JSON.stringify({ jsonrpc: "2.0", method, ...over });
 const withId = (id: RequestId) => request({ id });
-const called = (name: string) => (id: RequestId) => request({ id, method: name, params: {} });
+const callMethod = (name: string) => (id: RequestId) => request({ id, method: name, params: {} });
 const execute = (params: unknown) => (id: RequestId) =>
   request({ id, method: "execute_task", params });
 const nestedDeep = 50_000;
-const nested = "[".repeat(nestedDeep) + "]".repeat(nestedDeep);
+const nestedArrays = "[".repeat(nestedDeep) + "]".repeat(nestedDeep);
 const longId = "関-1/".padEnd(128, "x");
 const idAdvice =
   "Take ids that are strings of 1 to 128 characters (not bytes) or integers, and answer with the id as it came.";
-const echoed = ownId(
+const echoRefusal = ownId(
   "method_not_found",
   "it is echoed unchanged",
   `${idAdvice} Read the body as UTF-8.`,
@@ -122,7 +122,7 @@ const envelopeRefusals: readonly Refusal[] = [
   ["envelope/utf-8", "S", "a body that is not UTF-8", noJson, notUtf8],
   ["envelope/byte-order-mark", "S", "a Request after a byte order mark", noJson, (id) => `\ufeff${request({ id })}`],
   ["envelope/repeated-key", "S", "a Request with two methods", badVersion, (id) => request({ id }).replace('{', '{"method":"rpc.discover",')],
-  ["envelope/deep-nesting", "S", `an array ${nestedDeep} levels deep`, tooDeep, () => nested],
+  ["envelope/deep-nesting", "S", `an array ${nestedDeep} levels deep`, tooDeep, () => nestedArrays],
   ["envelope/batch", "R", "an array of Requests", noRequest, (id) => `[${request({ id })}]`],
   ["envelope/empty-batch", "R", "an empty array", noRequest, () => "[]"],
   ["envelope/no-object", "R", "a number", noRequest, () => "42"],
@@ -132,16 +132,16 @@ const envelopeRefusals: readonly Refusal[] = [
   ["envelope/null-id", "R", "a Request whose id is null", noRequest, () => request({ id: null })],
   ["envelope/wrong-version", "R", 'a Request whose jsonrpc is "1.0"', badVersion, (id) => request({ jsonrpc: "1.0", id })],
   ["envelope/missing-method", "R", "a Request without method", badVersion, (id) => request({ id, method: undefined })],
-  ["envelope/any-id", "R", "an id of 128 characters that is no UUID", echoed, withId, longId],
+  ["envelope/any-id", "R", "an id of 128 characters that is no UUID", echoRefusal, withId, longId],
   ["envelope/integer-id", "R", "an id that is an integer", echoedInteger, withId, 9_007_199_254_740_991],
   ["envelope/digits-id", "R", "an id that is a string of digits", echoedText, withId, "0012"],
 ];
 
 // biome-ignore format: one row per case
 const errorRefusals: readonly Refusal[] = [
-  ["errors/unknown-method", "R", "a method that does not exist", unknownMethod, called(method)],
-  ["errors/inherited-method", "S", "a method named constructor", unknownMethod, called("constructor")],
-  ["errors/method-case", "S", "Execute_Task, in other letters", unknownMethod, called("Execute_Task")],
+  ["errors/unknown-method", "R", "a method that does not exist", unknownMethod, callMethod(method)],
+  ["errors/inherited-method", "S", "a method named constructor", unknownMethod, callMethod("constructor")],
+  ["errors/method-case", "S", "Execute_Task, in other letters", unknownMethod, callMethod("Execute_Task")],
   ["errors/missing-params", "R", "execute_task without params", badParams, execute(undefined)],
   ["errors/missing-text", "R", "execute_task without text", badParams, execute({ channel })],
   ["errors/params-array", "R", "params by position", badParams, execute([channel, "hello"])],

@@ -191,12 +191,12 @@ export const executeCases: readonly ConformanceCase[] = [
         mimetype: `text/${"x".repeat(250)}`,
       };
       const task = await startTask(run, { text: run.texts.plain, attachments: [file] });
-      const ended = await followTask(run, task);
-      const { last } = ended;
+      const endedTask = await followTask(run, task);
+      const { last } = endedTask;
       if (hasReason(last, ["invalid_params", "invalid_request"])) throw new Deviation(last.came);
       if (readPeerError(last) !== undefined) return last.came;
       expectResult(last, "execute_task");
-      await expectText(run, ended);
+      await expectText(run, endedTask);
       return last.came;
     },
   },
@@ -356,13 +356,14 @@ function isRepeated({ params, last }: EndedTask): boolean {
 }
 
 /** What a wrong character set or a wrong escape makes of a text. */
-function findHarm(sent: string, received: string): string | undefined {
+function findHarm(sentText: string, receivedText: string): string | undefined {
   const misread = Buffer.from(japanese).toString("latin1").slice(0, 6);
-  if (received.includes("\ufffd") || received.includes(misread)) return "characters were misread";
+  if (receivedText.includes("\ufffd") || receivedText.includes(misread))
+    return "characters were misread";
   const withoutOthers = (text: string) => text.replace(/[^\x20-\x7e]/gu, "");
-  const questionMarks = sent.replace(/[\u0080-\u{10ffff}]/gu, "?");
+  const questionMarks = sentText.replace(/[\u0080-\u{10ffff}]/gu, "?");
   const isLost =
-    sent !== questionMarks &&
-    (received.includes(questionMarks) || received.includes(withoutOthers(sent)));
+    sentText !== questionMarks &&
+    (receivedText.includes(questionMarks) || receivedText.includes(withoutOthers(sentText)));
   return isLost ? "characters were lost" : undefined;
 }

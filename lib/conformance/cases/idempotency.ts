@@ -74,7 +74,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
         name: "b.txt",
         expires_at: new Date(Date.now() + 3600_000).toISOString(),
       };
-      const changed = {
+      const changedParams = {
         ...{
           timeout_ms: 50_000,
           history,
@@ -86,7 +86,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       };
       const again = await repeat(
         run,
-        { ...first, params: { ...first.params, ...changed } },
+        { ...first, params: { ...first.params, ...changedParams } },
         sessionId,
       );
       // An agent may fail at a file that it cannot read.
@@ -134,9 +134,9 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     expects: "the same request three times at the same time: one task, one outcome",
     advice: "Create the task by one conditional write, so that of two at the same time one wins.",
     async check(run) {
-      const started = await start(run, { text: run.texts.plain });
+      const startedTask = await start(run, { text: run.texts.plain });
       const all = await Promise.all(
-        [1, 2, 3].map(async () => followTask(run, await sendTask(run, started))),
+        [1, 2, 3].map(async () => followTask(run, await sendTask(run, startedTask))),
       );
       const [first, ...others] = all.map(expectSuccess);
       if (first === undefined) throw new Error("There is no first task.");
@@ -161,8 +161,11 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       "a slow task sent twice at the same time: accepted with the same task_id, or one result",
     advice: "Create the task by one conditional write, so that of two at the same time one wins.",
     async check(run) {
-      const started = await start(run, { text: run.texts.slow });
-      const [one, other] = await Promise.all([sendTask(run, started), sendTask(run, started)]);
+      const startedTask = await start(run, { text: run.texts.slow });
+      const [one, other] = await Promise.all([
+        sendTask(run, startedTask),
+        sendTask(run, startedTask),
+      ]);
       if (readPeerError(one.answer) !== undefined && readPeerError(other.answer) !== undefined) {
         throw new NotApplicable(`to "${run.texts.slow}" came ${one.answer.came}`);
       }
@@ -172,7 +175,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
       ];
       if ("task_id" in first) {
         const params = { task_id: first.task_id };
-        await run.peer.call({ method: "cancel_task", params, sessionId: started.sessionId });
+        await run.peer.call({ method: "cancel_task", params, sessionId: startedTask.sessionId });
       }
       const isSame = "task_id" in first && "task_id" in second && first.task_id === second.task_id;
       const isOver = first.status === "success" || second.status === "success";
@@ -192,7 +195,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
         Math.max(run.waits.hangUpMs, 3 * (await run.tasks.plain()).answer.tookMs),
       );
       const { task, answer } = await loseResponse(run, { hangUpMs, sessionId });
-      const read = expectResult(answer, "get_task");
+      const readResult = expectResult(answer, "get_task");
       run.step("execute_task again");
       const again = (await sendTask(run, task)).answer;
       await run.peer.call({
@@ -200,7 +203,7 @@ export const idempotencyCases: readonly ConformanceCase[] = [
         params: { request_id: task.requestId },
         sessionId,
       });
-      const { task_id: taskId } = Object(read);
+      const { task_id: taskId } = Object(readResult);
       return typeof taskId === "string" ? expectSameTask(again, taskId) : again.came;
     },
   },
@@ -267,8 +270,8 @@ export const idempotencyCases: readonly ConformanceCase[] = [
     advice: "Store nothing before the params are checked.",
     async check(run) {
       const [requestId, sessionId] = [randomUUID(), newSessionId()];
-      const refused = await sendTask(run, { requestId, sessionId, params: { channel } });
-      expectError(refused.answer, ["invalid_params"]);
+      const refusedTask = await sendTask(run, { requestId, sessionId, params: { channel } });
+      expectError(refusedTask.answer, ["invalid_params"]);
       const params = markParams(run.peer, { text: run.texts.plain }, sessionId);
       return expectSuccess(
         await followTask(run, await sendTask(run, { requestId, sessionId, params })),

@@ -90,7 +90,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       const text = files === undefined ? texts.plain : texts.file;
       const params = { ...markParams(run.peer, { text }, sessionId), ...attachments };
       run.step("execute_task without a token");
-      const refused = await run.peer.call({
+      const refusal = await run.peer.call({
         method: "execute_task",
         params,
         id,
@@ -99,7 +99,7 @@ export const isolationCases: readonly ConformanceCase[] = [
       });
       await run.sleep(run.waits.hangUpMs);
       if ((files?.count(id) ?? 0) > 0)
-        throw new Deviation(`${refused.came}; and the agent read its file`);
+        throw new Deviation(`${refusal.came}; and the agent read its file`);
       run.step("get_task with the token");
       const answer = await run.peer.call({
         method: "get_task",
@@ -145,11 +145,14 @@ export const isolationCases: readonly ConformanceCase[] = [
     advice: ownAdvice,
     async check(run) {
       const another = await asAnother(run);
-      const started = await startTask(another, { text: run.texts.slow });
-      const { task_id: taskId } = Object(readPeerResult(started.answer));
-      await expectUnseen(run, { ...started, taskId });
+      const startedTask = await startTask(another, { text: run.texts.slow });
+      const { task_id: taskId } = Object(readPeerResult(startedTask.answer));
+      await expectUnseen(run, { ...startedTask, taskId });
       run.step("cancel_task by the other caller");
-      await another.peer.call({ method: "cancel_task", params: { request_id: started.requestId } });
+      await another.peer.call({
+        method: "cancel_task",
+        params: { request_id: startedTask.requestId },
+      });
       run.step("another task of the other caller");
       return expectUnseen(run, await runToSuccess(another, { text: run.texts.plain }));
     },
@@ -207,23 +210,23 @@ export const isolationCases: readonly ConformanceCase[] = [
       if (files === undefined)
         throw new NotApplicable("the endpoint cannot read files of this machine");
       const another = await asAnother(run);
-      const read = async (by: CaseRun, id: string) => {
+      const readFile = async (by: CaseRun, id: string) => {
         const key = newSlackId("F");
         const attachments = [{ ...files.create(key), id }];
-        const sent = await startTask(by, { text: run.texts.file, attachments });
-        const { last } = await followTask(by, sent);
+        const sentTask = await startTask(by, { text: run.texts.file, attachments });
+        const { last } = await followTask(by, sentTask);
         return { last, isRead: files.count(key) > 0 };
       };
       const id = newSlackId("F");
       step("a file of the first caller");
-      const first = await read(run, id);
+      const first = await readFile(run, id);
       if (!first.isRead)
         throw new NotApplicable(`the agent read no file at "${run.texts.file}" (--file-text)`);
       step("a file of the second caller with the same id");
-      const second = await read(another, id);
+      const second = await readFile(another, id);
       if (second.isRead) return second.last.came;
       step("a file of the second caller with another id");
-      const control = await read(another, newSlackId("F"));
+      const control = await readFile(another, newSlackId("F"));
       if (control.isRead)
         throw new Deviation(`${second.last.came}; only the file with a new id was read`);
       throw new NotApplicable(`the agent reads no file of the second caller: ${control.last.came}`);
@@ -263,7 +266,7 @@ async function asAnother(run: CaseRun): Promise<CaseRun> {
   const { peer } = run;
   if (!peer.callers.has("another"))
     throw new NotApplicable("there is no second caller (--other-auth)");
-  const call: PeerOfCase["call"] = (given) => peer.call({ ...given, as: "another" });
+  const call: PeerOfCase["call"] = (call) => peer.call({ ...call, as: "another" });
   const answer = await call({ method: "sekisho.no_such_method" });
   if (isRefusedCaller(answer))
     throw new NotApplicable(`the second caller is refused: ${answer.came}`);

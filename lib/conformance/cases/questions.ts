@@ -231,15 +231,18 @@ export const questionCases: readonly ConformanceCase[] = [
       "the last option instead of the first, where the first one's answer names its option: the answer does not name the first",
     advice: "Give the agent the option that was chosen: its id, as it was offered.",
     async check(run) {
-      const before = await run.tasks.asking();
-      const { options = [] } = before.question;
+      const askingTask = await run.tasks.asking();
+      const { options = [] } = askingTask.question;
       const [first, last] = [options[0], options.at(-1)];
       if (first === undefined || last === undefined || first === last)
         throw new NotApplicable("there is no choice");
       run.step("get_task of the task whose first option was chosen");
-      const named = await followTask(run, { ...before, answer: await readTask(run, before) });
-      if (!names(named.last, first) || names(named.last, last)) {
-        throw new NotApplicable(`the answer does not say what was chosen: ${named.last.came}`);
+      const namedEnd = await followTask(run, {
+        ...askingTask,
+        answer: await readTask(run, askingTask),
+      });
+      if (!names(namedEnd.last, first) || names(namedEnd.last, last)) {
+        throw new NotApplicable(`the answer does not say what was chosen: ${namedEnd.last.came}`);
       }
       const task = await run.tasks.askingForLastOption();
       run.step("answer_task with the last option");
@@ -283,9 +286,9 @@ export const questionCases: readonly ConformanceCase[] = [
       const [, other] = task.question.options ?? [];
       const second = other === undefined ? { text: "no" } : { option_id: other.id };
       const both = await Promise.all([reply(run, task), reply(run, task, second)]);
-      const refused = both.filter((answer) => hasReason(answer, ["invalid_state"]));
+      const refusals = both.filter((answer) => hasReason(answer, ["invalid_state"]));
       const came = both.map((answer) => answer.came).join("; ");
-      if (refused.length === 1) return came;
+      if (refusals.length === 1) return came;
       throw new Deviation(came);
     },
   },
@@ -316,14 +319,14 @@ export const questionCases: readonly ConformanceCase[] = [
       const task = await run.tasks.askingAgain();
       run.step("cancel_task");
       const params = { task_id: task.taskId };
-      const canceled = await run.peer.call({
+      const cancelAnswer = await run.peer.call({
         method: "cancel_task",
         params,
         sessionId: task.sessionId,
       });
-      skipWithoutMethod(canceled, "cancel_task");
-      if (expectResult(canceled, "cancel_task").task_id !== task.taskId)
-        throw new Deviation(canceled.came);
+      skipWithoutMethod(cancelAnswer, "cancel_task");
+      if (expectResult(cancelAnswer, "cancel_task").task_id !== task.taskId)
+        throw new Deviation(cancelAnswer.came);
       run.step("answer_task after that");
       return expectError(await reply(run, task), ["invalid_state", "canceled"]);
     },
@@ -356,12 +359,16 @@ export function answerIdOf({ question }: AskingTask): string {
 export function reply(
   { peer }: CaseRun,
   task: AskingTask,
-  given: object = usualAnswer(task),
+  replyFields: object = usualAnswer(task),
   id?: string,
 ) {
   const { taskId, sessionId, question } = task;
   const { question_id } = question;
-  const params = { task_id: taskId, ...given, ...(question_id !== undefined && { question_id }) };
+  const params = {
+    task_id: taskId,
+    ...replyFields,
+    ...(question_id !== undefined && { question_id }),
+  };
   return peer.call({ method: "answer_task", params, sessionId, ...(id !== undefined && { id }) });
 }
 

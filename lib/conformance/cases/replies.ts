@@ -42,8 +42,8 @@ export const replyCases: readonly ConformanceCase[] = [
       if (readPeerError(answer) !== undefined) throw new Deviation(answer.came);
       const [mark = ""] = beginning.match(markPattern) ?? [];
       const end = String(Object(readPeerResult(last)).response_text);
-      const named = (task.question.options ?? []).filter((option) => names(last, option));
-      if (named.length === 1 && !end.includes(mark))
+      const namedOptions = (task.question.options ?? []).filter((option) => names(last, option));
+      if (namedOptions.length === 1 && !end.includes(mark))
         throw new Deviation(`${last.came}; words were given, and no option`);
       if (end.includes(mark) && !end.includes(text) && (await repeatsTexts(run))) {
         throw new Deviation(
@@ -104,16 +104,16 @@ export const replyCases: readonly ConformanceCase[] = [
       });
       if (run.isIdempotent) {
         run.step("execute_task again");
-        const { last: repeated } = await repeat(run, first);
-        if (!isSameQuestion(expectResult(repeated, "execute_task"), question))
-          throw new Deviation(repeated.came);
+        const { last: repeatedAnswer } = await repeat(run, first);
+        if (!isSameQuestion(expectResult(repeatedAnswer, "execute_task"), question))
+          throw new Deviation(repeatedAnswer.came);
       }
       run.step("the answer to the second question");
       const end = await followTask(run, { ...second, answer: await reply(run, second) });
-      const { status, ...rest } = expectResult(end.last, "get_task");
+      const { status, ...endResult } = expectResult(end.last, "get_task");
       const isAskedAgain =
-        "question_id" in rest &&
-        [first, second].some((one) => rest.question_id === one.question.question_id);
+        "question_id" in endResult &&
+        [first, second].some((one) => endResult.question_id === one.question.question_id);
       if (isAskedAgain) throw new Deviation(`${end.last.came}; it was answered before`);
       return `${status}: ${end.last.came}`;
     },
@@ -131,7 +131,7 @@ export const replyCases: readonly ConformanceCase[] = [
       const first = await run.tasks.askingTwiceAgain();
       const { taskId, sessionId } = first;
       let isOpen = true;
-      const held = run.peer
+      const heldPoll = run.peer
         .call({ method: "get_task", params: { task_id: taskId, wait_ms: waitMs }, sessionId })
         .finally(() => {
           isOpen = false;
@@ -142,9 +142,9 @@ export const replyCases: readonly ConformanceCase[] = [
       run.step("the answer to the first question");
       const { last } = await followTask(run, { ...first, answer: await reply(run, first) });
       run.step("the end of the wait");
-      await Promise.race([held, run.sleep(graceMs)]);
+      await Promise.race([heldPoll, run.sleep(graceMs)]);
       const isLate = isOpen;
-      const { came } = await held;
+      const { came } = await heldPoll;
       if (isLate)
         throw new Deviation(
           `${last.came}; the wait went on after that until it ended with ${came}`,

@@ -15,9 +15,9 @@ type Judge = (observation: Observation, run: CaseRun) => string | undefined;
 type Sum = Omit<ConformanceCase, "check" | "sumsUp"> & { judge: Judge };
 
 /** Fails with the first answer that `judge` objects to. */
-function sumUp({ judge, ...rest }: Sum): ConformanceCase {
+function sumUp({ judge, ...sum }: Sum): ConformanceCase {
   return {
-    ...rest,
+    ...sum,
     sumsUp: true,
     async check(run) {
       const answers = run.observations.filter(({ answer }) => answer.failure === undefined);
@@ -163,16 +163,17 @@ export const rawCases: readonly ConformanceCase[] = [
     advice: "Put the task_id of the request's task into its answer, or none.",
     judge(observation, run) {
       const { response } = observation.answer;
-      const found = Object(
+      const resultOrData = Object(
         response !== undefined && "error" in response ? response.error.data : response?.result,
       );
       const { taskId, correlationId } = findTask(observation, run.observations);
-      const isOther = (name: unknown, expected: string | undefined) =>
+      const isOther = (name: unknown, expectedId: string | undefined) =>
         typeof name === "string" &&
-        expected !== undefined &&
-        name.toLowerCase() !== expected.toLowerCase();
+        expectedId !== undefined &&
+        name.toLowerCase() !== expectedId.toLowerCase();
       const isOtherTask =
-        isOther(found.task_id, taskId) || isOther(found.correlation_id, correlationId);
+        isOther(resultOrData.task_id, taskId) ||
+        isOther(resultOrData.correlation_id, correlationId);
       return isOtherTask ? "it names another task" : undefined;
     },
   }),
@@ -199,22 +200,22 @@ type Ids = { taskId: string | undefined; correlationId: string | undefined };
 /** The task that a request is about, by its own `task_id` or by what the run has seen of its request id. */
 function findTask(observation: Observation, observations: readonly Observation[]): Ids {
   const { method, params, as, answer } = observation;
-  const { task_id: asked, request_id: requestId } = Object(params);
+  const { task_id: askedTaskId, request_id: requestId } = Object(params);
   const isExecute = method === "execute_task";
-  const started = observations.filter(
+  const executions = observations.filter(
     (one) => one.method === "execute_task" && one.as === as && one.answer.response,
   );
   const key = isExecute ? answer.id : requestId;
   const isStart = (one: Observation) =>
     key === undefined
-      ? readTaskId(one) === asked
+      ? readTaskId(one) === askedTaskId
       : one.answer.id === key && readTaskId(one) !== undefined;
-  const start = started.find(isStart);
+  const start = executions.find(isStart);
   const { correlation_id: correlationId = isExecute ? key : start?.answer.id } = Object(
     (isExecute ? observation : start)?.params,
   );
   return {
-    taskId: typeof asked === "string" ? asked : start && readTaskId(start),
+    taskId: typeof askedTaskId === "string" ? askedTaskId : start && readTaskId(start),
     correlationId: typeof correlationId === "string" ? correlationId : undefined,
   };
 }
@@ -243,12 +244,12 @@ function decodeParts(text: string): string {
   const plain = text.replace(/(?:%[0-9a-f]{2})+/gi, (run) =>
     Buffer.from(run.replaceAll("%", ""), "hex").toString(),
   );
-  const encoded = plain.match(/[\w+/-]{20,}/g) ?? [];
-  const decoded = encoded.flatMap((run) => [
+  const encodedTexts = plain.match(/[\w+/-]{20,}/g) ?? [];
+  const decodedTexts = encodedTexts.flatMap((run) => [
     Buffer.from(run, "base64").toString("latin1"),
     ...(/^[0-9a-f]+$/i.test(run) ? [Buffer.from(run, "hex").toString("latin1")] : []),
   ]);
-  return [text, plain, ...decoded].join("\n");
+  return [text, plain, ...decodedTexts].join("\n");
 }
 
 function judgeErrorData(answer: PeerAnswer): string | undefined {
@@ -257,18 +258,18 @@ function judgeErrorData(answer: PeerAnswer): string | undefined {
   if (error === undefined || typeof data !== "object" || data === null || Array.isArray(data))
     return undefined;
   const { reason, retryable, retry_after_ms: afterMs } = data as Record<string, unknown>;
-  const known = reasonSchema.safeParse(reason).data;
+  const knownReason = reasonSchema.safeParse(reason).data;
   if (reason !== undefined && typeof reason !== "string") return "data.reason is no text";
   if (
-    known !== undefined &&
-    !listErrorCodes({ reason: known, dialect: answer.dialect }).includes(error.code)
+    knownReason !== undefined &&
+    !listErrorCodes({ reason: knownReason, dialect: answer.dialect }).includes(error.code)
   ) {
-    return `data.reason says ${known}, and the number ${error.code} something else`;
+    return `data.reason says ${knownReason}, and the number ${error.code} something else`;
   }
   if (retryable !== undefined && typeof retryable !== "boolean")
     return "data.retryable is no boolean";
-  if (retryable === true && known !== undefined && !isRetryable(known))
-    return `${known} is said to be retryable`;
+  if (retryable === true && knownReason !== undefined && !isRetryable(knownReason))
+    return `${knownReason} is said to be retryable`;
   if (isSet(afterMs) && !isWithin(afterMs, { least: 0, most: maxPollAfterMs })) {
     return "data.retry_after_ms is no integer from 0 to 15 minutes";
   }
@@ -297,10 +298,10 @@ export const leakCases: readonly ConformanceCase[] = [
     judge({ answer, params }, { texts }) {
       // An agent that was made to fail has nothing to say but that.
       const isFailure = String(Object(params).text).startsWith(texts.fail);
-      const told = listErrorTexts(answer).concat(
+      const receivedTexts = listErrorTexts(answer).concat(
         isFailure ? listResultTexts(answer) : listUnknownTexts(answer),
       );
-      const what = told.map(findLeak).find((found) => found !== undefined);
+      const what = receivedTexts.map(findLeak).find((leak) => leak !== undefined);
       return what === undefined ? undefined : `it reveals ${what}`;
     },
   }),
@@ -367,8 +368,8 @@ function listErrorTexts(answer: PeerAnswer): string[] {
   const error = readPeerError(answer);
   if (error !== undefined) return listStrings([error.message, error.data]);
   if (response !== undefined && "result" in response) {
-    const { status: said, error_message: message } = Object(response.result);
-    return said === "error" ? listStrings([message]) : [];
+    const { status, error_message: message } = Object(response.result);
+    return status === "error" ? listStrings([message]) : [];
   }
   if (json !== undefined) return listStrings(json);
   return status >= 400 || body.byteLength > 0

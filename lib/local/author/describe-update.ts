@@ -19,16 +19,16 @@ export function describeProblem(update: unknown): string | undefined {
 }
 
 function describeIssue({ issue, value }: { issue: Issue; value: unknown }): string {
-  const got = value === undefined ? "but it is missing" : `got ${show(value)}`;
+  const gotText = value === undefined ? "but it is missing" : `got ${show(value)}`;
   switch (issue.code) {
     case "invalid_type":
-      return `must be ${article(issue.expected)} ${issue.expected}, ${got}`;
+      return `must be ${article(issue.expected)} ${issue.expected}, ${gotText}`;
     case "invalid_value":
-      return `must be ${oneOf(issue.values.map(String))}, ${got}`;
+      return `must be ${oneOf(issue.values.map(String))}, ${gotText}`;
     case "invalid_union":
       return "options" in issue && Array.isArray(issue.options)
-        ? `must be ${oneOf(issue.options.map(String))}, ${got}`
-        : `is invalid, ${got}`;
+        ? `must be ${oneOf(issue.options.map(String))}, ${gotText}`
+        : `is invalid, ${gotText}`;
     case "too_big":
       return `must ${amount("at most", issue.maximum, issue.origin)}, got ${show(value)}`;
     case "too_small":

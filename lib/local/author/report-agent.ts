@@ -32,33 +32,33 @@ export function reportAgent({ agent, file, show }: Reporting): Agent {
   const name = file === undefined ? "The agent" : formatFile(file);
   const { feedback } = agent;
   async function* run(...[task, context]: Parameters<Agent>): AsyncGenerator<TaskUpdate> {
-    const report = (lines: readonly string[], happened = "The agent failed") => {
+    const report = (lines: readonly string[], headline = "The agent failed") => {
       if (!context.signal.aborted)
-        show([`${happened} in request ${context.requestId}:`, ...lines, ""].join("\n"));
+        show([`${headline} in request ${context.requestId}:`, ...lines, ""].join("\n"));
     };
-    let called: unknown;
-    const observed: Agent = (...given) => {
-      const returned = agent(...given);
-      called = returned;
-      return returned;
+    let callResult: unknown;
+    const observedAgent: Agent = (...params) => {
+      const result = agent(...params);
+      callResult = result;
+      return result;
     };
     let yields = 0;
     // The task may have files of the runs before its questions.
     let hasArtifact = task.answers.length > 0;
     let isEnded = false;
     try {
-      for await (const update of runAgent(observed, task, context)) {
+      for await (const update of runAgent(observedAgent, task, context)) {
         yields += 1;
         const problem: string | undefined = isEnded
           ? undefined
           : (describeProblem(update) ?? blankProblem(update, hasArtifact));
-        const isText = types.isPromise(called);
+        const isText = types.isPromise(callResult);
         const isProgress = Object(update).type === "progress";
         if (problem !== undefined)
           report(
             isText
               ? [`${name}: ${problem}`]
-              : describeYield({ place: locate(called), name, yields, problem }),
+              : describeYield({ place: locate(callResult), name, yields, problem }),
             isProgress ? "A part of the progress was left out" : undefined,
           );
         hasArtifact ||= Object(update).type === "artifact";
@@ -98,10 +98,10 @@ function blankProblem(update: TaskUpdate, hasArtifact: boolean): string | undefi
 }
 
 /** `returned` is what an agent returned that is neither a text nor a generator. */
-function describeResult(returned: unknown): string {
-  const type = Array.isArray(returned) ? "array" : typeof returned;
-  const isNothing = returned === null || returned === undefined;
-  const what = isNothing ? String(returned) : `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
+function describeResult(result: unknown): string {
+  const type = Array.isArray(result) ? "array" : typeof result;
+  const isNothing = result === null || result === undefined;
+  const what = isNothing ? String(result) : `${/^[aeiou]/.test(type) ? "an" : "a"} ${type}`;
   return `the agent returned ${what}. An agent is an async generator (async function*) that yields updates, or an async function that returns a string.`;
 }
 

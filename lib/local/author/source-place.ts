@@ -31,9 +31,9 @@ export function codeFrame({ file, line, column }: Place): string[] {
   // The end of the last line is no line.
   if (lines.at(-1) === "") lines.pop();
   const first = Math.max(1, line - 2);
-  const shown = lines.slice(first - 1, line + 1);
-  const width = String(first + shown.length).length;
-  return shown.flatMap((text, at) => {
+  const shownLines = lines.slice(first - 1, line + 1);
+  const width = String(first + shownLines.length).length;
+  return shownLines.flatMap((text, at) => {
     const number = first + at;
     const row = `${number === line ? ">" : " "} ${String(number).padStart(width)} | ${text}`;
     // Tabs stay tabs, so that the mark is below its character.
@@ -82,10 +82,10 @@ function readLocation(session: Session): Location | undefined {
   session.post("Runtime.getProperties", { objectId, ownProperties: true }, (_error, answer) => {
     properties = answer?.internalProperties ?? [];
   });
-  const found = properties.find(
+  const location = properties.find(
     ({ name }) => name === "[[GeneratorLocation]]" || name === "[[FunctionLocation]]",
   );
-  return found?.value?.value;
+  return location?.value?.value;
 }
 
 function scriptUrls(session: Session): Map<string, string> {

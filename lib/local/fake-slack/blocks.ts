@@ -147,12 +147,12 @@ export function parseBlocks({
   json,
   refusesMarkdown,
 }: GivenBlocks): { blocks: readonly FakeSlackBlock[] } | { problem: string } {
-  const parsed = blocksSchema.safeParse(json);
-  if (!parsed.success) {
-    const [issue] = parsed.error.issues;
+  const result = blocksSchema.safeParse(json);
+  if (!result.success) {
+    const [issue] = result.error.issues;
     return { problem: `[ERROR] ${issue?.message} [json-pointer:/blocks/${issue?.path.join("/")}]` };
   }
-  const blocks = parsed.data;
+  const blocks = result.data;
   if (!hasUniqueBlockIds(blocks)) return { problem: "[ERROR] block_id is not unique" };
   if (blocks.filter(({ type }) => type === "table").length > 1)
     return { problem: "[ERROR] only one table is allowed" };
@@ -189,10 +189,10 @@ export function listButtons(
   blocks: readonly FakeSlackBlock[],
 ): { blockId: string; button: FakeSlackButton }[] {
   return blocks.flatMap((block, index) => {
-    const found =
+    const elements =
       block.type === "actions" ? block.elements : block.type === "section" ? [block.accessory] : [];
     const blockIdOf = typeof block.block_id === "string" ? block.block_id : `b${index}`;
-    return (found as unknown[]).flatMap((each) => {
+    return (elements as unknown[]).flatMap((each) => {
       const button = buttonSchema.safeParse(each).data;
       return button === undefined ? [] : [{ blockId: blockIdOf, button }];
     });

@@ -8,32 +8,41 @@ import { toSlackMessage } from "./slack-message.ts";
 import { findFakePerson, workspace } from "./workspace.ts";
 
 type Change = {
-  before: FakeSlackMessage;
+  oldMessage: FakeSlackMessage;
   /** Undefined if it was deleted. A deleted message with replies stays as a tombstone. */
-  after: FakeSlackMessage | undefined;
+  newMessage: FakeSlackMessage | undefined;
   replies: readonly FakeSlackMessage[];
   changeTs: string;
   filesUrl: string;
 };
 
-export function createChangePayload({ before, after, replies, changeTs, filesUrl }: Change) {
-  const { channel, ts, user } = before;
+export function createChangePayload({
+  oldMessage,
+  newMessage,
+  replies,
+  changeTs,
+  filesUrl,
+}: Change) {
+  const { channel, ts, user } = oldMessage;
   const team = findFakePerson(user)?.team ?? workspace.team;
   const version = (message: FakeSlackMessage) =>
     createVersion({ message, replies, team, filesUrl });
   const change =
-    after === undefined
+    newMessage === undefined
       ? { subtype: "message_deleted", deleted_ts: ts }
       : {
           subtype: "message_changed",
-          message: { ...version(after), ...editedFields({ before, after, changeTs }) },
+          message: {
+            ...version(newMessage),
+            ...editedFields({ oldMessage, newMessage, changeTs }),
+          },
         };
   return {
     ...createEnvelope({ channel, team, eventId: `EvC${changeTs.replace(".", "")}`, ts: changeTs }),
     event: {
       type: "message",
       ...change,
-      previous_message: version(before),
+      previous_message: version(oldMessage),
       channel,
       hidden: true,
       ts: changeTs,
@@ -68,11 +77,13 @@ function createVersion({ message, replies, team, filesUrl }: Version) {
 
 /** Slack counts edits by the second. The preview of a link is no edit. */
 function editedFields(change: {
-  before: FakeSlackMessage;
-  after: FakeSlackMessage;
+  oldMessage: FakeSlackMessage;
+  newMessage: FakeSlackMessage;
   changeTs: string;
 }) {
-  const { before, after, changeTs } = change;
-  const isEdited = !after.isDeleted && after.text !== before.text;
-  return isEdited ? { edited: { user: after.user, ts: `${changeTs.split(".")[0]}.000000` } } : {};
+  const { oldMessage, newMessage, changeTs } = change;
+  const isEdited = !newMessage.isDeleted && newMessage.text !== oldMessage.text;
+  return isEdited
+    ? { edited: { user: newMessage.user, ts: `${changeTs.split(".")[0]}.000000` } }
+    : {};
 }

@@ -59,9 +59,9 @@ export function createEphemeralState(notify: (change: EphemeralChange) => void) 
       else statuses.set(key, status);
       notify({ type: "status", ...status });
     },
-    setPrompts(suggested: Prompts): void {
-      prompts.set(keyOf(suggested), suggested);
-      notify({ type: "prompts", ...suggested });
+    setPrompts(suggestedPrompts: Prompts): void {
+      prompts.set(keyOf(suggestedPrompts), suggestedPrompts);
+      notify({ type: "prompts", ...suggestedPrompts });
     },
     setSession(session: FakeSlackSession): void {
       sessions.set(keyOf(session), session);

@@ -41,10 +41,10 @@ export function createFakeSlackFiles(folder?: FileFolder) {
       bytes,
       ...file
     }: Omit<FakeSlackFile, "id" | "size" | "title"> & { bytes: Uint8Array }): FakeSlackFile {
-      const added = { ...file, id: nextId(), title: file.name, size: bytes.byteLength };
-      byId.set(added.id, { file: added, bytes, completed: true });
-      folder?.write(added, bytes);
-      return added;
+      const newFile = { ...file, id: nextId(), title: file.name, size: bytes.byteLength };
+      byId.set(newFile.id, { file: newFile, bytes, completed: true });
+      folder?.write(newFile, bytes);
+      return newFile;
     },
     /** First step of an upload. The second step's URL ends with `ticket`. */
     announce(file: { name: string; size: number; team: string; user: string }): {
@@ -60,24 +60,34 @@ export function createFakeSlackFiles(folder?: FileFolder) {
     },
     /** Second step. False for an unknown ticket, or for another size than announced. */
     upload(ticket: string, bytes: Uint8Array): boolean {
-      const stored = [...byId.values()].find((each) => each.ticket === ticket);
-      if (stored === undefined || stored.completed || stored.file.size !== bytes.byteLength)
+      const storedFile = [...byId.values()].find((each) => each.ticket === ticket);
+      if (
+        storedFile === undefined ||
+        storedFile.completed ||
+        storedFile.file.size !== bytes.byteLength
+      )
         return false;
-      stored.bytes = bytes;
+      storedFile.bytes = bytes;
       return true;
     },
     /** Last step. Undefined without the bytes. */
     complete({ id, title }: { id: string; title?: string | undefined }): FakeSlackFile | undefined {
-      const stored = byId.get(id);
-      if (stored?.bytes === undefined) return undefined;
-      stored.completed = true;
-      stored.file = { ...stored.file, title: title ?? stored.file.title };
-      folder?.write(stored.file, stored.bytes);
-      return stored.file;
+      const storedFile = byId.get(id);
+      if (storedFile?.bytes === undefined) return undefined;
+      storedFile.completed = true;
+      storedFile.file = { ...storedFile.file, title: title ?? storedFile.file.title };
+      folder?.write(storedFile.file, storedFile.bytes);
+      return storedFile.file;
     },
     find(id: string): (FakeSlackFile & { bytes: Uint8Array; completed: boolean }) | undefined {
-      const stored = byId.get(id) ?? folder?.read(id);
-      return stored?.bytes && { ...stored.file, bytes: stored.bytes, completed: stored.completed };
+      const storedFile = byId.get(id) ?? folder?.read(id);
+      return (
+        storedFile?.bytes && {
+          ...storedFile.file,
+          bytes: storedFile.bytes,
+          completed: storedFile.completed,
+        }
+      );
     },
   };
 }

@@ -99,10 +99,10 @@ export function createFakeSlackMessages({
   }
 
   function change(message: FakeSlackMessage, by: Partial<FakeSlackMessage>): FakeSlackMessage {
-    const changed = { ...message, ...by };
-    put(changed);
-    notify({ type: "message", message: changed });
-    return changed;
+    const changedMessage = { ...message, ...by };
+    put(changedMessage);
+    notify({ type: "message", message: changedMessage });
+    return changedMessage;
   }
 
   return {

@@ -63,7 +63,7 @@ export function createEventPayload({
   const isWrittenInClient = findFakePerson(user) !== undefined && !isThroughApp;
   const team = findFakePerson(user)?.team ?? workspace.team;
   const isMessage = event === "message";
-  const attached = {
+  const attachedFiles = {
     files: files.map((file) => toListedFile({ file, filesUrl })),
     upload: false,
     display_as_bot: false,
@@ -81,7 +81,7 @@ export function createEventPayload({
       ...(team !== findTeamOfChannel(channel).id && { user_team: team, source_team: team }),
       ...(text !== "" && { blocks: [toRichText(text)] }),
       ...attachmentFields({ message: { text, attachments, forwards }, filesUrl }),
-      ...(files.length > 0 && attached),
+      ...(files.length > 0 && attachedFiles),
       ...(threadTs !== undefined && { thread_ts: threadTs }),
       channel,
       event_ts: ts,
@@ -176,9 +176,9 @@ type Interaction = { channel: FakeSlackChannel; user: string; triggerId: string 
 
 /** `text` is what follows the command. */
 export function createCommandForm(
-  typed: Interaction & { command: string; text: string },
+  typedCommand: Interaction & { command: string; text: string },
 ): Record<string, string> {
-  const { channel, user, command, text, triggerId } = typed;
+  const { channel, user, command, text, triggerId } = typedCommand;
   const { id, domain, enterprise } = findTeamOfChannel(channel.id);
   return {
     token,
@@ -269,12 +269,12 @@ export function createHomeClickForm(
 }
 
 /** https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload. */
-export function createSubmissionForm(submitted: {
+export function createSubmissionForm(submission: {
   modal: OpenModal;
   state: object;
   triggerId: string;
 }) {
-  const { modal, state, triggerId } = submitted;
+  const { modal, state, triggerId } = submission;
   const payload = {
     type: "view_submission",
     ...whoseFields(modal),
@@ -289,7 +289,7 @@ export function createSubmissionForm(submitted: {
 }
 
 /** https://docs.slack.dev/reference/interaction-payloads/shortcuts-interaction-payload, of a message. */
-export function createShortcutForm(used: {
+export function createShortcutForm(shortcut: {
   message: FakeSlackMessage;
   user: string;
   callbackId: string;
@@ -297,7 +297,7 @@ export function createShortcutForm(used: {
   actionTs: string;
   filesUrl: string;
 }) {
-  const { message, user, callbackId, triggerId, actionTs, filesUrl } = used;
+  const { message, user, callbackId, triggerId, actionTs, filesUrl } = shortcut;
   const { channel } = message;
   const payload = {
     type: "message_action",

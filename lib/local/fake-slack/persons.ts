@@ -1,5 +1,5 @@
 /** The actions of people in the fake Slack. Each action changes the workspace and reaches the app as a signed request. */
-import { metadataSchema } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema } from "@sekisho/verification/slack/api/post-keys.ts";
 import { escapeMrkdwn } from "@sekisho/verification/slack/markdown/characters.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import { type Delivery, sendEvent, sendForm } from "../signed-events.ts";
@@ -84,7 +84,7 @@ export function createPersons({
   signal,
 }: PersonsOptions) {
   const { messages, files: store, now } = state;
-  const signed = {
+  const signing = {
     signingSecret,
     now,
     signal,
@@ -97,7 +97,7 @@ export function createPersons({
 
   function deliver(eventsUrl: string, payload: unknown): Promise<Delivery> {
     return sendEvent({
-      ...signed,
+      ...signing,
       eventsUrl,
       payload,
       ...(retryDelaysMs !== undefined && { retryDelaysMs }),
@@ -115,10 +115,10 @@ export function createPersons({
 
   /** `mention`: the bot user that the text mentions. */
   function post(
-    { eventsUrl, text, threadTs, ...given }: Post,
+    { eventsUrl, text, threadTs, ...target }: Post,
     mention?: string,
   ): PostedByFakePerson {
-    const channel = findChannel(given.channel);
+    const channel = findChannel(target.channel);
     const {
       user = firstPerson(channel),
       files = [],
@@ -127,26 +127,26 @@ export function createPersons({
       forwards = [],
       isThroughApp,
       open,
-    } = given;
+    } = target;
     if (
       threadTs !== undefined &&
       messages.find({ channel: channel.id, ts: threadTs }) === undefined
     ) {
       throw new Error("The fake Slack has no such thread.");
     }
-    const known = fileIds.flatMap((id) => store.find(id) ?? []);
-    const attached = [...files.map((file) => upload({ ...file, user })), ...known].map(
+    const knownFiles = fileIds.flatMap((id) => store.find(id) ?? []);
+    const attachedFiles = [...files.map((file) => upload({ ...file, user })), ...knownFiles].map(
       withoutBytes,
     );
     const originals = forwards.map((reference) => findReadable({ ...reference, user }));
-    const typed = escapeMrkdwn(text);
+    const typedText = escapeMrkdwn(text);
     const message = messages.add({
       channel: channel.id,
       threadTs,
       user,
-      text: mention === undefined ? typed : `<@${mention}> ${typed}`.trimEnd(),
+      text: mention === undefined ? typedText : `<@${mention}> ${typedText}`.trimEnd(),
       ...(isThroughApp && { isThroughApp }),
-      ...(attached.length > 0 && { files: attached }),
+      ...(attachedFiles.length > 0 && { files: attachedFiles }),
       ...(attachments !== undefined && { attachments }),
       ...(originals.length > 0 && { forwards: originals }),
     });
@@ -183,11 +183,17 @@ export function createPersons({
 
   function deliverChange(
     eventsUrl: string,
-    before: FakeSlackMessage,
-    after: FakeSlackMessage | undefined,
+    oldMessage: FakeSlackMessage,
+    newMessage: FakeSlackMessage | undefined,
   ) {
-    const replies = messages.thread(before).filter(({ ts }) => ts !== before.ts);
-    const change = { before, after, replies, changeTs: messages.newTs(), filesUrl: state.url };
+    const replies = messages.thread(oldMessage).filter(({ ts }) => ts !== oldMessage.ts);
+    const change = {
+      oldMessage,
+      newMessage,
+      replies,
+      changeTs: messages.newTs(),
+      filesUrl: state.url,
+    };
     return deliver(eventsUrl, createChangePayload(change));
   }
 
@@ -231,33 +237,37 @@ export function createPersons({
     },
     /** Edits a message of a person. A mention at its beginning stays. Throws if there is none. */
     edit({ eventsUrl, text, ...reference }: ChangedPost & { text: string }) {
-      const before = findMessage(reference);
-      const [mention = ""] = /^<@\w+>/.exec(before.text) ?? [];
-      const after = messages.change(before, {
+      const oldMessage = findMessage(reference);
+      const [mention = ""] = /^<@\w+>/.exec(oldMessage.text) ?? [];
+      const newMessage = messages.change(oldMessage, {
         text: `${mention} ${escapeMrkdwn(text)}`.trim(),
         edited: true,
       });
-      return { delivered: deliverChange(eventsUrl, before, after) };
+      return { delivered: deliverChange(eventsUrl, oldMessage, newMessage) };
     },
     /** Deletes a message of a person. Throws if there is none. */
     remove({ eventsUrl, ...reference }: ChangedPost) {
-      const before = findMessage(reference);
-      const hasReplies = messages.thread(before).length > 1;
+      const oldMessage = findMessage(reference);
+      const hasReplies = messages.thread(oldMessage).length > 1;
       const tombstone = {
         text: "This message was deleted.",
         files: undefined,
         blocks: undefined,
         isDeleted: true,
       } as const;
-      const after = hasReplies ? messages.change(before, tombstone) : undefined;
-      if (after === undefined) messages.remove(before);
-      return { delivered: deliverChange(eventsUrl, before, after) };
+      const newMessage = hasReplies ? messages.change(oldMessage, tombstone) : undefined;
+      if (newMessage === undefined) messages.remove(oldMessage);
+      return { delivered: deliverChange(eventsUrl, oldMessage, newMessage) };
     },
     /** Slack adds the preview of a link, which it tells as a change of the message. */
     unfurl({ eventsUrl, ...reference }: ChangedPost) {
-      const before = findMessage(reference);
+      const oldMessage = findMessage(reference);
       return {
-        delivered: deliverChange(eventsUrl, before, messages.change(before, { unfurls: true })),
+        delivered: deliverChange(
+          eventsUrl,
+          oldMessage,
+          messages.change(oldMessage, { unfurls: true }),
+        ),
       };
     },
     /** Posts in a thread, without a mention. */
@@ -273,23 +283,23 @@ export function createPersons({
       const channel = findChannel(request.channel);
       const message = messages.find(request);
       const { blocks = [] } = message ?? {};
-      const found = [...listButtons(blocks), ...listVotes(blocks)].find(({ button }) =>
+      const shownButton = [...listButtons(blocks), ...listVotes(blocks)].find(({ button }) =>
         "actionId" in request
           ? button.action_id === request.actionId &&
             button.value === (request.value ?? button.value)
           : button.text.text === request.label,
       );
-      if (message === undefined || found === undefined)
+      if (message === undefined || shownButton === undefined)
         throw new Error("The fake Slack has no such button.");
       const { user = firstPerson(channel) } = request;
-      if (found.button.type === "feedback_buttons") {
-        messages.change(message, { votes: { ...message.votes, [user]: found.button.value } });
+      if (shownButton.button.type === "feedback_buttons") {
+        messages.change(message, { votes: { ...message.votes, [user]: shownButton.button.value } });
       }
       const ids = { triggerId: newTriggerId(user, channel.id), actionTs: messages.newTs() };
       const form = createClickForm({
         channel,
         message,
-        ...found,
+        ...shownButton,
         user,
         ...ids,
         filesUrl: state.url,
@@ -297,7 +307,7 @@ export function createPersons({
       return {
         /** The task that the message belongs to, if it is the app's. */
         requestId: metadataSchema.parse(message.metadata)?.event_payload.request_id,
-        delivered: sendForm({ ...signed, url: request.eventsUrl, form }),
+        delivered: sendForm({ ...signing, url: request.eventsUrl, form }),
       };
     },
     /** Chooses a shortcut of the app in the menu of a message. Throws if there is no such message. */
@@ -310,9 +320,18 @@ export function createPersons({
     }) {
       const { eventsUrl, callbackId, user = firstPerson(findChannel(request.channel)) } = request;
       const message = findMessage(request);
-      const used = { message, user, callbackId, actionTs: messages.newTs(), filesUrl: state.url };
-      const form = createShortcutForm({ ...used, triggerId: newTriggerId(user, message.channel) });
-      return { delivered: sendForm({ ...signed, url: eventsUrl, form }) };
+      const shortcut = {
+        message,
+        user,
+        callbackId,
+        actionTs: messages.newTs(),
+        filesUrl: state.url,
+      };
+      const form = createShortcutForm({
+        ...shortcut,
+        triggerId: newTriggerId(user, message.channel),
+      });
+      return { delivered: sendForm({ ...signing, url: eventsUrl, form }) };
     },
     /**
      * Submits an open modal. It closes unless the app answers with errors, or not at all. Slack's client itself checks lengths, numbers and
@@ -329,7 +348,7 @@ export function createPersons({
         state: toViewState(modal.view, filledIn),
         triggerId,
       });
-      const delivery = await sendForm({ ...signed, url: eventsUrl, form });
+      const delivery = await sendForm({ ...signing, url: eventsUrl, form });
       const errors = readErrorsReply(modal.view, delivery.reply);
       if (delivery.status === 200 && errors === undefined) state.modals.close(modal);
       return { ...delivery, errors };
@@ -360,7 +379,7 @@ export function createPersons({
       return {
         requestId: requestIdOf({ appId: workspace.app, channel: channel.id, ts: triggerId }),
         triggerId,
-        delivered: sendForm({ ...signed, url: eventsUrl, form }),
+        delivered: sendForm({ ...signing, url: eventsUrl, form }),
       };
     },
     /** Opens a tab of the app in the direct messages with it. */
@@ -374,12 +393,17 @@ export function createPersons({
     clickHomeButton(request: { eventsUrl: string; label: string; index?: number; user?: string }) {
       const { eventsUrl, label, index = 0, user = workspace.person } = request;
       const buttons = listButtons(state.ephemeral.home(user) ?? []);
-      const found = buttons.filter(({ button }) => button.text.text === label)[index];
-      if (found === undefined)
+      const matchingButton = buttons.filter(({ button }) => button.text.text === label)[index];
+      if (matchingButton === undefined)
         throw new Error("The App Home of the fake Slack has no such button.");
       const triggerId = newTriggerId(user, findDirectChannel(user).id);
-      const form = createHomeClickForm({ user, ...found, triggerId, actionTs: messages.newTs() });
-      return { delivered: sendForm({ ...signed, url: eventsUrl, form }) };
+      const form = createHomeClickForm({
+        user,
+        ...matchingButton,
+        triggerId,
+        actionTs: messages.newTs(),
+      });
+      return { delivered: sendForm({ ...signing, url: eventsUrl, form }) };
     },
     /** Presses Slack's stop button, which ends the open streams of the thread. Throws if Slack shows no such button. */
     stopSession(request: { eventsUrl: string; channel: string; threadTs: string; user?: string }) {
@@ -398,8 +422,8 @@ export function createPersons({
         messages.change(message, { stream: { ...stream, state: "stopped_by_user" } });
       }
       const streams = open.map(({ message }) => message.ts);
-      const stopped = { channel: channel.id, threadTs, ts: messages.newTs(), user, streams };
-      return { delivered: deliver(eventsUrl, createStoppedPayload(stopped)) };
+      const stop = { channel: channel.id, threadTs, ts: messages.newTs(), user, streams };
+      return { delivered: deliver(eventsUrl, createStoppedPayload(stop)) };
     },
   };
 }
@@ -411,9 +435,9 @@ function findChannel(id: string = workspace.channel.id): FakeSlackChannel {
 }
 
 function findDirectChannel(user: string): FakeSlackChannel {
-  const found = channels.find(({ direct, people }) => direct && people.includes(user));
-  if (found === undefined) throw new Error("The fake Slack has no such person.");
-  return found;
+  const directChannel = channels.find(({ direct, people }) => direct && people.includes(user));
+  if (directChannel === undefined) throw new Error("The fake Slack has no such person.");
+  return directChannel;
 }
 
 function firstPerson({ people }: FakeSlackChannel): string {

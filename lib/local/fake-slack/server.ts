@@ -117,10 +117,10 @@ export async function startSlackServer({
     apiUrl: `${state.url}api/`,
     async close() {
       stop.abort();
-      const closed = Promise.withResolvers<void>();
-      server.close(() => closed.resolve());
+      const closing = Promise.withResolvers<void>();
+      server.close(() => closing.resolve());
       server.closeAllConnections();
-      await closed.promise;
+      await closing.promise;
     },
   };
 }

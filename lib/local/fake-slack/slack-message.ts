@@ -192,7 +192,7 @@ function toForward({ message, filesUrl }: ShownMessage): object {
   const writer = writerFields({ user, team });
   const bot = "username" in writer ? writer.username : writer.bot_profile?.name;
   const name = findFakePerson(user)?.name ?? bot ?? user;
-  const copied = blockFields(message);
+  const copiedBlocks = blockFields(message);
   return {
     is_msg_unfurl: true,
     is_share: true,
@@ -208,8 +208,8 @@ function toForward({ message, filesUrl }: ShownMessage): object {
     fallback: text === "" ? "[no preview available]" : `${name}: ${text}`,
     footer: direct ? "Direct Message" : `Posted in #${channelName}`,
     mrkdwn_in: ["text"],
-    ...(copied.blocks !== undefined && {
-      message_blocks: [{ team, channel, ts, message: copied }],
+    ...(copiedBlocks.blocks !== undefined && {
+      message_blocks: [{ team, channel, ts, message: copiedBlocks }],
     }),
     ...(files !== undefined && { files: files.map((file) => toListedFile({ file, filesUrl })) }),
     ...attachmentFields({ message, filesUrl }),

@@ -10,7 +10,7 @@ export function createFakeSlackTokens(
   otherTokens: { second?: string; organization?: string } = {},
 ) {
   const codes = new Map<string, FakeSlackCaller>();
-  const revoked = new Set<string>();
+  const revokedTokens = new Set<string>();
   const callers = new Map<string, FakeSlackCaller>([[botToken, { team: workspace.team }]]);
   if (otherTokens.second !== undefined) callers.set(otherTokens.second, { team: "TSECOND" });
   if (otherTokens.organization !== undefined)
@@ -18,7 +18,7 @@ export function createFakeSlackTokens(
 
   return {
     /** `revoked`: the token was valid until the app was uninstalled. */
-    find: (token: string) => (revoked.has(token) ? "revoked" : callers.get(token)),
+    find: (token: string) => (revokedTokens.has(token) ? "revoked" : callers.get(token)),
     all: (): FakeSlackInstallation[] => [...callers].map(([token, caller]) => ({ token, caller })),
     /** Makes a code that `redeem` takes once. */
     authorize(caller: FakeSlackCaller): string {
@@ -38,7 +38,7 @@ export function createFakeSlackTokens(
       for (const [token, owner] of callers) {
         if (JSON.stringify(owner) !== JSON.stringify(caller)) continue;
         callers.delete(token);
-        revoked.add(token);
+        revokedTokens.add(token);
       }
     },
   };

@@ -125,13 +125,13 @@ export function createModals({ now, triggerLifeMs, notify }: ModalsOptions) {
   const triggers = new Map<string, Trigger>();
   const open = new Map<string, OpenModal>();
   let views = 0;
-  let numbered = 0;
+  let viewCount = 0;
 
   return {
     /** A person did something that a modal may follow. */
     issue(ts: string, about: { user: string; channel: string }): string {
-      numbered++;
-      const id = `${ts}.${numbered}.${crypto.randomUUID().replaceAll("-", "")}`;
+      viewCount++;
+      const id = `${ts}.${viewCount}.${crypto.randomUUID().replaceAll("-", "")}`;
       triggers.set(id, { ...about, issuedAtMs: now(), isExchanged: false });
       return id;
     },
@@ -205,13 +205,19 @@ export type FilledIn = Readonly<Record<string, string | readonly string[]>>;
 
 /** The modal as `views.open` and its submission show it. */
 export function toViewPayload({ id, channel, view }: OpenModal, state: object = { values: {} }) {
-  const { blocks, callback_id = "", private_metadata = "", external_id = "", ...rest } = view;
+  const {
+    blocks,
+    callback_id = "",
+    private_metadata = "",
+    external_id = "",
+    ...otherFields
+  } = view;
   const { id: team, enterprise = team } = findTeamOfChannel(channel);
   return {
     id,
     team_id: team,
     app_installed_team_id: enterprise,
-    ...rest,
+    ...otherFields,
     blocks: blocks.map((block, index) => ({ block_id: `b${index}`, ...block })),
     callback_id,
     private_metadata,
@@ -239,20 +245,22 @@ export function toViewState(view: FakeSlackView, filledIn: FilledIn) {
   return { values: Object.fromEntries(values) };
 }
 
-function toElementState(element: InputElement, given: string | readonly string[] | undefined) {
-  const text = typeof given === "string" ? given : undefined;
+function toElementState(element: InputElement, givenValue: string | readonly string[] | undefined) {
+  const text = typeof givenValue === "string" ? givenValue : undefined;
   const choose = (label: string) => {
     const options = "options" in element ? element.options : [];
-    const found = options.find((each) => each.text.text === label);
-    if (found === undefined) throw new Error(`The modal has no choice "${label}".`);
-    return found;
+    const option = options.find((each) => each.text.text === label);
+    if (option === undefined) throw new Error(`The modal has no choice "${label}".`);
+    return option;
   };
   switch (element.type) {
     case "static_select":
       return { selected_option: text === undefined ? null : choose(text) };
     case "multi_static_select":
       return {
-        selected_options: (typeof given === "string" ? [given] : (given ?? [])).map(choose),
+        selected_options: (typeof givenValue === "string" ? [givenValue] : (givenValue ?? [])).map(
+          choose,
+        ),
       };
     case "datepicker":
       return { selected_date: text ?? null };

@@ -50,27 +50,28 @@ export function answerCall(
     return refuse("invalid_arguments");
   const { team_id } = args;
   const isGranted = team_id === undefined || "team" in caller || hasAccessToTeam(caller, team_id);
-  const needed = splitNames(row.scopes);
+  const neededScopes = splitNames(row.scopes);
   const hasScope =
-    needed.length === 0 || (rules.scopes?.some((scope) => needed.includes(scope)) ?? true);
+    neededScopes.length === 0 ||
+    (rules.scopes?.some((scope) => neededScopes.includes(scope)) ?? true);
   if (!isGranted) return { ...refuse("team_access_not_granted"), args };
   if (!hasScope) {
     const provided = rules.scopes?.join(",") ?? "";
     return {
-      reply: { ok: false, error: "missing_scope", needed: needed.join(","), provided },
+      reply: { ok: false, error: "missing_scope", needed: neededScopes.join(","), provided },
       args,
     };
   }
-  const refused = findArgumentError(name, args);
-  if (refused !== undefined) return { reply: { ok: false, ...refused }, args };
+  const argumentError = findArgumentError(name, args);
+  if (argumentError !== undefined) return { reply: { ok: false, ...argumentError }, args };
 
   const call: MethodContext = { args, caller, bot: findBotUser(caller), state };
   for (const argument of splitNames(row.args)) {
-    const checked: { error?: string; [value: string]: unknown } =
+    const checkResult: { error?: string; [value: string]: unknown } =
       argumentChecks[argument as ArgumentName](call);
-    const { error } = checked;
-    if (error !== undefined) return { reply: { ok: false, ...checked, error }, args };
-    Object.assign(call, checked);
+    const { error } = checkResult;
+    if (error !== undefined) return { reply: { ok: false, ...checkResult, error }, args };
+    Object.assign(call, checkResult);
   }
   // The row's arguments are in `call` now, as the method's type wants them.
   const method = methods[name as SlackMethod] as (call: MethodContext) => {
@@ -108,8 +109,8 @@ export function createRateLimits(now: () => number) {
     if (row === undefined) return undefined;
     const minute = Math.floor(now() / 60_000);
     const key = `${name} ${authorization}`;
-    const counted = counts.get(key);
-    const calls = counted?.minute === minute ? counted.calls + 1 : 1;
+    const callCount = counts.get(key);
+    const calls = callCount?.minute === minute ? callCount.calls + 1 : 1;
     counts.set(key, { minute, calls });
     return calls > callsPerMinute[row.tier]
       ? Math.ceil(((minute + 1) * 60_000 - now()) / 1000)
@@ -135,9 +136,9 @@ function hasHalfCharacter(value: unknown): boolean {
 
 /** `oauth.v2.access` takes the app's credentials as HTTP Basic too. */
 function basicArgs(authorization: string): MethodArgs {
-  const encoded = /^Basic (.+)$/.exec(authorization)?.[1];
-  if (encoded === undefined) return {};
-  const [client_id, client_secret] = Buffer.from(encoded, "base64")
+  const encodedCredentials = /^Basic (.+)$/.exec(authorization)?.[1];
+  if (encodedCredentials === undefined) return {};
+  const [client_id, client_secret] = Buffer.from(encodedCredentials, "base64")
     .toString()
     .split(":")
     .map(decodeURIComponent);

@@ -55,36 +55,36 @@ const mention = /^@sekisho\b[,:]?\s*/i;
 export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): Routes {
   function post(body: z.output<typeof messageSchema>, eventsUrl: string): object {
     const { text, channel, thread_ts: threadTs, user, file_ids: fileIds, forward } = body;
-    const [typed, name] = forward === undefined ? (command.exec(text) ?? []) : [];
+    const [typedCommand, name] = forward === undefined ? (command.exec(text) ?? []) : [];
     if (
-      typed !== undefined &&
+      typedCommand !== undefined &&
       name !== undefined &&
       threadTs === undefined &&
       fileIds.length === 0
     ) {
-      const sent = fakeSlack.command({
+      const sentForm = fakeSlack.command({
         eventsUrl,
         command: name,
-        text: text.slice(typed.length),
+        text: text.slice(typedCommand.length),
         channel,
         user,
       });
-      const shown = {
+      const step = {
         title: `Slack sent the command ${name}`,
         detail: { channel, user, command: name },
       };
-      recordSignedRequest({ ...sent, ...shown, stepRecorder });
-      return { request_id: sent.requestId };
+      recordSignedRequest({ ...sentForm, ...step, stepRecorder });
+      return { request_id: sentForm.requestId };
     }
     const unaddressed = text.replace(mention, "");
     const forwards = forward === undefined ? [] : [forward];
     const message = { eventsUrl, text: unaddressed, channel, user, fileIds, forwards };
     const isReply = threadTs !== undefined && unaddressed === text;
-    const asked = isReply
+    const postedMessage = isReply
       ? fakeSlack.reply({ ...message, threadTs })
       : fakeSlack.ask({ ...message, threadTs });
-    recordPost({ asked, stepRecorder });
-    return { request_id: asked.requestId, ts: asked.message.ts };
+    recordPost({ postedMessage, stepRecorder });
+    return { request_id: postedMessage.requestId, ts: postedMessage.message.ts };
   }
 
   function postAlert(
@@ -105,11 +105,11 @@ export function createActionRoutes({ fakeSlack, stepRecorder }: RecordedSlack): 
       user,
     });
     if (requestId !== undefined) {
-      const shown = {
+      const step = {
         title: "Slack sent a button click",
         detail: { channel, user, action_id: actionId },
       };
-      recordSignedRequest({ requestId, delivered, ...shown, stepRecorder });
+      recordSignedRequest({ requestId, delivered, ...step, stepRecorder });
     }
     return {};
   }
@@ -210,8 +210,8 @@ function action<Schema extends z.ZodType>({
     if (!body.success) throw new Refusal(400, invalid);
     try {
       return await run(body.data, `http://127.0.0.1:${request.socket.localPort}/slack/events`);
-    } catch (thrown) {
-      throw thrown instanceof Refusal ? thrown : new Refusal(400, impossible);
+    } catch (error) {
+      throw error instanceof Refusal ? error : new Refusal(400, impossible);
     }
   };
 }

@@ -52,9 +52,9 @@ function toPageChange(change: FakeSlackChange): object {
   if (change.type === "modal")
     return { ...change, modal: change.modal && createModalView(change.modal) };
   if (change.type !== "ephemeral") return change;
-  const { text, user, ...rest } = change;
+  const { text, user, ...fields } = change;
   return {
-    ...rest,
+    ...fields,
     user,
     name: findDisplayName(user),
     shown: createMrkdwnTree(text, findDisplayName),

@@ -45,9 +45,9 @@ type Tag = Exclude<DisplayNode, string>["tag"];
 export function createNode(
   tag: Tag,
   children: readonly DisplayNode[] = [],
-  rest: { lang?: string; start?: number } = {},
+  attributes: { lang?: string; start?: number } = {},
 ): DisplayNode {
-  return { tag, children, ...rest };
+  return { tag, children, ...attributes };
 }
 
 /** A link if its address is safe to open, else its text with the address behind it. */
@@ -177,31 +177,32 @@ const pieces =
 
 /** Slack's mrkdwn (https://docs.slack.dev/messaging/formatting-message-text). `nameOf` names a mentioned user or channel. */
 export function createMrkdwnTree(text: string, nameOf: (id: string) => string): DisplayNode[] {
-  const shown: DisplayNode[] = [];
-  let quoted: string[] = [];
+  const shownNodes: DisplayNode[] = [];
+  let quotedLines: string[] = [];
   const endQuote = () => {
-    if (quoted.length > 0) shown.push(createNode("blockquote", inline(quoted.join("\n"), nameOf)));
-    quoted = [];
+    if (quotedLines.length > 0)
+      shownNodes.push(createNode("blockquote", inline(quotedLines.join("\n"), nameOf)));
+    quotedLines = [];
   };
   // A code block may contain lines that look like a quote.
   for (const part of text.split(/(```[\s\S]*?```)/)) {
     if (part.startsWith("```")) {
       endQuote();
-      shown.push(...inline(part, nameOf));
+      shownNodes.push(...inline(part, nameOf));
       continue;
     }
     const lines = part.split("\n");
     for (const [index, line] of lines.entries()) {
       if (/^(&gt;|>)/.test(line)) {
-        quoted.push(line.replace(/^(&gt;|>) ?/, ""));
+        quotedLines.push(line.replace(/^(&gt;|>) ?/, ""));
         continue;
       }
       endQuote();
-      shown.push(...inline(index < lines.length - 1 ? `${line}\n` : line, nameOf));
+      shownNodes.push(...inline(index < lines.length - 1 ? `${line}\n` : line, nameOf));
     }
   }
   endQuote();
-  return shown.filter((each) => each !== "");
+  return shownNodes.filter((each) => each !== "");
 }
 
 function inline(text: string, nameOf: (id: string) => string): DisplayNode[] {

@@ -58,8 +58,8 @@ export function createPage({
 
 /** `POST /local/files?name=…&type=…&user=…` with the bytes. Answers with the id for a message that brings the file along. */
 function receiveFile(fakeSlack: FakeSlack): Handler {
-  return async ({ query, bytes: read }) => {
-    const bytes = await read({ type: "application/octet-stream", maxBytes: maxFileBytes });
+  return async ({ query, bytes: readBytes }) => {
+    const bytes = await readBytes({ type: "application/octet-stream", maxBytes: maxFileBytes });
     const name = query.get("name") ?? "";
     if (name === "" || name.length > maxNameLength || bytes.byteLength === 0) {
       throw new Refusal(400, "Choose a file that has a name and is not empty.");

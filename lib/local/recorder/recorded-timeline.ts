@@ -19,10 +19,10 @@ type Sources = {
 
 /** In order of time. A recorded step replaces its entry of the task's history. */
 export function createRecordedTimeline({ task, execution, steps, nowMs }: Sources): FramedStep[] {
-  const recorded = steps.filter(({ requestId }) => requestId === task.id);
-  const history = task.history.filter((entry) => !isRecorded(entry, recorded));
+  const recordedSteps = steps.filter(({ requestId }) => requestId === task.id);
+  const history = task.history.filter((entry) => !isRecorded(entry, recordedSteps));
   return [
-    ...recorded.map(toFramedStep),
+    ...recordedSteps.map(toFramedStep),
     ...createTimeline({ task: { ...task, history }, execution, nowMs }),
   ].sort((a, b) => a.atMs - b.atMs);
 }

@@ -1,5 +1,5 @@
 /** Records what happens between Slack and the Verification zone as steps: the signed requests, and the calls that post the answer. */
-import { metadataSchema } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema } from "@sekisho/verification/slack/api/post-keys.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
 import type { FakeSlack } from "../fake-slack/fake-slack.ts";
 import type { FakeSlackMessage } from "../fake-slack/messages.ts";
@@ -35,13 +35,13 @@ export function watchFakeSlack({ fakeSlack, stepRecorder }: RecordedSlack): void
 
 /** Records the event of a message to the bot, and the ingress's answer to it. */
 export function recordPost({
-  asked,
+  postedMessage,
   stepRecorder,
 }: {
-  asked: PostedByFakePerson;
+  postedMessage: PostedByFakePerson;
   stepRecorder: StepRecorder;
 }): void {
-  const { requestId, message, delivered } = asked;
+  const { requestId, message, delivered } = postedMessage;
   const { channel, user, ts, threadTs, files } = message;
   const detail = {
     channel,
@@ -87,14 +87,14 @@ type SlackCall = Pick<FakeSlackCall, "args"> & { fakeSlack: FakeSlack };
 /** The task that a call belongs to: by its metadata, else by the message that it is about, else by the last question in its thread. */
 function requestIdOfCall({
   fakeSlack,
-  args: { channel: named, channel_id, ts, timestamp, oldest, thread_ts, metadata },
+  args: { channel: channelId, channel_id, ts, timestamp, oldest, thread_ts, metadata },
 }: SlackCall): string | undefined {
-  const channel = named ?? channel_id ?? "";
-  const posted = metadataSchema.parse(readJson(metadata));
-  if (posted !== undefined) return posted.event_payload.request_id;
+  const channel = channelId ?? channel_id ?? "";
+  const ownMetadata = metadataSchema.parse(readJson(metadata));
+  if (ownMetadata !== undefined) return ownMetadata.event_payload.request_id;
   const message = fakeSlack.messages().find((each) => each.channel === channel && each.ts === ts);
-  const known = metadataSchema.parse(message?.metadata);
-  if (known !== undefined) return known.event_payload.request_id;
+  const knownMetadata = metadataSchema.parse(message?.metadata);
+  if (knownMetadata !== undefined) return knownMetadata.event_payload.request_id;
   const askedTs = timestamp ?? oldest;
   if (askedTs !== undefined) return requestIdOf({ appId: workspace.app, channel, ts: askedTs });
   const threadTs = thread_ts ?? message?.threadTs;

@@ -47,8 +47,8 @@ export function createStepRecorder({
   const news = createListeners<RecordedStep>();
 
   function stepsOf(requestId: string): RecordedStep[] {
-    const known = byTask.get(requestId);
-    if (known !== undefined) return known;
+    const knownSteps = byTask.get(requestId);
+    if (knownSteps !== undefined) return knownSteps;
     const [oldest] = byTask.keys();
     if (oldest !== undefined && byTask.size >= maxTasks) byTask.delete(oldest);
     const steps: RecordedStep[] = [];
@@ -57,11 +57,11 @@ export function createStepRecorder({
   }
 
   return {
-    add({ atMs = now(), title, detail, ...rest }) {
-      const steps = stepsOf(rest.requestId);
+    add({ atMs = now(), title, detail, ...fields }) {
+      const steps = stepsOf(fields.requestId);
       if (steps.length >= maxSteps) return;
       // Masking goes through JSON, so each listener gets a copy that does not change later.
-      const step: RecordedStep = { ...rest, atMs, ...withoutSecrets({ title, detail }, secrets) };
+      const step: RecordedStep = { ...fields, atMs, ...withoutSecrets({ title, detail }, secrets) };
       steps.push(step);
       news.notify(step);
     },
@@ -72,8 +72,8 @@ export function createStepRecorder({
 
 type Shown = Pick<RecordedStep, "title" | "detail">;
 
-function withoutSecrets(shown: Shown, secrets: readonly string[]): Shown {
-  let json = JSON.stringify(redact(shown));
+function withoutSecrets(step: Shown, secrets: readonly string[]): Shown {
+  let json = JSON.stringify(redact(step));
   for (const secret of secrets) {
     if (secret !== "") json = json.replaceAll(JSON.stringify(secret).slice(1, -1), "[redacted]");
   }

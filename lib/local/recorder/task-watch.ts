@@ -52,20 +52,20 @@ export function createTaskWatch({ add, now = Date.now }: TaskWatchOptions): Task
       // A task from before a restart was accepted by another process.
       if (task.call?.taskId !== undefined) remember(task.call.taskId, requestId);
       const title = formatStepTitle({ text: describeEvent(event), state: task.state });
-      const asked = effects.map((effect) =>
+      const effectTexts = effects.map((effect) =>
         effect.type === "wake"
           ? `wake in ${effect.delayMs + (effect.jitterMs ?? 0)} ms at most`
           : effect.type,
       );
       const kind = event.type === "woken" ? "claim" : "decision";
-      const failed = isFailed(task);
+      const hasFailed = isFailed(task);
       add({
         requestId,
         atMs: now(),
         kind,
         title,
-        detail: { event, next: asked },
-        ...(failed && { failed }),
+        detail: { event, next: effectTexts },
+        ...(hasFailed && { failed: hasFailed }),
       });
     },
     tap(entry) {

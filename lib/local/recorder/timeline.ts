@@ -66,18 +66,18 @@ function listTaskSteps({ history, wait, question, progress }: Records["task"]): 
       const { user, option, atMs, arrival, stillAskedTimes } = answer;
       const title =
         arrival?.type === "arrived" ? "reply given, and the agent has it" : "reply given";
-      const chosen = {
+      const choice = {
         user,
         option: option === undefined ? undefined : option + 1,
         still_asked: stillAskedTimes,
       };
-      steps.push(createStep(atMs, "slack", title, { ...number, ...chosen }));
+      steps.push(createStep(atMs, "slack", title, { ...number, ...choice }));
     }
   }
   if (progress !== undefined) {
     const { shownAtMs, percent, partialText } = progress;
-    const shown = { percent, partial_characters: partialText?.length };
-    steps.push(createStep(shownAtMs, "slack", "latest progress shown", shown));
+    const shownProgress = { percent, partial_characters: partialText?.length };
+    steps.push(createStep(shownAtMs, "slack", "latest progress shown", shownProgress));
   }
   return steps;
 }
@@ -102,8 +102,8 @@ function listExecutionSteps({
   const { createdAtMs, changedAtMs, state: latest, a2a, outcome, lease } = task;
   const failure =
     outcome?.type === "failure" ? { reason: outcome.reason, lost: outcome.lost && "yes" } : {};
-  const entered = [...(a2a?.passed ?? []), { state: latest, atMs: changedAtMs }];
-  const steps = entered
+  const entries = [...(a2a?.passed ?? []), { state: latest, atMs: changedAtMs }];
+  const steps = entries
     .filter(({ state }) => state !== "submitted")
     .map(({ state, atMs }): TimelineStep => {
       const title = formatStepTitle({ text: stateTexts[state], state });
@@ -113,8 +113,8 @@ function listExecutionSteps({
         ...(isFailed && { failed: true }),
       };
     });
-  const stored = formatStepTitle({ text: stateTexts.submitted, state: "submitted" });
-  steps.unshift(createStep(createdAtMs, "execution", stored));
+  const storedTitle = formatStepTitle({ text: stateTexts.submitted, state: "submitted" });
+  steps.unshift(createStep(createdAtMs, "execution", storedTitle));
   // A run renews its lease. One that has expired means that nobody runs the agent any more.
   if (lease !== undefined && !isTerminal(latest) && lease.untilMs <= nowMs) {
     steps.push({

@@ -6,13 +6,13 @@ import { isAuthorsFile } from "../author/source-place.ts";
 /** A command that was asked to stop gets this long. */
 const stopMs = 10_000;
 
-const reported = new Set<string>();
+const reportedFiles = new Set<string>();
 
 function report(url: string): void {
   if (!url.startsWith("file:")) return;
   const agentFile = toPath(url);
-  if (reported.has(agentFile) || !isAuthorsFile(agentFile)) return;
-  reported.add(agentFile);
+  if (reportedFiles.has(agentFile) || !isAuthorsFile(agentFile)) return;
+  reportedFiles.add(agentFile);
   process.send?.({ agentFile });
 }
 

@@ -54,18 +54,18 @@ export async function supervise({ args, hasPage, files, signal, note }: Supervis
   try {
     while (!signal.aborted) {
       const child = startChild({ args, env, onFile: watch.add });
-      const exited = once(child, "exit");
-      const changed = watch.changed(signal);
+      const exit = once(child, "exit");
+      const change = watch.changed(signal);
       const first = await Promise.race([
-        changed.then(() => "changed" as const),
-        exited.then(() => "exited" as const),
+        change.then(() => "changed" as const),
+        exit.then(() => "exited" as const),
       ]);
       if (first === "exited" && !signal.aborted) {
         note(`It ended (${describeEnd(child)}). It starts again when a file changes.`);
       }
-      const file = await changed;
+      const file = await change;
       if (file !== undefined) note(`${formatFile(file)} has changed.`);
-      await stopChild({ child, exited });
+      await stopChild({ child, exit });
       if (!signal.aborted) await wait(settleMs);
     }
   } finally {
@@ -98,15 +98,15 @@ function startChild({ args, env, onFile }: Start): ChildProcess {
 
 async function stopChild({
   child,
-  exited,
+  exit,
 }: {
   child: ChildProcess;
-  exited: Promise<unknown>;
+  exit: Promise<unknown>;
 }): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill("SIGTERM");
   const timer = setTimeout(() => child.kill("SIGKILL"), stopMs);
-  await exited;
+  await exit;
   clearTimeout(timer);
 }
 
@@ -124,32 +124,34 @@ async function childEnvironment({ hasPage }: { hasPage: boolean }): Promise<Node
 }
 
 function watchFiles() {
-  const watched = new Map<string, StatWatcher>();
+  const watchers = new Map<string, StatWatcher>();
   /** The first file that changed since the last call of `changed`. */
   let first = Promise.withResolvers<string | undefined>();
   return {
     /** A file that does not exist yet may be added too. */
     add(file: string) {
-      if (watched.has(file)) return;
-      const listener = (now: Stats, before: Stats) => {
+      if (watchers.has(file)) return;
+      const listener = (now: Stats, previous: Stats) => {
         const isSame =
-          now.mtimeMs === before.mtimeMs && now.size === before.size && now.ino === before.ino;
+          now.mtimeMs === previous.mtimeMs &&
+          now.size === previous.size &&
+          now.ino === previous.ino;
         if (!isSame) first.resolve(file);
       };
-      watched.set(file, watchFile(file, { interval: lookMs }, listener));
+      watchers.set(file, watchFile(file, { interval: lookMs }, listener));
     },
     /** Resolves to the file, or to undefined when the signal aborts. Changes while the process stopped count. */
     async changed(signal: AbortSignal): Promise<string | undefined> {
-      const stopped = new Promise<undefined>((resolve) => {
+      const stop = new Promise<undefined>((resolve) => {
         if (signal.aborted) resolve(undefined);
         signal.addEventListener("abort", () => resolve(undefined), { once: true });
       });
-      const file = await Promise.race([first.promise, stopped]);
+      const file = await Promise.race([first.promise, stop]);
       first = Promise.withResolvers();
       return file;
     },
     close() {
-      for (const file of watched.keys()) unwatchFile(file);
+      for (const file of watchers.keys()) unwatchFile(file);
     },
   };
 }

@@ -52,8 +52,8 @@ export function createDoor({ shared }: { shared?: SharedPage | undefined } = {})
     );
   }
 
-  function enter(request: IncomingMessage, given: string): string | undefined {
-    return isSame(given, token) ? sessions.open(request, "loopback", sessionId) : undefined;
+  function enter(request: IncomingMessage, givenToken: string): string | undefined {
+    return isSame(givenToken, token) ? sessions.open(request, "loopback", sessionId) : undefined;
   }
 
   return {
@@ -64,9 +64,9 @@ export function createDoor({ shared }: { shared?: SharedPage | undefined } = {})
       if (session !== undefined) return { operator: session.grant, ended: session.ended };
       throw new Refusal(401, "Open the address that the command printed. It contains a token.");
     },
-    async signIn(request, given) {
+    async signIn(request, givenToken) {
       requireOwnPage(request);
-      const cookie = enter(request, given);
+      const cookie = enter(request, givenToken);
       if (cookie === undefined) throw new Refusal(401, "This token is not valid.");
       return cookie;
     },
@@ -76,7 +76,7 @@ export function createDoor({ shared }: { shared?: SharedPage | undefined } = {})
 }
 
 /** Compares digests, which have one length, so that the time says nothing about the token. */
-function isSame(given: string, token: string): boolean {
+function isSame(givenToken: string, token: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(given), digest(token));
+  return timingSafeEqual(digest(givenToken), digest(token));
 }

@@ -30,7 +30,7 @@ export const sharedRoutes = (): Routes =>
 
 function fileHandler(file: URL): Handler {
   const type = types[extname(file.pathname)] ?? "";
-  const body = read(file);
+  const body = readText(file);
   return ({ response }) => sendPage(response, { type, body });
 }
 
@@ -59,10 +59,10 @@ export function documentHandler(options: PageDocument): Handler {
     title,
     sources = () => ({ code: "'self'", images: "data:" }),
   } = options;
-  const values = { title, path, name, body: read(new URL(`${name}.html`, folder)), mark };
+  const values = { title, path, name, body: readText(new URL(`${name}.html`, folder)), mark };
   const body = Object.entries(values).reduce(
     (text, [key, value]) => text.replaceAll(`{{${key}}}`, () => value),
-    read(new URL("./shell.html", import.meta.url)),
+    readText(new URL("./shell.html", import.meta.url)),
   );
   return ({ request: { headers }, response }) => {
     const policy = contentSecurityPolicy(sources(headers.host ?? ""));
@@ -75,10 +75,10 @@ export function documentHandler(options: PageDocument): Handler {
 }
 
 function contentSecurityPolicy({ code, images }: Sources): string {
-  const loaded = `script-src ${code}; style-src ${code}; img-src ${images}; connect-src 'self'`;
-  return `default-src 'none'; ${loaded}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+  const sources = `script-src ${code}; style-src ${code}; img-src ${images}; connect-src 'self'`;
+  return `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 }
 
-function read(file: URL): string {
+function readText(file: URL): string {
   return readFileSync(file, "utf8");
 }

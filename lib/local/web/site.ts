@@ -74,18 +74,20 @@ export function createSite({
     const cookie = token === null ? undefined : admission.enter?.(request, token);
     // The browser keeps the address without the token.
     if (cookie !== undefined) return redirect(response.setHeader("set-cookie", cookie), home);
-    const asked = { method: request.method, path: url.pathname };
-    const open = findOpen(asked);
+    const target = { method: request.method, path: url.pathname };
+    const open = findOpen(target);
     const visitor = "handler" in open ? { operator: "anyone" } : await admission.admit(request);
-    const found = "handler" in open ? open : find(asked);
-    if ("allow" in found) {
-      if (found.allow === "") throw new Refusal(404, "There is nothing at this address.");
-      throw new Refusal(405, "This address does not support this method.", { allow: found.allow });
+    const foundRoute = "handler" in open ? open : find(target);
+    if ("allow" in foundRoute) {
+      if (foundRoute.allow === "") throw new Refusal(404, "There is nothing at this address.");
+      throw new Refusal(405, "This address does not support this method.", {
+        allow: foundRoute.allow,
+      });
     }
     const bytes = (body: { type: string; maxBytes: number }) =>
       readBytes({ request, visitor, ...body });
-    const result = await found.handler({
-      ...{ request, response, query: url.searchParams, parts: found.parts, visitor, bytes },
+    const result = await foundRoute.handler({
+      ...{ request, response, query: url.searchParams, parts: foundRoute.parts, visitor, bytes },
       json: async () =>
         readJson((await bytes({ type: "application/json", maxBytes: maxJsonBytes })).toString()),
     });
@@ -98,12 +100,12 @@ export function createSite({
       if (url === null || !isOwn(url.pathname)) return false;
       try {
         await answer(request, response, url);
-      } catch (thrown) {
-        if (!(thrown instanceof Refusal)) throw thrown;
-        const isUnknown = thrown.status === 401 && admission.signIn !== undefined;
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        const isUnknown = error.status === 401 && admission.signIn !== undefined;
         if (isUnknown && signInPath !== undefined && isForDocument(request))
           redirect(response, signInPath);
-        else refuse(response, thrown);
+        else refuse(response, error);
       }
       return true;
     },
@@ -115,26 +117,27 @@ type Found = { handler: Handler; parts: readonly string[] } | { allow: string };
 /** Without a handler, `allow` holds the methods that the address takes. */
 function createFinder(
   routes: Routes,
-): (asked: { method: string | undefined; path: string }) => Found {
-  const compiled = Object.entries(routes).map(([name, handler]) => {
+): (request: { method: string | undefined; path: string }) => Found {
+  const compiledRoutes = Object.entries(routes).map(([name, handler]) => {
     const [method = "", pattern = ""] = name.split(" ");
     const segments = pattern.split("*").map((part) => part.replaceAll(".", "\\."));
     return { method, pattern: new RegExp(`^${segments.join("([^/]+)")}$`), handler };
   });
   return ({ method, path }) => {
-    const fitting = compiled.filter(({ pattern }) => pattern.test(path));
-    const found = fitting.find((route) => route.method === method);
-    if (found === undefined) return { allow: fitting.map((route) => route.method).join(", ") };
-    const [, ...parts] = found.pattern.exec(path) ?? [];
-    return { handler: found.handler, parts };
+    const fitting = compiledRoutes.filter(({ pattern }) => pattern.test(path));
+    const matchingRoute = fitting.find((route) => route.method === method);
+    if (matchingRoute === undefined)
+      return { allow: fitting.map((route) => route.method).join(", ") };
+    const [, ...parts] = matchingRoute.pattern.exec(path) ?? [];
+    return { handler: matchingRoute.handler, parts };
   };
 }
 
 type BodyRequest = { request: IncomingMessage; visitor: Visitor; type: string; maxBytes: number };
 
 async function readBytes({ request, visitor, type, maxBytes }: BodyRequest): Promise<Buffer> {
-  const given = request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim();
-  if (given !== type) throw new Refusal(415, `This address accepts only ${type}.`);
+  const givenType = request.headers["content-type"]?.toLowerCase().split(";", 1)[0]?.trim();
+  if (givenType !== type) throw new Refusal(415, `This address accepts only ${type}.`);
   const bytes = await readRequestBody({ request, maxBytes });
   if (typeof bytes === "string")
     throw new Refusal(413, `This is too large. The limit is ${formatSize(maxBytes)}.`);

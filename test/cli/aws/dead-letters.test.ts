@@ -166,7 +166,7 @@ async function redriven(
     remove: async ({ body }) => void happened.push({ removed: body }),
     done: ({ requestId }) => happened.push({ done: requestId }),
   });
-  await ended.catch((thrown: Error) => happened.push(thrown.message));
+  await ended.catch((error: Error) => happened.push(error.message));
   return happened;
 }
 

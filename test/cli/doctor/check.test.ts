@@ -3,12 +3,12 @@ import { describe, expect, it } from "@jest/globals";
 import { AwsFailure } from "@sekisho/sekisho/aws/aws-failure.ts";
 import {
   type Finding,
-  failed,
   failedAs,
   need,
   ok,
   runChecks,
-  skipped,
+  toFailed,
+  toSkipped,
   warning,
 } from "@sekisho/sekisho/doctor/check.ts";
 import { formatDoctorJson, formatDoctorText } from "@sekisho/sekisho/doctor/report.ts";
@@ -62,7 +62,7 @@ it("runs the rows of the given places in the table's order, one check per name",
 
 it("gives a problem the remedy of its finding, and else the advice of its row", async () => {
   const found = await run({
-    own: () => failed("bad", "mend it"),
+    own: () => toFailed("bad", "mend it"),
     none: () => warning("hm"),
     text: () => Promise.reject(new AwsFailure("It is down. Start it.")),
     fine: () => ok("good"),
@@ -104,15 +104,15 @@ it.each([
 });
 
 describe("the report", () => {
-  const found = [
+  const results = [
     { group: "One", name: "a", ...ok("fine"), remedy: null },
-    { group: "One", name: "longer", ...skipped("no"), remedy: null },
-    { group: "Two", name: "b", ...failed("bad"), remedy: "mend it" },
+    { group: "One", name: "longer", ...toSkipped("no"), remedy: null },
+    { group: "Two", name: "b", ...toFailed("bad"), remedy: "mend it" },
     { group: "Two", name: "c", ...warning("hm"), remedy: "look" },
   ];
 
   it("groups the lines, puts the remedy below a problem, and ends with a summary", () => {
-    expect(formatDoctorText({ found, subject: "here" })).toBe(`sekisho doctor: here
+    expect(formatDoctorText({ results, subject: "here" })).toBe(`sekisho doctor: here
 
 One
   ✓ a       fine
@@ -128,8 +128,8 @@ Something is wrong: 1 ok, 1 warning, 1 failed, 1 skipped.`);
   });
 
   it("is one object for scripts, in which a warning is no failure", () => {
-    expect(JSON.parse(formatDoctorJson(found))).toEqual({ ok: false, checks: found });
-    const rest = found.filter(({ status }) => status !== "failed");
+    expect(JSON.parse(formatDoctorJson(results))).toEqual({ ok: false, checks: results });
+    const rest = results.filter(({ status }) => status !== "failed");
     expect(JSON.parse(formatDoctorJson(rest)).ok).toBe(true);
   });
 });

@@ -15,7 +15,7 @@ const cancel = `/operate/api/tasks/${requestIdOf(1)}/cancel`;
 const tasks = openTasksInFile();
 const lines: string[] = [];
 let tokens = [token];
-let thrown: Error | undefined;
+let error: Error | undefined;
 /** The next verification waits for it. */
 let holdUp: { begun: () => void; until: Promise<void> } | undefined;
 let nowMs = 0;
@@ -36,7 +36,7 @@ beforeAll(async () => {
       holdUp = undefined;
       held?.begun();
       await held?.until;
-      if (thrown !== undefined) throw thrown;
+      if (error !== undefined) throw error;
       return bearer.authenticate(request);
     },
   };
@@ -50,7 +50,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   nowMs += lifeMs;
   tokens = [token];
-  thrown = undefined;
+  error = undefined;
   cookie = `other=1; ${cookieIn(await signIn(token))}`;
   lines.length = 0;
 });
@@ -218,12 +218,12 @@ describe("the operators' page outside loopback", () => {
   });
 
   it("tells apart who may not, and when nothing can be told", async () => {
-    thrown = new SekishoError("permission_denied");
+    error = new SekishoError("permission_denied");
     const authorization = `Bearer ${token}`;
     expect(await where({ authorization })).toMatchObject({ status: 403 });
-    thrown = new SekishoError("unauthenticated");
+    error = new SekishoError("unauthenticated");
     expect(await where({ authorization })).toMatchObject({ status: 401 });
-    thrown = new TypeError("the issuer's keys at https://issuer.example");
+    error = new TypeError("the issuer's keys at https://issuer.example");
     const refused = await where({ cookie });
     expect(refused.status).toBe(503);
     expect(refused.body).not.toContain("issuer");

@@ -80,7 +80,7 @@ function waitingFor({
     timeoutMs,
     pollMs: 1,
     signal: signal ?? new AbortController().signal,
-    changed: ({ state }) => seen.push(state),
+    onChange: ({ state }) => seen.push(state),
   });
   return { ended, seen };
 }

@@ -95,8 +95,8 @@ export async function invoke(functions: Functions, arn: string, body: string): P
     return lambdaError({ status: 404, name: "ResourceNotFoundException", message: arn });
   try {
     return Response.json(await run(JSON.parse(body)));
-  } catch (thrown) {
-    const { name, message } = thrown as Error;
+  } catch (error) {
+    const { name, message } = error as Error;
     const headers = { "x-amz-function-error": "Unhandled" };
     return Response.json({ errorType: name, errorMessage: message, trace: [] }, { headers });
   }
@@ -152,8 +152,8 @@ export async function callTable(
   }
   try {
     return json(await table.call(action as "GetItem", input as never));
-  } catch (thrown) {
-    const { name, Item } = Object(thrown);
+  } catch (error) {
+    const { name, Item } = Object(error);
     const body = {
       __type: `com.amazonaws.dynamodb.v20120810#${name}`,
       message: name,

@@ -23,7 +23,7 @@ export async function pushSettings({
   ...of
 }: Table & { settings: string }): Promise<void> {
   const store = openSettings(of);
-  const stored = await store.get({ id: liveSettingsId });
-  if (!(await saveSettings({ store, stored, settings, formerVersion: undefined })))
+  const storedRecord = await store.get({ id: liveSettingsId });
+  if (!(await saveSettings({ store, storedRecord, settings, formerVersion: undefined })))
     throw new Error("not stored");
 }

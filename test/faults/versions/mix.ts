@@ -1,10 +1,12 @@
 /** Which version of the product does what in a world with two of them, side by side on the same stores and queues. */
 import type { SekishoError } from "@sekisho/contracts/errors.ts";
+import type { PostKey } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { Transport } from "@sekisho/verification/transport/transport.ts";
 import { chance, worldMs } from "../virtual-time.ts";
 import type { World } from "../world.ts";
 import { type KindOfNext, type Mix, mixes } from "./names.ts";
+import { addNumber, readKey } from "./post-keys.ts";
 import * as thisVersion from "./product.ts";
 
 export type Product = typeof thisVersion;
@@ -89,9 +91,9 @@ const quietSwitchMs = 12_000;
 /** Each version knows its own class of errors alone. */
 export function slackFor({ product, slack }: { product: Product; slack: SlackApi }): SlackApi {
   if (product === thisVersion) return slack;
-  const translate = (thrown: unknown) => {
-    if (!(thrown instanceof thisVersion.SlackError)) throw thrown;
-    const { kind, slackError, retryAfterMs, tooLarge }: SlackError = thrown;
+  const translate = (error: unknown) => {
+    if (!(error instanceof thisVersion.SlackError)) throw error;
+    const { kind, slackError, retryAfterMs, tooLarge }: SlackError = error;
     const details = {
       ...(slackError && { slackError }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
@@ -99,12 +101,26 @@ export function slackFor({ product, slack }: { product: Product; slack: SlackApi
     };
     throw new product.SlackError(kind, details);
   };
+  const readRequest = (request: { key?: PostKey }) =>
+    request.key === undefined ? request : { ...request, key: readKey(request.key) };
   return Object.fromEntries(
     Object.entries(slack).map(([name, call]) => [
       name,
-      (request: never) => (call as (request: never) => Promise<unknown>)(request).catch(translate),
+      (request: object) =>
+        (call as (request: object) => Promise<unknown>)(readRequest(request)).then(
+          addNumbers,
+          translate,
+        ),
     ]),
   ) as unknown as SlackApi;
+}
+
+/** The messages of a thread, with the numbers of their keys. */
+function addNumbers(result: unknown): unknown {
+  if (!Array.isArray(result)) return result;
+  return result.map((post) =>
+    post.key === undefined ? post : { ...post, key: addNumber(post.key) },
+  );
 }
 
 export function transportFor({
@@ -115,9 +131,9 @@ export function transportFor({
   transport: Transport;
 }): Transport {
   if (product === thisVersion) return transport;
-  const translate = (thrown: unknown) => {
-    if (!(thrown instanceof thisVersion.SekishoError)) throw thrown;
-    const { reason, certainty }: SekishoError = thrown;
+  const translate = (error: unknown) => {
+    if (!(error instanceof thisVersion.SekishoError)) throw error;
+    const { reason, certainty }: SekishoError = error;
     // A build of earlier sources reads `undelivered`.
     const options = { certainty, undelivered: certainty === "undelivered" };
     throw new product.SekishoError(reason, options);

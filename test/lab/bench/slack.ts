@@ -22,7 +22,7 @@ const post: Parameters<ReturnType<typeof createSlackApi>["post"]>[0] = {
     signal,
   },
   content: { text, blocks: [{ type: "markdown", text }] },
-  key: { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d", part: 1 },
+  key: { requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d", kind: "answer", index: 0 },
 };
 
 type SlackCase = { name: string; caller: (url: string) => Caller | Promise<Caller> };

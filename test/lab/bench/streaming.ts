@@ -187,9 +187,9 @@ async function openSide({ root, folder, note: tell }: SideSettings): Promise<Sid
     zones = await startZone({ root, args: ["start"], folder, env });
     const { origin } = new URL(zones.url);
     return { worst: {}, ask: createAsk({ slack, threads, origin, note: tell }), close };
-  } catch (thrown) {
+  } catch (error) {
     await close();
-    throw thrown;
+    throw error;
   }
 }
 

@@ -212,9 +212,9 @@ async function openSide({ root, folder, note }: SideSettings): Promise<Side> {
       executionMs: [],
     };
     return { seen, note, ask: createAsk({ slack, events }), verification, execution, close };
-  } catch (thrown) {
+  } catch (error) {
     await close();
-    throw thrown;
+    throw error;
   }
 }
 

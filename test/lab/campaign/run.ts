@@ -131,9 +131,7 @@ async function main(): Promise<number> {
 
 try {
   process.exitCode = await main();
-} catch (thrown) {
-  process.stderr.write(
-    `${thrown instanceof Error ? thrown.message : String(thrown)}\n\n${usage}\n`,
-  );
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${usage}\n`);
   process.exitCode = 2;
 }

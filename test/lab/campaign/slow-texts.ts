@@ -18,7 +18,7 @@ import { nextStreamPiece } from "@sekisho/verification/slack/messages/stream-pie
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { isCancelWord } from "@sekisho/verification/task/command-words.ts";
 import { freshnessMs } from "@sekisho/verification/transport/a2a/card-source.ts";
-import { isEventStream } from "@sekisho/verification/transport/read-response.ts";
+import { isEventStream } from "@sekisho/verification/transport/response-head.ts";
 import { takeResult } from "@sekisho/verification/transport/take-result.ts";
 import { fragments } from "../../verification/slack/markdown/markdown-fragments.ts";
 import { askedAtMs, sampleTask } from "../../verification/task/sample.ts";
@@ -82,7 +82,12 @@ const subjects: Record<string, (text: string) => unknown> = {
     }),
   attachment: (text) => [
     safeFileName(text),
-    isSignInPage({ bytes: Buffer.from(text), contentType: text, claimed: text, name: text }),
+    isSignInPage({
+      bytes: Buffer.from(text),
+      contentType: text,
+      claimedMimetype: text,
+      name: text,
+    }),
   ],
   "response header": (text) => [
     isEventStream(text),
@@ -377,7 +382,7 @@ function main(): number {
 
 try {
   process.exitCode = main();
-} catch (thrown) {
-  process.stderr.write(`${thrown instanceof Error ? thrown.stack : String(thrown)}\n\n${usage}\n`);
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n\n${usage}\n`);
   process.exitCode = 2;
 }

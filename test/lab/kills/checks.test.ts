@@ -31,18 +31,21 @@ const answered: Evidence = {
   requestId,
   kind: "sync",
   isTaken: true,
-  posts: [{ part: 1, text: "I'm the echo agent. Good morning." }],
+  posts: [{ kind: "answer", index: 0, text: "I'm the echo agent. Good morning." }],
   files: 0,
   starts: 1,
   overlaps: [],
   record: done,
   hostTask: hostTask("completed"),
 };
-const question = { part: 2001, text: "Shall I go on?" };
-const unattached = [{ part: 1, text: "I'm the echo agent. I couldn't attach this file: gate.png" }];
+const question = { kind: "question", index: 0, text: "Shall I go on?" } as const;
+const placeholder = { kind: "placeholder", index: 0, text: "…" } as const;
+const unattached = [
+  { kind: "answer", index: 0, text: "I'm the echo agent. I couldn't attach this file: gate.png" },
+] as const;
 const told: Evidence = {
   ...answered,
-  posts: [{ part: 1, text: "words of ours" }],
+  posts: [{ kind: "answer", index: 0, text: "words of ours" }],
   hostTask: hostTask("failed"),
 };
 const unheard: Evidence = {
@@ -64,7 +67,7 @@ describe("nothing is said against a message", () => {
     ["that its agent answered", answered],
     [
       "that was answered in parts",
-      { ...answered, posts: [...answered.posts, { part: 2, text: "more" }] },
+      { ...answered, posts: [...answered.posts, { kind: "answer", index: 1, text: "more" }] },
     ],
     ["that was answered in words of ours", told],
     [
@@ -93,11 +96,14 @@ describe("it is said of a message", () => {
   it.each<[string, Evidence]>([
     ["its record is waiting, not done", { ...told, record: { ...done, state: "waiting" } }],
     ["its record is missing, not done", { ...told, record: undefined }],
-    ["its placeholder was left over", { ...told, posts: [{ part: 0, text: "…" }, ...told.posts] }],
+    ["its placeholder was left over", { ...told, posts: [placeholder, ...told.posts] }],
     ["it has no answer", { ...told, posts: [] }],
     ["it has no answer", { ...told, kind: "cancel", starts: 0, posts: [] }],
-    ["it has parts twice: 1,1", { ...told, posts: [...told.posts, ...told.posts] }],
-    ["parts are missing: 1,3", { ...told, posts: [...told.posts, { part: 3, text: "more" }] }],
+    ["it has parts twice: 0,0", { ...told, posts: [...told.posts, ...told.posts] }],
+    [
+      "parts are missing: 0,2",
+      { ...told, posts: [...told.posts, { kind: "answer", index: 2, text: "more" }] },
+    ],
     ["it was asked about 1 times", { ...answered, posts: [...answered.posts, question] }],
     [
       "it was asked about 2 times",

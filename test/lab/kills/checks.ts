@@ -1,6 +1,6 @@
 /** Checks the promise for each message. Every line names a message of which it was broken. Pure. */
 import type { ExecutionTask } from "@sekisho/execution/tasks/execution-task.ts";
-import { questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
+import { isOutcome, type PostId } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { MessageKind } from "./people.ts";
 
@@ -10,8 +10,8 @@ export type Evidence = {
   kind: MessageKind;
   /** The event was answered with 200. */
   isTaken: boolean;
-  /** The bot's posts for it. Part 0 is the placeholder. */
-  posts: readonly { part: number; text: string }[];
+  /** The bot's posts for it. */
+  posts: readonly (PostId & { text: string })[];
   /** The number of posts with files of the answer. */
   files: number;
   starts: number;
@@ -50,8 +50,8 @@ export function violationsOf({
     check(starts === 0, "an agent was started for it");
     return problems;
   }
-  const parts = posts.map(({ part }) => part).filter((part) => part > 0 && part < questionPart);
-  const questions = posts.map(({ part }) => part).filter((part) => part >= questionPart);
+  const parts = posts.filter(isOutcome).map(({ index }) => index);
+  const questions = posts.filter(({ kind }) => kind === "question");
   // The agent starts for the question and again for the reply.
   const mostStarts = kind === "asked" ? 2 : 1;
   check(record?.state === "done", `its record is ${record?.state ?? "missing"}, not done`);
@@ -64,7 +64,7 @@ export function violationsOf({
   const isToldAlone = kind === "cancel" && record?.outcome?.type === "canceling";
   check(parts.length > 0 || isToldAlone, "it has no answer");
   check(new Set(parts).size === parts.length, `it has parts twice: ${parts}`);
-  check(Math.max(0, ...parts) === new Set(parts).size, `parts are missing: ${parts}`);
+  check(Math.max(-1, ...parts) + 1 === new Set(parts).size, `parts are missing: ${parts}`);
   check(starts <= mostStarts, `its agent was started ${starts} times`);
   check(starts === 0 || kind !== "cancel", "an agent was started for it");
   if (isAnswer(evidence)) {
@@ -103,7 +103,9 @@ export function outcomeOf(evidence: Evidence): string {
 
 /** True if the agent's own text is in the thread. */
 function isAnswer({ posts }: Pick<Evidence, "posts">): boolean {
-  return posts.some(({ part, text }) => part === 1 && text.includes(agentsText));
+  return posts.some(
+    ({ kind, index, text }) => kind === "answer" && index === 0 && text.includes(agentsText),
+  );
 }
 
 /** True if the user was told that the agent may still be at work. */

@@ -8,7 +8,7 @@ import { createEventPayload } from "@sekisho/local/fake-slack/payloads.ts";
 import type { FileOfPerson, PostedByFakePerson } from "@sekisho/local/fake-slack/persons.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { type Delivery, sendEvent } from "@sekisho/local/signed-events.ts";
-import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { Kind, PlannedAsk } from "./plan.ts";
 
 /** `cancel` is a message that asks for a task to be canceled. It is answered like any other. */

@@ -4,7 +4,7 @@ import { uuidPattern } from "@sekisho/contracts/envelope.ts";
 import type { FakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { abortable } from "@sekisho/runtime/async/waiting.ts";
-import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/post-keys.ts";
 import { hangMs } from "../../tooling/hang.ts";
 import { type Books, overlapsOf } from "./books.ts";
 import { type Evidence, isUnheard, leaksOf, outcomeOf, violationsOf } from "./checks.ts";
@@ -235,7 +235,8 @@ function postsOfBot(fakeSlack: FakeSlack) {
     const shownText = [text, JSON.stringify(blocks)].join("\n");
     return {
       requestId: key?.requestId,
-      part: key?.part ?? -1,
+      kind: key?.kind ?? ("files" as const),
+      index: key?.index ?? 0,
       text: shownText,
       ts,
       threadTs,

@@ -37,8 +37,8 @@ export function readWholeNumbers<Name extends string>({
       readWholeNumber(name, String(given.get(name)), limits),
     ]);
     return Object.fromEntries(numbers) as Record<Name, number>;
-  } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n${usage}`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n${usage}`);
     return 2;
   }
 }

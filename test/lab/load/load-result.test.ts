@@ -1,7 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
+import { createMetadata } from "@sekisho/verification/slack/api/post-keys.ts";
 import { type AskedTask, answerTo, textOf } from "./asker.ts";
 import { type AgentEvent, memoryProblems, problemsOf } from "./load-result.ts";
 
@@ -22,7 +22,7 @@ function post(
     threadTs,
     user: workspace.botUser,
     text: answerTo(textOf({ number, quick: number === 2 })),
-    metadata: createMetadata({ requestId, part: 1 }),
+    metadata: createMetadata({ requestId, kind: "answer", index: 0 }),
     edited: true,
     reactions: [],
     ...changes,
@@ -47,7 +47,12 @@ describe("the verdict over a load run", () => {
     ["an answer that is there twice", [...answers, post(first)]],
     [
       "a placeholder that is left over",
-      [...answers, post(first, { metadata: createMetadata({ requestId: "r0", part: 0 }) })],
+      [
+        ...answers,
+        post(first, {
+          metadata: createMetadata({ requestId: "r0", kind: "placeholder", index: 0 }),
+        }),
+      ],
     ],
     ["an answer in another thread", [post(first, { threadTs: "3.0" }), ...answers.slice(1)]],
     [

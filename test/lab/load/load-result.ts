@@ -2,7 +2,7 @@
 
 import type { FakeSlackMessage } from "@sekisho/local/fake-slack/messages.ts";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
-import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema, readPostKey } from "@sekisho/verification/slack/api/post-keys.ts";
 import { type AskedTask, answerTo, textOf } from "./asker.ts";
 import type { Memory } from "./children/parent.ts";
 import type { MemorySample } from "./load.ts";

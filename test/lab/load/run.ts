@@ -50,8 +50,8 @@ async function main(words: string[]): Promise<number> {
     );
     for (const problem of problems.slice(0, 20)) print(`  ${problem}`);
     return problems.length === 0 ? 0 : 1;
-  } catch (thrown) {
-    process.stderr.write(`${thrown instanceof Error ? thrown.message : thrown}\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : error}\n`);
     return stop.signal.aborted ? 130 : 1;
   }
 }

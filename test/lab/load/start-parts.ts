@@ -75,9 +75,9 @@ export async function startParts({
       botToken,
     });
     return { slack, execution, verification, signingSecret, close };
-  } catch (thrown) {
+  } catch (error) {
     await close();
-    throw thrown;
+    throw error;
   }
 }
 

@@ -26,7 +26,7 @@ suite("a stage whose workers are all at a first call", () => {
     ]);
     closing.push(remove);
     assemblies = { agentcore: made[0].assembly, lambda: made[1].assembly };
-  }, 90_000);
+  });
   afterAll(async () => {
     for (const step of closing.reverse()) await step();
   });

@@ -36,7 +36,7 @@ beforeAll(async () => {
     readJson(join(directory, stage, "Verification.template.json")) as Template;
   upgraded = { production: read("production"), other: read("other") };
   rmSync(directory, { recursive: true, force: true });
-}, 240_000);
+});
 
 let parameters: Parameters;
 let database: ReturnType<typeof openCountingDynamoDb>;

@@ -15,7 +15,7 @@ async function run(agent: Agent, signal = new AbortController().signal) {
   })();
   const error = await ended.then(
     () => undefined,
-    (thrown: unknown) => thrown,
+    (error: unknown) => error,
   );
   return { shown: shown.join(""), updates, error, reported };
 }

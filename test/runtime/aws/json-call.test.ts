@@ -53,7 +53,7 @@ describe("a call of an AWS service that speaks JSON", () => {
       const { open, requests } = await service(answer);
       const error = await open()
         .call("SendMessage", {})
-        .catch((thrown: unknown) => thrown);
+        .catch((error: unknown) => error);
       expect(error).toBeInstanceOf(Error);
       expect(Object(error).message).toMatch(expected);
       expect(inspect(error, { showHidden: true, depth: 9 })).not.toMatch(/xoxb-secret|<html>|xxxx/);
@@ -69,7 +69,7 @@ describe("a call of an AWS service that speaks JSON", () => {
     const { open } = await service(() => Response.json(refusal, { status: 400 }));
     const error = await open()
       .call("PutItem", {})
-      .catch((thrown: unknown) => thrown);
+      .catch((error: unknown) => error);
     expect(error).toMatchObject({
       name: "ConditionalCheckFailedException",
       status: 400,

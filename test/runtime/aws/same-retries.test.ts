@@ -67,8 +67,8 @@ async function follow(open: (url: string) => Caller, answers: readonly Answer[],
 }
 
 /** The SDK calls a page instead of JSON by the name of JavaScript's error. */
-function kindOf(thrown: unknown): string {
-  const kind = errorKind(thrown);
+function kindOf(error: unknown): string {
+  const kind = errorKind(error);
   return kind === "SyntaxError" ? "NoJsonAnswer" : kind;
 }
 

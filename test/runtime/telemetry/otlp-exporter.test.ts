@@ -223,13 +223,13 @@ describe("an exporter", () => {
   });
 
   /** Sends a span at each of these times to a collector that answers with the status. */
-  async function sendAt(timesMs: readonly number[], status: number, rejected = 0) {
+  async function sendAt(timesMs: readonly number[], status: number, rejectedSpans = 0) {
     const lines: Record<string, unknown>[] = [];
     const log = createLog({ service: "execution", write: (line) => lines.push(JSON.parse(line)) });
     let posts = 0;
     const post = async () => {
       posts += 1;
-      return { status, rejected };
+      return { status, rejectedSpans };
     };
     const exporter = createOtlpExporter({ post, timeoutMs: hangMs, log });
     const codes: number[] = [];

@@ -109,8 +109,8 @@ describe("the kind of an error", () => {
     ["string", "SECRET"],
     ["undefined", undefined],
     ["object", null],
-  ])("is %s", (kind, thrown) => {
-    expect(errorKind(thrown)).toBe(kind);
+  ])("is %s", (kind, error) => {
+    expect(errorKind(error)).toBe(kind);
   });
 
   it.each([
@@ -121,9 +121,9 @@ describe("the kind of an error", () => {
     ],
     ["a code that is no text", error({ code: Object.create(null) }), "Error"],
     ["a proxy that throws", new Proxy({}, { get: () => unreadable() }), "object"],
-  ])("is found without a throw for %s", (_what, thrown, kind) => {
-    expect(errorKind(thrown)).toBe(kind);
-    expect(errorType(thrown)).toBe(kind);
+  ])("is found without a throw for %s", (_what, error, kind) => {
+    expect(errorKind(error)).toBe(kind);
+    expect(errorType(error)).toBe(kind);
   });
 
   it("is on a span the reason or the kind where it is one of ours", () => {

@@ -85,9 +85,9 @@ function told(
   cause: unknown,
   { authorizer = "bearer", timedOutMs }: { authorizer?: string; timedOutMs?: number } = {},
 ) {
-  const thrown = new SekishoError(reason, { cause });
+  const error = new SekishoError(reason, { cause });
   return createFailedCheck({
-    thrown,
+    thrown: error,
     address: "https://far.example:8443/rpc",
     authorizer,
     timedOutMs,
@@ -143,23 +143,21 @@ describe("why nothing came back from a destination", () => {
 
   it("is what is wrong with an agent card, in its own sentence", () => {
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
-    const thrown = createCardError("CardNotFound", "There is no agent card at its address.");
+    const error = createCardError("CardNotFound", "There is no agent card at its address.");
     const summary = "There is no agent card at its address.";
-    expect(createFailedCheck({ thrown, ...peer })).toEqual({ health: "unhealthy", summary });
+    expect(createFailedCheck({ thrown: error, ...peer })).toEqual({ health: "unhealthy", summary });
     expect(
-      createFailedCheck({ thrown: new SekishoError(thrown.reason), ...peer }).summary,
+      createFailedCheck({ thrown: new SekishoError(error.reason), ...peer }).summary,
     ).not.toContain("card");
   });
 
   it("is what the peer answered, and not the token, where a status came back before anything was sent", () => {
-    const thrown = (cause: unknown) =>
+    const error = (cause: unknown) =>
       new SekishoError("unauthenticated", { cause, certainty: "undelivered" });
     const peer = { address: "https://far.example/", authorizer: "bearer", timedOutMs: undefined };
     const answered = Object.assign(new Error(secret), { status: 401 });
-    expect(createFailedCheck({ thrown: thrown(answered), ...peer }).summary).toMatch(
-      /authenticate/,
-    );
-    expect(createFailedCheck({ thrown: thrown(undefined), ...peer }).summary).toContain(
+    expect(createFailedCheck({ thrown: error(answered), ...peer }).summary).toMatch(/authenticate/);
+    expect(createFailedCheck({ thrown: error(undefined), ...peer }).summary).toContain(
       "not a valid token",
     );
   });

@@ -43,7 +43,12 @@ const store = () =>
 
 /** As this version pushes where nothing is stored. */
 function push(settings: string): Promise<unknown> {
-  return saveSettings({ store: store(), stored: undefined, settings, formerVersion: undefined });
+  return saveSettings({
+    store: store(),
+    storedRecord: undefined,
+    settings,
+    formerVersion: undefined,
+  });
 }
 
 function put(...versions: [value: string, user: string][]): void {
@@ -230,7 +235,7 @@ describe("the record", () => {
   it("is read by others without a write", async () => {
     put(["{}", template], ["a", person]);
     expect(await readSettings({ store: store(), readFormer })).toEqual({
-      stored: undefined,
+      storedRecord: undefined,
       settings: "a",
       formerVersion: 2,
     });

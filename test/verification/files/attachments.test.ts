@@ -143,9 +143,7 @@ describe("a file of a message", () => {
       [cut, 5000],
       [silent, 50],
     ] as const) {
-      const failure: unknown = await fetchFrom({ url, timeoutMs }).catch(
-        (thrown: unknown) => thrown,
-      );
+      const failure: unknown = await fetchFrom({ url, timeoutMs }).catch((error: unknown) => error);
       expect(failure).toBeInstanceOf(SlackError);
       expect(failure).toMatchObject({ kind: "unavailable" });
       expect(JSON.stringify(failure)).not.toContain(token);
@@ -187,8 +185,8 @@ describe("the type of a file", () => {
       "text/plain",
     ],
     ["what is claimed to be no type at all", png, "x\r\ny: z", "image/png"],
-  ])("is what the bytes say: %s", async (_what, bytes, claimed, expected) => {
-    expect(await detectMimetype({ bytes, claimed })).toBe(expected);
+  ])("is what the bytes say: %s", async (_what, bytes, claimedMimetype, expected) => {
+    expect(await detectMimetype({ bytes, claimedMimetype })).toBe(expected);
   });
 
   it.each([
@@ -211,7 +209,7 @@ describe("the type of a file", () => {
     ["Japanese in Shift_JIS", Buffer.from([0x8a, 0xd6, 0x8f, 0x8a, 0x0d, 0x0a]), "text/csv"],
     ["text in UTF-16", Buffer.from("\ufeffa,b", "utf16le"), "text/csv"],
   ])("is what Slack says where the bytes agree: %s", async (_what, bytes, claimed) => {
-    expect(await detectMimetype({ bytes, claimed: claimed.toUpperCase() })).toBe(claimed);
+    expect(await detectMimetype({ bytes, claimedMimetype: claimed.toUpperCase() })).toBe(claimed);
   });
 });
 
@@ -247,9 +245,9 @@ describe("a large archive", () => {
         return subarray(start, end);
       },
     });
-    expect(await detectMimetype({ bytes: sample, claimed: "application/octet-stream" })).toBe(
-      "application/zip",
-    );
+    expect(
+      await detectMimetype({ bytes: sample, claimedMimetype: "application/octet-stream" }),
+    ).toBe("application/zip");
     expect(lengths).toEqual([64 * 1024, 4]);
   });
 
@@ -290,8 +288,8 @@ describe("a large archive", () => {
       "image/png",
       "application/zip",
     ],
-  ])("has the right type if it %s", async (_what, bytes, claimed, expected) => {
-    expect(await detectMimetype({ bytes, claimed })).toBe(expected);
+  ])("has the right type if it %s", async (_what, bytes, claimedMimetype, expected) => {
+    expect(await detectMimetype({ bytes, claimedMimetype })).toBe(expected);
   });
 });
 
@@ -303,18 +301,23 @@ it.each([
   bytes.write(mark, "latin1");
   if (isBigEndian) bytes.writeUInt32BE(100_000, 4);
   else bytes.writeUInt32LE(100_000, 4);
-  expect(await detectMimetype({ bytes, claimed: "image/tiff" })).toBe("image/tiff");
+  expect(await detectMimetype({ bytes, claimedMimetype: "image/tiff" })).toBe("image/tiff");
 });
 
 describe("a page to sign in, in the place of a file", () => {
   const page = text("\ufeff<!-- Slack -->\n<!DOCTYPE html><html><title>Sign in</title>");
 
   it("is known by its header, or by its beginning where a file has another", () => {
-    const image = { bytes: page, claimed: "image/png", name: "a.png" };
+    const image = { bytes: page, claimedMimetype: "image/png", name: "a.png" };
     expect(isSignInPage({ ...image, contentType: "text/html; charset=utf-8" })).toBe(true);
     expect(isSignInPage({ ...image, contentType: "image/png" })).toBe(true);
     expect(
-      isSignInPage({ bytes: page, claimed: "text/plain", name: "a.txt", contentType: "Text/HTML" }),
+      isSignInPage({
+        bytes: page,
+        claimedMimetype: "text/plain",
+        name: "a.txt",
+        contentType: "Text/HTML",
+      }),
     ).toBe(true);
   });
 
@@ -324,7 +327,7 @@ describe("a page to sign in, in the place of a file", () => {
     const isPage = (start: string) =>
       isSignInPage({
         bytes: text(start),
-        claimed: "image/png",
+        claimedMimetype: "image/png",
         name: "a.png",
         contentType: "image/png",
       });
@@ -337,21 +340,36 @@ describe("a page to sign in, in the place of a file", () => {
 
   it("is not a page that somebody sent, nor a text that begins like one, nor a picture", () => {
     expect(
-      isSignInPage({ bytes: page, claimed: "text/html", name: "a", contentType: "text/html" }),
-    ).toBe(false);
-    expect(
-      isSignInPage({ bytes: page, claimed: "text/plain", name: "a.HTM", contentType: "text/html" }),
+      isSignInPage({
+        bytes: page,
+        claimedMimetype: "text/html",
+        name: "a",
+        contentType: "text/html",
+      }),
     ).toBe(false);
     expect(
       isSignInPage({
         bytes: page,
-        claimed: "text/plain",
+        claimedMimetype: "text/plain",
+        name: "a.HTM",
+        contentType: "text/html",
+      }),
+    ).toBe(false);
+    expect(
+      isSignInPage({
+        bytes: page,
+        claimedMimetype: "text/plain",
         name: "a.vue",
         contentType: "text/plain",
       }),
     ).toBe(false);
     expect(
-      isSignInPage({ bytes: png, claimed: "image/png", name: "a.png", contentType: "image/png" }),
+      isSignInPage({
+        bytes: png,
+        claimedMimetype: "image/png",
+        name: "a.png",
+        contentType: "image/png",
+      }),
     ).toBe(false);
   });
 });

@@ -106,9 +106,9 @@ function importAttachments(
 }
 
 async function refusalOf(bringing: Promise<unknown>) {
-  const thrown: unknown = await bringing.then(undefined, (reason: unknown) => reason);
-  if (!(thrown instanceof FileRefused)) throw thrown;
-  return thrown.outcome;
+  const error: unknown = await bringing.then(undefined, (reason: unknown) => reason);
+  if (!(error instanceof FileRefused)) throw error;
+  return error.outcome;
 }
 
 describe("files of a message", () => {

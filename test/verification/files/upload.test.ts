@@ -101,9 +101,9 @@ function filesOver({
 }
 
 async function outcomeOf(uploading: Promise<unknown>) {
-  const thrown: unknown = await uploading.then(undefined, (reason: unknown) => reason);
-  if (!(thrown instanceof FileRefused)) throw thrown;
-  return thrown.outcome;
+  const error: unknown = await uploading.then(undefined, (reason: unknown) => reason);
+  if (!(error instanceof FileRefused)) throw error;
+  return error.outcome;
 }
 
 describe("a file of an answer", () => {

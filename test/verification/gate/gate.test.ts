@@ -10,7 +10,7 @@ import { parseRefusalRecord } from "@sekisho/verification/gate/refusals.ts";
 import { findRoute, noStoredRules, parseStoredRules } from "@sekisho/verification/gate/rules.ts";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import type { UserMessage } from "@sekisho/verification/task/messages.ts";
-import { isTooOld, maxAgeMs } from "@sekisho/verification/task/step.ts";
+import { isTooOld, maxAgeMs } from "@sekisho/verification/task/time-limits.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { sampleAsk, sampleCall, sampleTask } from "../task/sample.ts";
 

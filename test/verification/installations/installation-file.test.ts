@@ -47,7 +47,7 @@ describe("installations in a file", () => {
     await installations.put({ id: "T1", installation: stored() });
     const broken = '{"T1":{"botToken":"xoxb-secret"}}';
     writeFileSync(file, broken);
-    const error = await installations.get({ id: "T1" }).catch((thrown: Error) => thrown);
+    const error = await installations.get({ id: "T1" }).catch((error: Error) => error);
     expect(String(error)).toContain("does not contain valid installations");
     expect(String(error)).not.toContain("xoxb");
     await expect(installations.put({ id: "T2", installation: stored() })).rejects.toThrow(

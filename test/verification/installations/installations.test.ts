@@ -127,7 +127,7 @@ describe("a token where the app is installed by several", () => {
       configured: "xoxb-configured",
       teamOf: async (token) => (token === "xoxb-configured" ? own : undefined),
     });
-    const result = await tokens.tokenOf(installation).catch((thrown: unknown) => thrown);
+    const result = await tokens.tokenOf(installation).catch((error: unknown) => error);
     if (isTaken) expect(result).toBe("xoxb-configured");
     else expect(result).toEqual(new SlackError("gone"));
   });

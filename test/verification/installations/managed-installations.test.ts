@@ -104,7 +104,7 @@ describe("installations in Secrets Manager", () => {
     const { installations } = await secretsManager({
       [`${prefix}T1`]: '{"botToken":"xoxb-secret"}',
     });
-    const error = await installations.get({ id: "T1" }).catch((thrown: Error) => thrown);
+    const error = await installations.get({ id: "T1" }).catch((error: Error) => error);
     expect(`${String(error)} ${(error as Error).stack}`).not.toContain("xoxb");
     expect(String(error)).toContain("T1");
   });

@@ -6,8 +6,8 @@ import {
   type ProgressShown,
   type TaskEvent,
 } from "@sekisho/verification/task/events.ts";
+import { waitOf } from "@sekisho/verification/task/polls.ts";
 import { type Policy, withCall } from "@sekisho/verification/task/routing.ts";
-import { waitOf } from "@sekisho/verification/task/step.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { tokensOf } from "@sekisho/verification/task/token-usage.ts";
 import fc from "fast-check";

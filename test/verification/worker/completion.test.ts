@@ -1,6 +1,6 @@
 /** The completion push: wakes the task it means, and can do nothing else. */
 import { describe, expect, it } from "@jest/globals";
-import { waitOf } from "@sekisho/verification/task/step.ts";
+import { waitOf } from "@sekisho/verification/task/polls.ts";
 import { collectLog } from "../../doubles/collect-log.ts";
 import { play, woken } from "../task/play.ts";
 import { sampleAsk } from "../task/sample.ts";

@@ -1,12 +1,7 @@
 import { describe, expect, it } from "@jest/globals";
 import { FileRefused } from "@sekisho/verification/files/files.ts";
+import type { PostKey, PostKind } from "@sekisho/verification/slack/api/post-keys.ts";
 import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
-import {
-  insteadPart,
-  openingPart,
-  questionPart,
-  replacedPart,
-} from "@sekisho/verification/slack/messages/blocks.ts";
 import type { SlackErrorKind } from "@sekisho/verification/task/events.ts";
 import type { AgentQuestion, Task } from "@sekisho/verification/task/task.ts";
 import { announceTask } from "@sekisho/verification/worker/acts/progress.ts";
@@ -29,6 +24,7 @@ const task = sampleTask({
 });
 
 const { channel, ts: threadTs } = task.message;
+const key = (kind: PostKind, index = 0): PostKey => ({ requestId: task.id, kind, index });
 const signal = new AbortController().signal;
 const reactions = { received: "eyes", done: "check", failed: "cross" };
 
@@ -41,7 +37,10 @@ const request = {
 };
 
 /** A thread with the placeholder (or the answer that it became), in which some methods fail. */
-function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = {}, part = 0) {
+function slackThread(
+  failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = {},
+  kind: PostKind = "placeholder",
+) {
   const { operate } = createFates({
     fate({ name }) {
       const kind = failing[name as keyof SlackApi];
@@ -64,7 +63,7 @@ function slackThread(failing: Partial<Record<keyof SlackApi, SlackErrorKind>> = 
     channel,
     threadTs,
     text: "Working on it",
-    key: { requestId: task.id, part },
+    key: key(kind),
     from: "self",
     user: "UBOT",
     fileIds: [],
@@ -149,7 +148,7 @@ describe("a delivery", () => {
     const late = { ...request, nowMs: task.receivedAtMs + 60_001 };
     await deliver({ ...late, task, slack, reconcile: false });
     expect(texts()).toEqual(["Replaced.", "A checkpoint."]);
-    expect(posts[0]).toMatchObject({ hasBlocks: false, key: { part: replacedPart } });
+    expect(posts[0]).toMatchObject({ hasBlocks: false, key: { kind: "replaced" } });
   });
 
   it("is a new message where an edit of the placeholder may still land", async () => {
@@ -169,7 +168,7 @@ describe("a delivery", () => {
     ],
   ])("leaves no buttons at a question that was %s", async (_name, changes, text) => {
     const { slack, posts, add } = slackThread();
-    add({ text: "Shall I?", key: { requestId: task.id, part: questionPart } });
+    add({ text: "Shall I?", key: key("question") });
     const ts = posts[1]?.ts ?? "";
     const options = [{ id: "yes", label: "Yes" }];
     const times = { askedAtMs: task.receivedAtMs, expiresAtMs: task.receivedAtMs + 3600_000 };
@@ -229,50 +228,49 @@ describe("the last words", () => {
       remove: "rate_limited",
     });
     await deliver({ ...request, task: undelivered, slack, reconcile: false });
-    expect(posts.map(({ key }) => key?.part)).toEqual([0, insteadPart]);
+    expect(posts.map(({ key }) => key?.kind)).toEqual(["placeholder", "own_text"]);
   });
 
   it("are not said again where they stand in the thread, and stand alone after the cleanup", async () => {
     const { slack, posts, add } = slackThread();
-    add({ key: { requestId: task.id, part: 1 } });
-    add({ key: { requestId: task.id, part: insteadPart } });
+    add({ key: key("answer") });
+    add({ key: key("own_text") });
     await deliver({ ...request, task: undelivered, slack, reconcile: true });
     expect(posts).toHaveLength(3);
     await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
-    expect(posts.map(({ key }) => key?.part)).toEqual([insteadPart]);
+    expect(posts.map(({ key }) => key?.kind)).toEqual(["own_text"]);
   });
 
   it("that were not taken leave what is there of the answer", async () => {
     const { slack, posts, add } = slackThread();
-    add({ key: { requestId: task.id, part: 1 } });
+    add({ key: key("answer") });
     await cleanUpThread({ ...request, task: { ...undelivered, state: "done" }, slack });
-    expect(posts.map(({ key }) => key?.part)).toEqual([1]);
+    expect(posts.map(({ key }) => key?.kind)).toEqual(["answer"]);
   });
 });
 
 describe("the sweep", () => {
-  const key = (part: number) => ({ requestId: task.id, part });
   const question = {
     ...{ index: 1, prompt: "Shall I?", options: [], askedAtMs: task.receivedAtMs },
     expiresAtMs: task.receivedAtMs + 1000,
   };
 
   it("keeps the question that the record names, and takes the buttons off every one that stays", async () => {
-    const { slack, posts, add } = slackThread({}, 1);
-    add({ text: "Which one?", key: key(questionPart), hasButtons: true });
-    add({ text: "landed late", key: key(questionPart + 1), hasButtons: true });
-    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
+    const { slack, posts, add } = slackThread({}, "answer");
+    add({ text: "Which one?", key: key("question"), hasButtons: true });
+    add({ text: "landed late", key: key("question", 1), hasButtons: true });
+    add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
     const recorded = { ...task, question: { ...question, ts: posts[3]?.ts } };
     await cleanUpThread({ ...request, task: recorded, slack });
     expect(posts.map(({ ts }) => ts)).toEqual([posts[0]?.ts, posts[1]?.ts, recorded.question.ts]);
-    expect(posts[1]).toMatchObject({ text: "Which one?", key: key(questionPart) });
+    expect(posts[1]).toMatchObject({ text: "Which one?", key: key("question") });
     expect(posts.filter(({ hasButtons }) => hasButtons)).toEqual([]);
   });
 
   it("shows the question that the record names as over, and leaves an earlier one its words", async () => {
-    const { slack, posts, add } = slackThread({}, 1);
-    add({ text: "Which one?", key: key(questionPart), hasButtons: true });
-    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
+    const { slack, posts, add } = slackThread({}, "answer");
+    add({ text: "Which one?", key: key("question"), hasButtons: true });
+    add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
     const recorded = { ...task, question: { ...question, ts: posts[2]?.ts } };
     await cleanUpThread({ ...request, task: recorded, slack });
     expect(posts.slice(1).map(({ text }) => text)).toEqual([
@@ -282,18 +280,18 @@ describe("the sweep", () => {
   });
 
   it("removes a question that Slack does not let be edited: its buttons would stay", async () => {
-    const { slack, posts, add } = slackThread({ update: "refused" }, 1);
-    add({ text: "Shall I?", key: key(questionPart + 1), hasButtons: true });
+    const { slack, posts, add } = slackThread({ update: "refused" }, "answer");
+    add({ text: "Shall I?", key: key("question", 1), hasButtons: true });
     await cleanUpThread({ ...request, task: { ...task, question }, slack });
-    expect(posts.map(({ key: found }) => found?.part)).toEqual([1]);
+    expect(posts.map(({ key: found }) => found?.kind)).toEqual(["answer"]);
   });
 
   it.each([undefined, { channel, threadTs: "7.7" }])(
     "leaves a command one opening: %j",
     async (threadRef) => {
-      const { slack, posts, add } = slackThread({}, 1);
+      const { slack, posts, add } = slackThread({}, "answer");
       posts.length = 0;
-      for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key(openingPart) });
+      for (const ts of ["7.7", "7.8"]) add({ ts, threadTs: undefined, key: key("opening") });
       const command = {
         ...task,
         message: { ...task.message, command: true as const, ts: "7.6" },
@@ -305,11 +303,11 @@ describe("the sweep", () => {
   );
 
   it("leaves the openings of other commands in the channel, and its own posts that are no openings", async () => {
-    const { slack, posts, add } = slackThread({}, 1);
+    const { slack, posts, add } = slackThread({}, "answer");
     posts.length = 0;
-    add({ ts: "7.7", threadTs: undefined, key: key(openingPart) });
-    add({ ts: "7.8", threadTs: undefined, key: { requestId: "another", part: openingPart } });
-    add({ ts: "7.9", threadTs: undefined, key: key(questionPart) });
+    add({ ts: "7.7", threadTs: undefined, key: key("opening") });
+    add({ ts: "7.8", threadTs: undefined, key: { ...key("opening"), requestId: "another" } });
+    add({ ts: "7.9", threadTs: undefined, key: key("question") });
     const message = { ...task.message, command: true as const, ts: "7.6" };
     await cleanUpThread({
       ...request,
@@ -320,7 +318,7 @@ describe("the sweep", () => {
   });
 
   it("deletes nothing where Slack does not let us look", async () => {
-    const { slack, texts } = slackThread({ replies: "refused" }, 1);
+    const { slack, texts } = slackThread({ replies: "refused" }, "answer");
     await expect(cleanUpThread({ ...request, slack })).rejects.toMatchObject({ kind: "refused" });
     expect(texts()).toHaveLength(1);
   });
@@ -514,7 +512,7 @@ it("an answer that is in the thread stays there, however long what is beside it 
       name === "remove" && world.now() < askedAtMs + dayMs + 2 * 3600_000 ? "lost" : "ok",
   });
   await world.deliver(ask).run({ maxSteps: 6000 });
-  expect(world.posts.map(({ key }) => key?.part)).toEqual([1]);
+  expect(world.posts.map(({ key }) => key?.kind)).toEqual(["answer"]);
 });
 
 it("an answer is posted once where the thread cannot be looked at and nothing beside it can be removed", async () => {

@@ -37,7 +37,7 @@ it("the files of earlier messages are sent with a reply, the newest first, whoev
 });
 
 it("the files before the bot's last answer are not sent again, and the message's own come first", async () => {
-  const key = { requestId: reply.requestId, part: 1 };
+  const key = { requestId: reply.requestId, kind: "answer", index: 0 } as const;
   const world = createWorld({
     inSlack: [
       { ts: threadTs, text: "Look", files: [fileOf("F1")] },
@@ -54,7 +54,12 @@ it("a failure of the bot is no answer, so the files before it are sent with the 
   const world = createWorld({
     inSlack: [
       { ts: threadTs, text: "Look", files: [fileOf("F1")] },
-      { ts: tsAt(-60), text: failure, from: "self", key: { requestId: reply.requestId, part: 1 } },
+      {
+        ts: tsAt(-60),
+        text: failure,
+        from: "self",
+        key: { requestId: reply.requestId, kind: "answer", index: 0 },
+      },
     ],
   });
   await world.deliver(reply).run();

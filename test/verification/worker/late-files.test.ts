@@ -28,7 +28,7 @@ const filesSent = ({ sent }: World) =>
   sent.map(({ attachments = [] }) => attachments.map(({ name }) => name));
 const stateOf = (world: World, { requestId } = mention) => world.records.get(requestId)?.state;
 const late = ({ posts }: World) =>
-  posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
+  posts.filter(({ key }) => key?.kind === "late_change").map(({ text }) => text);
 const isNotedAsLate = (world: World) =>
   world.taskOf(mention)?.history.some(({ event }) => event === "files_too_late");
 

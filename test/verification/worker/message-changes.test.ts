@@ -27,7 +27,7 @@ const deleted = (of = ask) => changeOf(of, { text: "" }, true);
 
 type World = ReturnType<typeof createWorld>;
 const late = ({ posts }: World) =>
-  posts.filter(({ key }) => (key?.part ?? 0) >= 3501).map(({ text }) => text);
+  posts.filter(({ key }) => key?.kind === "late_change").map(({ text }) => text);
 const textsSent = ({ sent }: World) => sent.map(({ text }) => text);
 const stateOf = (world: World, { requestId } = ask) => world.records.get(requestId)?.state;
 const untilQueued = (world: World) => ({

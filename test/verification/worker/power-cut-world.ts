@@ -9,6 +9,7 @@ import { parseConfig } from "@sekisho/config/load.ts";
 import { type Database, openDatabase } from "@sekisho/runtime/engine/sqlite/database.ts";
 import { createSqliteQueue, createSqliteTaskStore } from "@sekisho/runtime/engine/sqlite/engine.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
+import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
@@ -175,7 +176,7 @@ export async function runWithPowerCut({
       process = { yes: true };
       await runProcess({ file: copy, alive: process });
     }
-    const answers = slack.posts.filter(({ key }) => key !== undefined && key.part > 0).length;
+    const answers = slack.posts.filter(({ key }) => isOutcome(key)).length;
     return { moments, unsynced, diskWaits, starts: host.starts.length, answers };
   } finally {
     for (const database of opened) await database.close();

@@ -1,7 +1,6 @@
 /** The agent asks a person: by button or in words, answered once, and never lost. */
 import { describe, expect, it } from "@jest/globals";
 import { SlackError } from "@sekisho/verification/slack/api/slack.ts";
-import { placeholderPart, questionPart } from "@sekisho/verification/slack/messages/blocks.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { AskMessage, ButtonClick } from "@sekisho/verification/task/messages.ts";
 import fc from "fast-check";
@@ -93,7 +92,7 @@ describe("a question", () => {
   it("is announced in the placeholder, which goes on when the person has answered", async () => {
     const { placeholder } = createTaskText({ locale: "en" });
     const world = await askingWorld({ text: { placeholder }, pollsUntilDone: 3 });
-    const shown = () => world.posts.find(({ key }) => key?.part === placeholderPart)?.text;
+    const shown = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
     const asked = sampleTask({ state: "asking" });
     expect(shown()).toBe(placeholder(asked).text);
     await world.clickButton(buttonClick()).run({ until: () => world.given.length > 0 });
@@ -112,9 +111,9 @@ describe("a question", () => {
         pollsUntilDone: 3,
         progress: () => ({ partial_text: "Written so far." }),
       });
-      const shown = () => world.posts.filter(({ key }) => key?.part !== questionPart);
+      const shown = () => world.posts.filter(({ key }) => key?.kind !== "question");
       await world.clickButton(buttonClick({ button: { type: "cancel" } })).run();
-      const asked = world.posts.find(({ key }) => key?.part === questionPart);
+      const asked = world.posts.find(({ key }) => key?.kind === "question");
       expect(shown().map((post) => post.text)).toEqual([
         expect.stringContaining("Written so far."),
       ]);
@@ -132,7 +131,7 @@ describe("a question", () => {
       questions: [asks],
       pollsUntilDone: 3,
     });
-    const shown = () => world.posts.find(({ key }) => key?.part === placeholderPart)?.text;
+    const shown = () => world.posts.find(({ key }) => key?.kind === "placeholder")?.text;
     const asked = sampleTask({ state: "asking" });
     expect(shown()).toBe(placeholder(asked).text);
     const record = () => world.taskOf(ask);
@@ -529,7 +528,7 @@ function shown(world: World) {
     answers: world.answers(),
     posts: world.posts.length,
     questions: world.posts
-      .filter(({ key }) => (key?.part ?? 0) > 2000)
+      .filter(({ key }) => key?.kind === "question")
       .map(({ text }) => text.split("?")[0]),
     given: world.given.map(({ question }) => question),
     starts: world.starts.length,

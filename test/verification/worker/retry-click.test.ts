@@ -1,6 +1,7 @@
 /** The person who asked tries a failed task again by its button: one new task in the same thread, with one answer. */
 import { describe, expect, it } from "@jest/globals";
 import { SekishoError } from "@sekisho/contracts/errors.ts";
+import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type { ButtonClick } from "@sekisho/verification/task/messages.ts";
 import { buttonRetryIdOf } from "@sekisho/verification/task/retry.ts";
@@ -33,7 +34,7 @@ function failedWorld({ asked = ask, ...options }: Options & { asked?: typeof ask
 }
 
 const answersOf = ({ posts }: World, requestId: string) =>
-  posts.filter(({ key }) => key?.requestId === requestId && key.part > 0).map(({ text }) => text);
+  posts.filter(({ key }) => key?.requestId === requestId && isOutcome(key)).map(({ text }) => text);
 const buttonsOf = ({ posts }: World) =>
   posts.filter(({ key, hasButtons }) => key?.requestId === ask.requestId && hasButtons).length;
 

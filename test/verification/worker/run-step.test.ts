@@ -197,7 +197,7 @@ describe("a record that cannot be read", () => {
     await world.run();
     expect(world.answers().map((text) => JSON.parse(text))).toEqual([internal]);
     expect(world.archive).toHaveLength(1);
-    expect(world.posts.filter(({ key }) => key?.part === 0)).toEqual([]);
+    expect(world.posts.filter(({ key }) => key?.kind === "placeholder")).toEqual([]);
   });
 
   it("is told to nobody where nobody is known, and blocks nothing", () => {

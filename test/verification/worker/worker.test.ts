@@ -26,7 +26,9 @@ const ask = sampleAsk();
 describe("the worker", () => {
   it("brings one message to one answer and leaves nothing else in the thread", async () => {
     const world = await runWorld();
-    expect(world.posts.map(({ text, key }) => [key?.part, text])).toEqual([[1, "A checkpoint."]]);
+    expect(world.posts.map(({ text, key }) => [key?.kind, text])).toEqual([
+      ["answer", "A checkpoint."],
+    ]);
     expect(world.starts).toHaveLength(1);
     expect(world.taskOf(ask)).toMatchObject({ state: "done", cleanupDone: true });
     expect(world.taskOf(ask)?.lease).toBeUndefined();

@@ -1,4 +1,6 @@
 /** Slack in memory: messages in channels and threads, streams, files, and what only one person sees. */
+
+import { isSamePost } from "@sekisho/verification/slack/api/post-keys.ts";
 import {
   type MessageContent,
   type ModalView,
@@ -122,7 +124,7 @@ export function createWorldSlack({
       post: ({ channel, threadTs, content, key }) =>
         at("post", () => {
           const same = posts.some(
-            (post) => post.key?.part === key.part && post.key.requestId === key.requestId,
+            (post) => post.key?.requestId === key.requestId && isSamePost(post.key, key),
           );
           const taken = take(content);
           if (same) doubled += 1;

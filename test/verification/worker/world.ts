@@ -11,6 +11,7 @@ import { type Log, silentLog } from "@sekisho/runtime/log.ts";
 import type { Files } from "@sekisho/verification/files/files.ts";
 import type { Gate } from "@sekisho/verification/gate/gate.ts";
 import { createPolicy } from "@sekisho/verification/gate/rules.ts";
+import { isOutcome } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { MessageContent } from "@sekisho/verification/slack/api/slack.ts";
 import type { TaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import type {
@@ -176,8 +177,7 @@ export function createWorld({
     ((tsByClock ? clockMs : askedAtMs + 1000) / 1000 + counter++ / 1000).toFixed(6);
   const slack = createWorldSlack({ operate, now, newTs, inSlack, refuses });
   const { posts } = slack;
-  const answers = () =>
-    posts.filter(({ key }) => key !== undefined && key.part > 0 && key.part < 2001);
+  const answers = () => posts.filter(({ key }) => isOutcome(key));
   const host = createWorldHost({
     operate,
     now,
@@ -376,9 +376,6 @@ export function createWorld({
     /** The texts of answers (not placeholders, not questions) in the thread. */
     answers: () => answers().map(({ text }) => text),
     /** The same of the questions. */
-    questions: () =>
-      posts
-        .filter(({ key }) => (key?.part ?? 0) >= 2001 && (key?.part ?? 0) < 3001)
-        .map(({ text }) => text),
+    questions: () => posts.filter(({ key }) => key?.kind === "question").map(({ text }) => text),
   };
 }

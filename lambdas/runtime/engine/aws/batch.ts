@@ -47,14 +47,14 @@ export function parseBatch(event: unknown): readonly SqsRecord[] {
 export async function handleBatch(request: {
   batch: readonly SqsRecord[];
   handle: (record: SqsRecord) => Promise<void>;
-  failed?: (record: SqsRecord, reason: unknown) => Promise<void>;
+  onFailure?: (record: SqsRecord, reason: unknown) => Promise<void>;
   queue?: TaskQueue | undefined;
   /** Finds the ids of a message for its log lines. Must not throw. */
   idsOf: (body: string) => LogFields;
   log: Log;
   now?: () => number;
 }): Promise<BatchResponse> {
-  const { batch, handle, failed = async () => {}, queue, idsOf, log, now = Date.now } = request;
+  const { batch, handle, onFailure = async () => {}, queue, idsOf, log, now = Date.now } = request;
   async function handleOne(record: SqsRecord): Promise<void> {
     const { body, group, messageAttributes } = record;
     const delayMs = remainingDelayMs({ attributes: messageAttributes, nowMs: now() });
@@ -72,7 +72,7 @@ export async function handleBatch(request: {
     log.warn("queue_message_failed", { ...idsOf(record.body), ...fields });
     return [{ record, reason }];
   });
-  await Promise.all(failures.map(({ record, reason }) => failed(record, reason)));
+  await Promise.all(failures.map(({ record, reason }) => onFailure(record, reason)));
   return {
     batchItemFailures: failures.map(({ record }) => ({ itemIdentifier: record.messageId })),
   };

@@ -47,12 +47,12 @@ export function remainingDelayMs(request: {
 }
 
 /** SQS allows the characters of XML 1.0 (section 2.2). This matches the rest: controls, lone surrogates, U+FFFE and U+FFFF. */
-const refused = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
+const refusedCharacters = /[^\t\n\r\u{20}-\u{D7FF}\u{E000}-\u{FFFD}\u{10000}-\u{10FFFF}]/gu;
 
 /** Escapes the characters that SQS refuses in a body. In JSON each of them has an escape. */
 export function escapeSqsText(json: string): string {
   return json.replace(
-    refused,
+    refusedCharacters,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
 }

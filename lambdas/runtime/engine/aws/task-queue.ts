@@ -22,7 +22,7 @@ export function createSqsQueue(options: {
   now?: () => number;
   maxDelayMs?: number;
 }): TaskQueue & QueueConsumer {
-  const { client, queueUrl: QueueUrl, signal: ended, now = Date.now, maxDelayMs } = options;
+  const { client, queueUrl: QueueUrl, signal: endSignal, now = Date.now, maxDelayMs } = options;
   const chain = maxDelayMs === undefined ? {} : { maxDelayMs };
 
   const send: TaskQueue["send"] = async ({ body, delayMs = 0, group = "" }) => {
@@ -33,7 +33,7 @@ export function createSqsQueue(options: {
       ...createDelayFields({ delayMs, nowMs: now(), ...chain }),
       ...(groupPattern.test(group) ? { MessageGroupId: group } : {}),
     };
-    await client.call("SendMessage", input, { signal: ended });
+    await client.call("SendMessage", input, { signal: endSignal });
   };
 
   async function remove(ReceiptHandle: string): Promise<void> {

@@ -36,9 +36,9 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 }): ErasableStore<T> & ItemWriter {
   const { client, table, parse, hasPrincipals = false, signal, now = Date.now } = options;
   const { bucketOf = () => undefined } = options;
-  let created = 0;
+  let createdCount = 0;
 
-  async function read(id: string): Promise<RecordAttributes | undefined> {
+  async function readAttributes(id: string): Promise<RecordAttributes | undefined> {
     const input = { TableName: table, Key: { id: { S: id } }, ConsistentRead: true };
     return (await client.call("GetItem", input, { signal })).Item;
   }
@@ -49,29 +49,29 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
   }
 
   function creationOf<Item extends TaskItem>(item: Item) {
-    const stored = { ...item, revision: 1 };
+    const storedItem = { ...item, revision: 1 };
     const writer = createId();
-    created += 1;
-    const position = formatPosition({ nowMs: now(), count: created, id: writer });
+    createdCount += 1;
+    const position = formatPosition({ nowMs: now(), count: createdCount, id: writer });
     const content = {
       Item: {
         id: { S: item.id },
         position: { S: position },
-        ...toRecordAttributes({ item: stored, bucket: bucketOf(item.state), writer }),
+        ...toRecordAttributes({ item: storedItem, bucket: bucketOf(item.state), writer }),
       },
     };
     const condition = {
       ConditionExpression: "attribute_not_exists(id) OR expiresAtMs <= :now",
       ExpressionAttributeValues: { ":now": { N: String(now()) } },
     };
-    return { content, condition, stored, writer };
+    return { content, condition, storedItem, writer };
   }
 
   function replacementOf<Item extends TaskItem>(item: Item) {
-    const stored = { ...item, revision: item.revision + 1 };
+    const storedItem = { ...item, revision: item.revision + 1 };
     const writer = createId();
     const { UpdateExpression, ExpressionAttributeNames, ExpressionAttributeValues } = updateTo(
-      toRecordAttributes({ item: stored, bucket: bucketOf(item.state), writer }),
+      toRecordAttributes({ item: storedItem, bucket: bucketOf(item.state), writer }),
     );
     const content = { Key: { id: { S: item.id } }, UpdateExpression };
     const condition = {
@@ -83,7 +83,7 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
         ":now": { N: String(now()) },
       },
     };
-    return { content, condition, stored, writer };
+    return { content, condition, storedItem, writer };
   }
 
   /** Newest first. */
@@ -172,25 +172,25 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 
   return {
     async get({ id }) {
-      return live(await read(id));
+      return live(await readAttributes(id));
     },
 
     async create({ item }) {
-      const { content, condition, stored, writer } = creationOf(item);
+      const { content, condition, storedItem, writer } = creationOf(item);
       const input = { TableName: table, ...content, ...condition, ...returnsOld };
       return (await isWritten({ writer, write: () => client.call("PutItem", input, { signal }) }))
-        ? stored
+        ? storedItem
         : undefined;
     },
 
     async replace({ item }) {
-      const { content, condition, stored, writer } = replacementOf(item);
+      const { content, condition, storedItem, writer } = replacementOf(item);
       const input = { TableName: table, ...content, ...condition, ...returnsOld };
       return (await isWritten({
         writer,
         write: () => client.call("UpdateItem", input, { signal }),
       }))
-        ? stored
+        ? storedItem
         : undefined;
     },
 
@@ -248,30 +248,30 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
       if (cursor !== undefined && !isSortKey({ index, text: cursor }))
         throw new RangeError("not a cursor of this store");
       if (key === "") return { items: [] };
-      const found: { item: T; position: string }[] = [];
-      const wanted = limit + 1;
-      let after = cursor;
+      const foundItems: { item: T; position: string }[] = [];
+      const wantedCount = limit + 1;
+      let startPosition = cursor;
       // One more item than requested shows whether there is a next page.
-      for (let isLast = false; !isLast && found.length < wanted; ) {
-        const page = await entriesOf({ index, key, after, limit: wanted });
-        for (let next = 0; next < page.entries.length && found.length < wanted; ) {
-          const entries = page.entries.slice(next, next + wanted);
+      for (let isLast = false; !isLast && foundItems.length < wantedCount; ) {
+        const page = await entriesOf({ index, key, after: startPosition, limit: wantedCount });
+        for (let next = 0; next < page.entries.length && foundItems.length < wantedCount; ) {
+          const entries = page.entries.slice(next, next + wantedCount);
           next += entries.length;
-          const records = await Promise.all(entries.map(({ id }) => read(id)));
+          const records = await Promise.all(entries.map(({ id }) => readAttributes(id)));
           for (const [number, { position }] of entries.entries()) {
             const record = records[number];
             // An index lags behind the items, so the item itself decides.
             const isThere = record?.[index]?.S === key && record[sortKeys[index]]?.S === position;
             const item = isThere ? live(record) : undefined;
-            if (item !== undefined) found.push({ item, position });
+            if (item !== undefined) foundItems.push({ item, position });
           }
         }
-        ({ after, isLast } = page);
+        ({ after: startPosition, isLast } = page);
       }
-      const shown = found.slice(0, limit);
-      const items = shown.map(({ item }) => item);
-      const last = shown.at(-1);
-      return found.length > limit && last !== undefined
+      const pageItems = foundItems.slice(0, limit);
+      const items = pageItems.map(({ item }) => item);
+      const last = pageItems.at(-1);
+      return foundItems.length > limit && last !== undefined
         ? { items, cursor: last.position }
         : { items };
     },
@@ -281,17 +281,19 @@ export function createDynamoTaskStore<T extends TaskItem>(options: {
 /** Sets the attributes, and removes index keys that are not among them. */
 function updateTo(attributes: RecordAttributes) {
   const names = Object.keys(attributes);
-  const gone = [...listingAttributes, sortKeys.principal, taskTable.shards.partitionKey].filter(
-    (name) => attributes[name] === undefined,
-  );
+  const removedNames = [
+    ...listingAttributes,
+    sortKeys.principal,
+    taskTable.shards.partitionKey,
+  ].filter((name) => attributes[name] === undefined);
   const set = names.map((name) => `#${name} = :${name}`).join(", ");
   return {
     UpdateExpression:
-      gone.length === 0
+      removedNames.length === 0
         ? `SET ${set}`
-        : `SET ${set} REMOVE ${gone.map((name) => `#${name}`).join(", ")}`,
+        : `SET ${set} REMOVE ${removedNames.map((name) => `#${name}`).join(", ")}`,
     ExpressionAttributeNames: Object.fromEntries(
-      [...names, ...gone].map((name) => [`#${name}`, name]),
+      [...names, ...removedNames].map((name) => [`#${name}`, name]),
     ),
     ExpressionAttributeValues: Object.fromEntries(
       names.map((name) => [`:${name}`, attributes[name]]),

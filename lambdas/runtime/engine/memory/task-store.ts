@@ -69,14 +69,14 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
       return row === undefined || (row.revision === revision && rows.delete(id));
     },
     async scan() {
-      const found = [...rows.keys()].flatMap((id) => live(id) ?? []);
-      return { items: found.map(({ json }) => readItem({ text: json, parse })) };
+      const liveRows = [...rows.keys()].flatMap((id) => live(id) ?? []);
+      return { items: liveRows.map(({ json }) => readItem({ text: json, parse })) };
     },
     async list({ index, key, cursor, limit }) {
       if (cursor !== undefined && !sortKeyPatterns[index].test(cursor))
         throw new RangeError("not a cursor of this store");
       const sign = index === "principal" ? -1 : 1;
-      const found = [...rows.keys()]
+      const matchingRows = [...rows.keys()]
         .flatMap((id) => {
           const row = live(id);
           const position = row && sortKey({ ...row, id, index });
@@ -86,10 +86,10 @@ export function createMemoryTaskStore<T extends TaskItem>(options: {
         })
         .filter(({ position }) => cursor === undefined || sign * compare(position, cursor) > 0)
         .sort((a, b) => sign * compare(a.position, b.position));
-      const page = found.slice(0, limit);
+      const page = matchingRows.slice(0, limit);
       const last = page.at(-1);
       const items = page.map(({ json }) => readItem({ text: json, parse }));
-      return last !== undefined && found.length > limit
+      return last !== undefined && matchingRows.length > limit
         ? { items, cursor: last.position }
         : { items };
     },
@@ -107,11 +107,11 @@ function sortKey(
   row: Pick<TaskItem, "id" | "listedAtMs"> & { position: number; index: StoreIndex },
 ): string | undefined {
   const { id, listedAtMs, position, index } = row;
-  if (index !== "principal") return padded(position);
-  return listedAtMs === undefined ? undefined : `${padded(listedAtMs)}.${id}`;
+  if (index !== "principal") return padCount(position);
+  return listedAtMs === undefined ? undefined : `${padCount(listedAtMs)}.${id}`;
 }
 
-function padded(count: number): string {
+function padCount(count: number): string {
   return String(count).padStart(15, "0");
 }
 

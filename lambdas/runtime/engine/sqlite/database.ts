@@ -29,13 +29,13 @@ export function openDatabase({
   const database = openFile({ file, busyTimeoutMs });
   const { write, flush } = createGroupCommit({ database });
   const prepare = (sql: string) => database.prepare(sql);
-  const expired = removeExpiredTasks({ prepare, write });
+  const expiryLoop = removeExpiredTasks({ prepare, write });
   return {
     prepare,
     write,
     changeSignal: createQueueSignal(),
     async close() {
-      expired.stop();
+      expiryLoop.stop();
       flush();
       if (database.isOpen) database.close();
     },

@@ -26,7 +26,7 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
   now?: () => number;
 }): ErasableStore<T> & ItemWriter {
   const { database, parse, now = Date.now } = options;
-  const read = database.prepare("SELECT item FROM tasks WHERE id = ? AND expires_at_ms > ?");
+  const selectItem = database.prepare("SELECT item FROM tasks WHERE id = ? AND expires_at_ms > ?");
   const insert = database.prepare(
     `INSERT INTO tasks (id, revision, state, thread, principal, listed_at_ms, expires_at_ms, item)
      VALUES (?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
@@ -75,24 +75,24 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
 
   return {
     async get({ id }) {
-      const row = read.get(id, now()) as { item: string } | undefined;
+      const row = selectItem.get(id, now()) as { item: string } | undefined;
       return row === undefined ? undefined : readItem({ text: row.item, parse });
     },
 
     async create({ item }) {
-      const stored = { ...item, revision: 1 };
-      const row = storedItem(stored);
+      const newItem = { ...item, revision: 1 };
+      const row = storedItem(newItem);
       const isCreated = await database.write(() => {
         removeSomeExpired.run(now());
         return insertItem(row);
       });
-      return isCreated ? stored : undefined;
+      return isCreated ? newItem : undefined;
     },
 
     async replace({ item }) {
-      const stored = { ...item, revision: item.revision + 1 };
-      const row = storedItem(stored);
-      return (await database.write(() => updateItem(row))) ? stored : undefined;
+      const newItem = { ...item, revision: item.revision + 1 };
+      const row = storedItem(newItem);
+      return (await database.write(() => updateItem(row))) ? newItem : undefined;
     },
 
     async writeTogether({ writes }) {
@@ -109,7 +109,8 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
       database.write(() => {
         const nowMs = now();
         return (
-          removeRevision.run(id, revision, nowMs).changes === 1 || read.get(id, nowMs) === undefined
+          removeRevision.run(id, revision, nowMs).changes === 1 ||
+          selectItem.get(id, nowMs) === undefined
         );
       }),
 
@@ -128,9 +129,9 @@ export function createSqliteTaskStore<T extends TaskItem>(options: {
     async list({ index, key, cursor, limit }) {
       // One more row than requested shows whether there is a next page.
       const rows = pages[index]({ key, cursor, nowMs: now(), limit: limit + 1 });
-      const shown = rows.slice(0, limit);
-      const items = shown.map((row) => readItem({ text: row.item, parse }));
-      const last = shown.at(-1);
+      const pageRows = rows.slice(0, limit);
+      const items = pageRows.map((row) => readItem({ text: row.item, parse }));
+      const last = pageRows.at(-1);
       return rows.length > limit && last !== undefined
         ? { items, cursor: last.position }
         : { items };
@@ -247,15 +248,15 @@ export function createSqliteQueue(options: {
   /** Must run inside a write. */
   function claimDue({ max, visibilityTimeoutMs }: { max: number; visibilityTimeoutMs: number }): {
     messages: ReceivedMessage[];
-    buried: number;
+    buriedCount: number;
   } {
     const nowMs = now();
     const messages: ReceivedMessage[] = [];
-    let buried = 0;
+    let buriedCount = 0;
     for (const row of selectDue.all(name, nowMs, max) as QueuedRow[]) {
       if (deadLetterQueue !== undefined && row.receive_count >= maxReceiveCount) {
         bury.run(deadLetterQueue, nowMs, row.seq);
-        buried += 1;
+        buriedCount += 1;
         continue;
       }
       const receiveCount = row.receive_count + 1;
@@ -264,7 +265,7 @@ export function createSqliteQueue(options: {
       const receipt = `${row.seq}.${receiveCount}`;
       messages.push({ body: row.body, receipt, receiveCount, sentAtMs: row.sent_at_ms });
     }
-    return { messages, buried };
+    return { messages, buriedCount };
   }
 
   return {
@@ -284,11 +285,11 @@ export function createSqliteQueue(options: {
         // A plain read, so that an idle queue takes no lock.
         const dueAtMs = (nextDue.get(name)?.at_ms ?? Number.POSITIVE_INFINITY) as number;
         if (dueAtMs <= nowMs) {
-          const { messages, buried } = await database.write(
+          const { messages, buriedCount } = await database.write(
             () => claimDue({ max, visibilityTimeoutMs }),
             losable,
           );
-          if (buried > 0 && deadLetterQueue !== undefined) changeSignal.ring(deadLetterQueue);
+          if (buriedCount > 0 && deadLetterQueue !== undefined) changeSignal.ring(deadLetterQueue);
           if (messages.length > 0) return messages;
         } else {
           if (nowMs >= endAtMs) return [];

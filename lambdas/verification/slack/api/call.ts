@@ -44,24 +44,26 @@ export function createSlackCall(options: {
       callWebApi({ token, apiUrl, method, args, timeoutMs, signal });
 
     async function callOnceOrTwice(): Promise<unknown> {
-      let tried = "";
+      let triedToken = "";
       try {
         return await callWith(async () => {
-          tried = await tokens.tokenOf(installation);
-          return tried;
+          triedToken = await tokens.tokenOf(installation);
+          return triedToken;
         });
-      } catch (thrown) {
-        if (!tokenErrors.includes(toSlackError(thrown).slackError ?? "")) throw thrown;
+      } catch (error) {
+        if (!tokenErrors.includes(toSlackError(error).slackError ?? "")) throw error;
         // The token may have been rotated while it was cached.
-        const newer = await tokens.newerThan({ installation, tried }).catch(() => undefined);
-        if (newer === undefined) throw thrown;
+        const newer = await tokens
+          .newerThan({ installation, tried: triedToken })
+          .catch(() => undefined);
+        if (newer === undefined) throw error;
         return await callWith(async () => newer);
       }
     }
 
     const exchange = () =>
-      callOnceOrTwice().catch((thrown: unknown) => {
-        const error = toSlackError(thrown);
+      callOnceOrTwice().catch((cause: unknown) => {
+        const error = toSlackError(cause);
         const { slackError = "" } = error;
         if (fine.includes(slackError)) return undefined;
         throw refusals.includes(slackError) ? new SlackError("refused", { slackError }) : error;
@@ -116,8 +118,8 @@ export function createRepeatCall(options: {
         );
         metrics.add("sekisho_slack_calls_total", { method, result: "ok" });
         return answer;
-      } catch (thrown) {
-        const error = toSlackError(thrown);
+      } catch (cause) {
+        const error = toSlackError(cause);
         metrics.add("sekisho_slack_calls_total", { method, result: error.kind });
         const delayMs = slackRetryDelayMs({ error, attempt, repeatable, maxDelayMs, random });
         const fields = {

@@ -32,8 +32,8 @@ export function createFileCalls(options: {
         ...common,
         repeatable: true,
       });
-      const { file: described } = parseAnswer(infoSchema, answer);
-      return readUserFiles([described]).find(({ id }) => id === file);
+      const { file: fileInfo } = parseAnswer(infoSchema, answer);
+      return readUserFiles([fileInfo]).find(({ id }) => id === file);
     },
     async canvasContent({ canvas, ...common }) {
       const args = { canvas_id: canvas, content_type: "markdown" };
@@ -90,14 +90,14 @@ async function sendUpload(request: {
   if (!isUploadUrl({ url, apiUrl })) throw new SlackError("refused");
   const { signal, end } = createDeadline({ timeoutMs, signal: request.signal });
   const headers = { "content-type": "application/octet-stream" };
-  const answered = post({
+  const upload = post({
     url: new URL(url),
     headers,
     body: bytes,
     maxBytes: maxAnswerBytes,
     signal,
   });
-  const head = await answered.finally(end);
+  const head = await upload.finally(end);
   if (head.status === 413) throw new SlackError("refused");
   // A redirect is not followed, because the bytes would go to a URL that was not checked.
   if (head.status !== 200) throw toStatusError(head);

@@ -142,8 +142,11 @@ export function createLookupCalls(call: SlackCall): LookupCalls {
           ...common,
           repeatable: true,
         });
-        const { members: found, response_metadata } = parseAnswer(channelMembersSchema, answer);
-        members.push(...found);
+        const { members: channelMembers, response_metadata } = parseAnswer(
+          channelMembersSchema,
+          answer,
+        );
+        members.push(...channelMembers);
         cursor = response_metadata?.next_cursor ?? "";
         if (cursor === "") break;
       }

@@ -93,8 +93,8 @@ type Assistant = NonNullable<Config["slack"]["assistant"]>;
 
 /** The bot suggests the prompts itself as well, so that changing them needs no new manifest. */
 function agentFeature({ description, prompts }: Assistant, text: Texts) {
-  const suggested = prompts.length === 0 ? {} : { suggested_prompts: prompts };
-  return { agent_view: { agent_description: description ?? text.agent, ...suggested } };
+  const promptFields = prompts.length === 0 ? {} : { suggested_prompts: prompts };
+  return { agent_view: { agent_description: description ?? text.agent, ...promptFields } };
 }
 
 /** `should_escape` makes Slack encode mentions like in messages. */

@@ -6,7 +6,8 @@ import { isFromApp, isWritten, readMessageText } from "../context/message.ts";
 import { cleanName } from "../context/names.ts";
 import { fieldsOf } from "../context/values.ts";
 import type { SlackCall } from "./call.ts";
-import { metadataSchema, parseAnswer, readPostKey } from "./posts.ts";
+import { metadataSchema, readPostKey } from "./post-keys.ts";
+import { parseAnswer } from "./posts.ts";
 import { readSharedFiles, removeForwards } from "./shared-files.ts";
 import { type PostedMessage, type SlackApi, SlackError } from "./slack.ts";
 import { readUserFiles } from "./user-text.ts";
@@ -188,7 +189,7 @@ export function readMessagesPage(request: {
       ts: message.ts,
       // A deleted message that has replies keeps its place in the thread, with a text of Slack's own. Nobody wrote it.
       text: isWritten(message) ? message.text : "",
-      ...(from !== "self" && isWritten(message) && readMarkdown(message, botUsers)),
+      ...(from !== "self" && isWritten(message) && readShownMarkdown(message, botUsers)),
       key: from === "self" ? readPostKey(message.metadata) : undefined,
       from,
       user: message.user,
@@ -216,7 +217,7 @@ function readWriter({
   return isFromApp(message) ? "other_bot" : "person";
 }
 
-function readMarkdown(message: Message, botUsers: readonly string[]): { markdown?: string } {
+function readShownMarkdown(message: Message, botUsers: readonly string[]): { markdown?: string } {
   const markdown = readMessageText({ message, botUsers, maxLength: maxTextLength });
   return markdown === message.text ? {} : { markdown };
 }

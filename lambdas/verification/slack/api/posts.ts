@@ -1,38 +1,8 @@
-/**
- * Posts, edits, removes and streams messages, opens modals, and sets reactions and the assistant's status. Each post carries metadata that names
- * its task and its part (https://docs.slack.dev/messaging/message-metadata).
- */
+/** Posts, edits, removes and streams messages, opens modals, and sets reactions and the assistant's status. Each post carries its key as metadata. */
 import * as z from "zod";
 import type { SlackCall } from "./call.ts";
-import { type MessageContent, type PostKey, type SlackApi, SlackError } from "./slack.ts";
-
-const eventType = "sekisho_message";
-
-/** Metadata of another form counts as absent. */
-export const metadataSchema = z
-  .object({
-    event_type: z.literal(eventType),
-    event_payload: z.object({
-      request_id: z.string(),
-      part: z.int().min(0),
-      destination: z.string().optional().catch(undefined),
-    }),
-  })
-  .optional()
-  .catch(undefined);
-
-export function createMetadata({ requestId, part, destination }: PostKey) {
-  return {
-    event_type: eventType,
-    event_payload: { request_id: requestId, part, ...(destination && { destination }) },
-  };
-}
-
-export function readPostKey(metadata: z.infer<typeof metadataSchema>): PostKey | undefined {
-  if (metadata === undefined) return undefined;
-  const { request_id, part, destination } = metadata.event_payload;
-  return { requestId: request_id, part, ...(destination && { destination }) };
-}
+import { createMetadata, type PostKey } from "./post-keys.ts";
+import { type MessageContent, type SlackApi, SlackError } from "./slack.ts";
 
 type Posts = Pick<SlackApi, "post" | "update" | "remove" | "postEphemeral" | "react">;
 

@@ -32,6 +32,8 @@ export function removeForwards(message: unknown): Fields {
 
 function listForwards({ attachments, subtype }: Attached): Fields[] {
   const isShareMessage = subtype === "message_share";
-  const listed: readonly unknown[] = Array.isArray(attachments) ? attachments : [];
-  return listed.map(fieldsOf).filter((attachment) => isForward(attachment, { isShareMessage }));
+  const attachmentList: readonly unknown[] = Array.isArray(attachments) ? attachments : [];
+  return attachmentList
+    .map(fieldsOf)
+    .filter((attachment) => isForward(attachment, { isShareMessage }));
 }

@@ -1,6 +1,7 @@
 /** The interface to Slack: the Web API calls in use, and the kinds of their failures. */
 import type { SlackErrorKind } from "../../task/events.ts";
 import type { Installation, UserFile } from "../../task/messages.ts";
+import type { PostKey } from "./post-keys.ts";
 
 /** Finds the bot token of an installation. */
 export type BotTokens = {
@@ -15,15 +16,6 @@ export type BotTokens = {
     tried: string;
     inDoubt?: boolean | undefined;
   }): Promise<string | undefined>;
-};
-
-/** Stored in the metadata of every post, so that a post whose response was lost can be found again. */
-export type PostKey = {
-  requestId: string;
-  /** 0 is the placeholder, and 1 and up are the parts of the answer. `blocks.ts` names the others. */
-  part: number;
-  /** The destination whose answer it is. */
-  destination?: string | undefined;
 };
 
 /** A block of Block Kit (https://docs.slack.dev/reference/block-kit/blocks). */

@@ -77,9 +77,9 @@ export function readUserText({
   botUsers: readonly string[];
 }): string {
   const reading = createReading({ botUsers });
-  const converted = notationToMarkdown(textOf(text, reading), reading);
+  const convertedText = notationToMarkdown(textOf(text, reading), reading);
   return toStorable(
-    removeBotMentions(converted)
+    removeBotMentions(convertedText)
       .trim()
       .slice(0, maxTextLength + 1),
   );

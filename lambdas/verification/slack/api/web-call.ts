@@ -63,17 +63,17 @@ export async function post(request: {
   maxBytes: number;
   signal: AbortSignal;
 }): Promise<HttpHead & { body: Uint8Array }> {
-  const { maxBytes, ...sent } = request;
+  const { maxBytes, ...sentRequest } = request;
   const headers = {
-    ...sent.headers,
+    ...sentRequest.headers,
     accept: "application/json",
     "accept-encoding": "identity",
     "user-agent": "sekisho",
   };
   try {
-    return await http.send({ ...sent, method: "POST", headers, collect: upTo(maxBytes) });
-  } catch (thrown) {
-    throw toSlackError(thrown);
+    return await http.send({ ...sentRequest, method: "POST", headers, collect: upTo(maxBytes) });
+  } catch (error) {
+    throw toSlackError(error);
   }
 }
 
@@ -122,10 +122,10 @@ export function toNamedError(name: unknown): SlackError {
   return new SlackError(toSlackErrorKind(name), { slackError: name });
 }
 
-export function toSlackError(thrown: unknown): SlackError {
-  if (thrown instanceof SlackError) return thrown;
-  if (!(thrown instanceof HttpError)) return new SlackError("ambiguous", { cause: thrown });
-  const { kind, cause } = thrown;
+export function toSlackError(error: unknown): SlackError {
+  if (error instanceof SlackError) return error;
+  if (!(error instanceof HttpError)) return new SlackError("ambiguous", { cause: error });
+  const { kind, cause } = error;
   // Slack may have carried out a request whose answer is too large.
   return new SlackError(kind === "unsent" ? "unavailable" : "ambiguous", {
     cause,

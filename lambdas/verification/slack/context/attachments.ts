@@ -50,10 +50,10 @@ export function readAttachments(
   const texts: AttachmentTexts = { own: [], forwards: [], previews: [] };
   for (const each of listOf(attachments, reading)) {
     const attachment = fieldsOf(each);
-    const quoted = quotedReading(reading);
+    const quotedContext = quotedReading(reading);
     if (isForward(attachment, { isShareMessage }))
-      texts.forwards.push(forwardText(attachment, quoted, depth));
-    else if (isPreview(attachment)) texts.previews.push(previewLine(attachment, quoted));
+      texts.forwards.push(forwardText(attachment, quotedContext, depth));
+    else if (isPreview(attachment)) texts.previews.push(previewLine(attachment, quotedContext));
     else texts.own.push(ownText(attachment, reading));
   }
   return texts;
@@ -102,7 +102,7 @@ function forwardText(attachment: Fields, reading: Reading, depth: number): strin
     ...(channel === "" ? [] : [`in ${channel}`]),
     ...(date === undefined ? [] : [`(${date})`]),
   ];
-  const nested =
+  const nestedTexts =
     depth < maxForwardDepth
       ? readAttachments(attachment.attachments, {
           reading,
@@ -115,10 +115,15 @@ function forwardText(attachment: Fields, reading: Reading, depth: number): strin
     const label = cleanName(textOf(fileName, reading) || textOf(title, reading));
     return label === "" ? "(file)" : `(file: ${label})`;
   });
-  const isEmpty = [...nested.own, ...nested.forwards].every((text) => text === "");
+  const isEmpty = [...nestedTexts.own, ...nestedTexts.forwards].every((text) => text === "");
   // The fallback only sums up what is in the attachments of the copy.
   const body = forwardBody(isEmpty ? attachment : { ...attachment, fallback: "" }, reading);
-  const words = joinParagraphs([body, ...nested.own, joinLines(files), ...nested.forwards]);
+  const words = joinParagraphs([
+    body,
+    ...nestedTexts.own,
+    joinLines(files),
+    ...nestedTexts.forwards,
+  ]);
   return `${origin.join(" ")}:\n${quote(sanitizeLines(words === "" ? "(no text)" : words))}`;
 }
 

@@ -52,10 +52,10 @@ export function readMessageText(request: {
     reading,
     isShareMessage: fields.subtype === "message_share",
   });
-  const written = removeBotMentions(joinParagraphs([words, ...own])).trim();
-  if (written.length > maxLength) return toStorable(written.slice(0, maxLength + 1));
+  const ownText = removeBotMentions(joinParagraphs([words, ...own])).trim();
+  if (ownText.length > maxLength) return toStorable(ownText.slice(0, maxLength + 1));
   // A preview by itself is nothing that somebody wrote.
-  if (written === "" && forwards.length === 0) return "";
-  const whole = joinParagraphs([written, ...previews, ...forwards]);
+  if (ownText === "" && forwards.length === 0) return "";
+  const whole = joinParagraphs([ownText, ...previews, ...forwards]);
   return cutText(reading.budget.isCut ? markCut(whole) : whole, maxLength);
 }

@@ -74,13 +74,13 @@ function replaceTokens(
   text: string,
   request: { tokens: RegExp; convert: (token: string) => string; around: (text: string) => string },
 ): string {
-  const converted: string[] = [];
-  const marked = text.replace(request.tokens, (token) => {
-    converted.push(request.convert(token));
+  const convertedTokens: string[] = [];
+  const markedText = text.replace(request.tokens, (token) => {
+    convertedTokens.push(request.convert(token));
     return placeholder;
   });
   let index = 0;
-  return request.around(marked).replaceAll(placeholder, () => converted[index++] ?? "");
+  return request.around(markedText).replaceAll(placeholder, () => convertedTokens[index++] ?? "");
 }
 
 /** Slack's marks count only between blanks or punctuation, on one line. `_italic_` is the same in Markdown. */
@@ -101,8 +101,8 @@ function splitToken(token: string): { target: string; label: string } {
 
 /** Returns the text between `<` and `>` as Markdown, or the token as it is if it is not Slack's. */
 function convertToken(token: string, { botUsers }: Reading): string {
-  const { target, label: escaped } = splitToken(token);
-  const label = unescapeMrkdwn(escaped);
+  const { target, label: escapedLabel } = splitToken(token);
+  const label = unescapeMrkdwn(escapedLabel);
   const [, sign, id = ""] = /^([@#])([A-Z0-9]+)$/.exec(target) ?? [];
   // The author of a message chooses the label of a person, and could name somebody else there.
   if (sign === "@") return botUsers.includes(id) ? botMention : writeId({ sign, id });

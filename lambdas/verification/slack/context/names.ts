@@ -47,8 +47,8 @@ export function listIds(text: string): string[] {
 
 /** Adds the names of the ids that have none. */
 export function addNames(text: string, nameOf: NameOf): string {
-  return text.replace(bareId, (written, sign: "@" | "#", id: string) => {
+  return text.replace(bareId, (mention, sign: "@" | "#", id: string) => {
     const label = nameOf(id);
-    return label === undefined ? written : writeId({ sign, id, label });
+    return label === undefined ? mention : writeId({ sign, id, label });
   });
 }

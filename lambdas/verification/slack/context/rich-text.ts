@@ -104,13 +104,13 @@ function inlineRuns(elements: unknown, reading: Reading): Run[] {
 
 /** Neighbours with the same marks share them. */
 function joinRuns(runs: readonly Run[]): string {
-  const joined: Run[] = [];
+  const joinedRuns: Run[] = [];
   for (const run of runs) {
-    const last = joined.at(-1);
+    const last = joinedRuns.at(-1);
     if (last !== undefined && last.marks === run.marks) last.text += run.text;
-    else if (run.text !== "") joined.push({ ...run });
+    else if (run.text !== "") joinedRuns.push({ ...run });
   }
-  return joined.map(runText).join("");
+  return joinedRuns.map(runText).join("");
 }
 
 /** Marks enclose the words of each line, because Markdown knows none beside a blank. */
@@ -149,10 +149,10 @@ function leafRun(element: Fields, reading: Reading): Run {
 }
 
 function leafText(element: Fields, reading: Reading): string {
-  const read = (name: string) => textOf(element[name], reading);
+  const readText = (name: string) => textOf(element[name], reading);
   switch (typeOf(element)) {
     case "text":
-      return read("text");
+      return readText("text");
     case "user": {
       const user = idOf(element.user_id);
       return reading.botUsers.includes(user) ? botMention : mention("@", user);
@@ -164,21 +164,21 @@ function leafText(element: Fields, reading: Reading): string {
     case "team":
       return idOf(element.team_id);
     case "broadcast":
-      return `@${read("range") || "here"}`;
+      return `@${readText("range") || "here"}`;
     case "emoji":
-      return emojiText(read("unicode"), read("name"));
+      return emojiText(readText("unicode"), readText("name"));
     case "date":
       return writeLink({
-        url: read("url"),
-        label: toIsoDate(element.timestamp) ?? read("fallback"),
+        url: readText("url"),
+        label: toIsoDate(element.timestamp) ?? readText("fallback"),
       });
     case "color":
-      return read("value");
+      return readText("value");
     default:
       // Links, and mentions of canvases, lists, workflows and whatever Slack adds.
       return writeLink({
-        url: read("url"),
-        label: read("text") || read("label") || read("fallback"),
+        url: readText("url"),
+        label: readText("text") || readText("label") || readText("fallback"),
       });
   }
 }

@@ -37,14 +37,14 @@ function writeTable(rows: readonly (readonly string[])[]): string {
 }
 
 function writeRow(cells: readonly string[]): string {
-  const written = cells.map((cell) =>
+  const cellTexts = cells.map((cell) =>
     cell
       .split("\n")
       .flatMap((line) => line.trim() || [])
       .join(" ")
       .replaceAll("|", "\\|"),
   );
-  return `| ${written.join(" | ")} |`;
+  return `| ${cellTexts.join(" | ")} |`;
 }
 
 /**
@@ -53,20 +53,20 @@ function writeRow(cells: readonly string[]): string {
  */
 export function chartText({ title, chart }: Fields, reading: Reading): string {
   const { segments, series } = fieldsOf(chart);
-  const read = (value: unknown) =>
+  const toText = (value: unknown) =>
     typeof value === "number" ? String(value) : textOf(value, reading);
   const points = (value: unknown) =>
     listOf(value, reading)
       .slice(0, maxRows)
       .map((point) => {
         const { label, value: size } = fieldsOf(point);
-        return { label: read(label), value: read(size) };
+        return { label: toText(label), value: toText(size) };
       });
   const columns = Array.isArray(segments)
     ? [{ name: "", data: points(segments) }]
     : listOf(series, reading)
         .slice(0, maxColumns)
-        .map((one) => ({ name: read(fieldsOf(one).name), data: points(fieldsOf(one).data) }));
+        .map((one) => ({ name: toText(fieldsOf(one).name), data: points(fieldsOf(one).data) }));
   const labels = columns[0]?.data.map(({ label }) => label) ?? [];
   const rows = labels.map((label, index) => [
     label,

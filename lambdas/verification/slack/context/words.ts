@@ -15,8 +15,8 @@ export function wordsOf(
   { text, blocks }: { text?: unknown; blocks?: unknown },
   { reading, isApp }: { reading: Reading; isApp: boolean },
 ): string {
-  const written = mrkdwnToMarkdown(textOf(text, reading), reading).trim();
-  const summary = written === noPreview ? "" : written;
+  const summaryText = mrkdwnToMarkdown(textOf(text, reading), reading).trim();
+  const summary = summaryText === noPreview ? "" : summaryText;
   const parts = readBlocks(blocks, reading);
   const blockText = joinBlocks(parts);
   if (isApp && (summary === "" || blockText === "")) return blockText || summary;
@@ -38,10 +38,10 @@ function isRichText({ type }: BlockText): boolean {
 }
 
 /** Keeps one of them if it has all words of the other. */
-function join(summary: string, shown: string): string {
-  const [summaryLetters, shownLetters] = [toLetters(summary), toLetters(shown)];
+function join(summary: string, shownText: string): string {
+  const [summaryLetters, shownLetters] = [toLetters(summary), toLetters(shownText)];
   if (summaryLetters.includes(shownLetters)) return summary;
-  return shownLetters.includes(summaryLetters) ? shown : joinParagraphs([summary, shown]);
+  return shownLetters.includes(summaryLetters) ? shownText : joinParagraphs([summary, shownText]);
 }
 
 /** The same words may have other marks. */

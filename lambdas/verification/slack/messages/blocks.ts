@@ -1,7 +1,4 @@
-/**
- * Builds blocks and short texts within Slack's limits (https://docs.slack.dev/reference/block-kit/blocks), and names the part numbers of
- * posts, by which Sekisho recognizes its own messages.
- */
+/** Builds blocks and short texts within Slack's limits (https://docs.slack.dev/reference/block-kit/blocks). */
 
 import type { TaskStep, Vote } from "@sekisho/contracts/methods.ts";
 import { lastOfEachId, sanitizeLine } from "@sekisho/runtime/untrusted-input.ts";
@@ -221,23 +218,3 @@ export function spanText({ spanMs, locale }: { spanMs: number; locale: Locale })
     ? `${count}${japanese[unit]}`
     : `${count} ${unit}${count === 1 ? "" : "s"}`;
 }
-
-export const placeholderPart = 0;
-/** The first part of an agent's answer. Further parts follow. */
-export const answerPart = 1;
-/** The first part of an answer in mrkdwn, used after Slack has refused its blocks. */
-export const plainPart = 501;
-/** The first part of a text of our own that no agent gets to read: help, and what replaces blocks or an answer that Slack has refused. */
-export const insteadPart = 1001;
-/** The agent's first question. Further questions follow. */
-export const questionPart = 2001;
-/** The message that opens a thread for a slash command. */
-export const openingPart = 3001;
-/** The message that says that an edit came too late. The one about a deletion follows. Neither is part of the outcome. */
-export const latePart = 3501;
-/** The message with the answer's files. Slack posts it without a key, so it is recognized by its files. */
-export const filesPart = 4001;
-/** A message that should be deleted, but that Slack does not delete. */
-export const replacedPart = 6001;
-/** A native stream that has not become the answer yet. Slack gives it no key, so it is recognized by its `ts`. */
-export const streamPart = 5001;

@@ -9,11 +9,11 @@ import {
 import type { ExecuteTaskParams } from "@sekisho/contracts/methods.ts";
 import type { UserFile, UserMessage } from "../../task/messages.ts";
 import type { Locale } from "../../task/task.ts";
-import type { PostedMessage, PostKey } from "../api/slack.ts";
+import type { PostKey } from "../api/post-keys.ts";
+import type { PostedMessage } from "../api/slack.ts";
 import { mrkdwnToMarkdown } from "../context/mrkdwn.ts";
 import { addNames, type NameOf } from "../context/names.ts";
 import { createReading, textOf } from "../context/values.ts";
-import { answerPart, insteadPart, plainPart } from "./blocks.ts";
 import { referenceText } from "./outcome-text.ts";
 
 const locales: readonly Locale[] = ["en", "ja"];
@@ -85,7 +85,7 @@ function toHistoryItem(posted: PostedMessage, nameOf: NameOf): HistoryItem[] {
 
 /** Returns "" for a post that is no answer. Slack's text of an answer is what Sekisho wrote, and its blocks are what Slack made of that. */
 function answerMarkdown({ text, key }: PostedMessage): string {
-  if (key === undefined || !isAnswer(key.part)) return "";
+  if (key?.kind !== "answer" && key?.kind !== "mrkdwn_answer") return "";
   const reading = createReading({ botUsers: [] });
   const markdown = mrkdwnToMarkdown(findAnswer({ text: textOf(text, reading), key }), reading);
   // Separates marks from letters, which Markdown does not need.
@@ -94,18 +94,13 @@ function answerMarkdown({ text, key }: PostedMessage): string {
 
 /**
  * Returns "" for our own text, such as a failure, which ends with the reference. An answer in blocks has the reference in a block of its
- * own. An answer in mrkdwn also ends with the reference, but has another part number.
+ * own. An answer in mrkdwn also ends with the reference, but is of another kind.
  */
-function findAnswer({ text, key: { requestId, part } }: { text: string; key: PostKey }): string {
+function findAnswer({ text, key: { requestId, kind } }: { text: string; key: PostKey }): string {
   const references = locales.map((locale) => `_${referenceText({ locale, requestId })}_`);
   const reference = references.find((each) => text.endsWith(each));
   if (reference === undefined) return text;
-  return part < plainPart ? "" : text.slice(0, -reference.length).trimEnd();
-}
-
-/** True for answers in blocks and in mrkdwn. */
-function isAnswer(part: number): boolean {
-  return part >= answerPart && part < insteadPart;
+  return kind === "answer" ? "" : text.slice(0, -reference.length).trimEnd();
 }
 
 function keepNewest(items: readonly HistoryItem[]): HistoryItem[] {

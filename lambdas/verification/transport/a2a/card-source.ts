@@ -10,12 +10,8 @@ import { abortable } from "@sekisho/runtime/async/waiting.ts";
 import { parseJson, parseUrl } from "@sekisho/runtime/untrusted-input.ts";
 import { parseCheckedUrl } from "../authorizer/authorizer.ts";
 import type { AuthorizedSend } from "../http/transport.ts";
-import {
-  type CheckResponseHead,
-  checkResponseHead,
-  isRedirection,
-  statusToReason,
-} from "../read-response.ts";
+import { statusToReason } from "../response-error.ts";
+import { type CheckResponseHead, checkResponseHead, isRedirection } from "../response-head.ts";
 import type { HttpResponse } from "../send-once.ts";
 import { createCardError, foreignText } from "./card-problem.ts";
 import { toUndeliveredError } from "./interfaces.ts";

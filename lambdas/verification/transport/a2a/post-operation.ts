@@ -14,7 +14,8 @@ import { SekishoError } from "@sekisho/contracts/errors.ts";
 import * as z from "zod";
 import { type AuthorizedSend, requestHeaders } from "../http/transport.ts";
 import { createMemberProblem } from "../peer-problem.ts";
-import { createTooLargeError, parseEnvelope } from "../read-response.ts";
+import { parseEnvelope } from "../read-response.ts";
+import { createTooLargeError } from "../response-body.ts";
 import type { TransportRequest, TransportResponse } from "../transport.ts";
 import type { UsableInterface } from "./interfaces.ts";
 

@@ -12,7 +12,7 @@ import {
 } from "@sekisho/contracts/methods.ts";
 import { type Authorizer, parseCheckedUrl } from "../authorizer/authorizer.ts";
 import { createAuthorizedSend } from "../http/transport.ts";
-import { defaultMaxResponseBytes } from "../read-response.ts";
+import { defaultMaxResponseBytes } from "../response-body.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { createCallOperation, findTaskByMessage } from "./call-operation.ts";
 import { createCardSource } from "./card-source.ts";

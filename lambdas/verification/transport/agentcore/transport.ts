@@ -3,7 +3,8 @@ import type { InvokeAgentRuntimeCommandOutput } from "@aws-sdk/client-bedrock-ag
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { sessionIdSchema } from "@sekisho/contracts/methods.ts";
 import type { AwsCredentialsProvider } from "@sekisho/runtime/aws/credentials.ts";
-import { defaultMaxResponseBytes, isJson, readShortened } from "../read-response.ts";
+import { defaultMaxResponseBytes, readShortened } from "../response-body.ts";
+import { isJson } from "../response-head.ts";
 import type { Transport, TransportResponse } from "../transport.ts";
 import { findPlatformError } from "./platform-error.ts";
 import { createRuntimeClient } from "./runtime-client.ts";

@@ -13,7 +13,7 @@ import {
   type Authorizer,
   parseCheckedUrl,
 } from "../authorizer/authorizer.ts";
-import { defaultMaxResponseBytes } from "../read-response.ts";
+import { defaultMaxResponseBytes } from "../response-body.ts";
 import {
   type HttpResponse,
   type OutgoingRequest,

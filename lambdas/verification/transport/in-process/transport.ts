@@ -3,7 +3,7 @@
 import { SekishoError } from "@sekisho/contracts/errors.ts";
 import { abortable, parseRetryAfter } from "@sekisho/runtime/async/waiting.ts";
 import { requestHeaders } from "../http/transport.ts";
-import { defaultMaxResponseBytes, readShortened } from "../read-response.ts";
+import { defaultMaxResponseBytes, readShortened } from "../response-body.ts";
 import type { Transport } from "../transport.ts";
 
 /** Rejects with `ambiguous` if `handle` throws, or is not done when the signal aborts, because the request had arrived. */

@@ -1,7 +1,6 @@
 /** Acts that decide whether a message is accepted: the permission, the quota, the help and the refusal. */
 import { actorOf } from "../../gate/border.ts";
 import type { MessageContent, SlackApi } from "../../slack/api/slack.ts";
-import { answerPart } from "../../slack/messages/blocks.ts";
 import { helpText } from "../../slack/messages/help.ts";
 import type { TaskText } from "../../slack/messages/task-text.ts";
 import { installationOf, type Task, type TaskOutcome, threadRefOf } from "../../task/task.ts";
@@ -76,7 +75,7 @@ async function postRefusal(
   const { user, channel, direct, threadTs, command, unaddressed } = task.message;
   const installation = installationOf(task);
   const call = { installation, requestId: task.id, signal };
-  const key = { requestId: task.id, part: answerPart };
+  const key = { requestId: task.id, kind: "answer", index: 0 } as const;
   const post = (target: { channel: string; threadTs: string | undefined }) =>
     slack.post({ installation, content, key, signal, ...target });
   if (direct) {

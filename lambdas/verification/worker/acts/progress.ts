@@ -1,6 +1,5 @@
 /** Acts that show that the task is at work: the placeholder and its progress. */
 import type { SlackApi } from "../../slack/api/slack.ts";
-import { placeholderPart } from "../../slack/messages/blocks.ts";
 import type { TaskText } from "../../slack/messages/task-text.ts";
 import { installationOf, type Task, threadRefOf } from "../../task/task.ts";
 import { type Indicators, markReceived } from "../indicators.ts";
@@ -39,12 +38,10 @@ export async function announceTask(request: {
 }): Promise<string> {
   const { slack, task, reconcile, text, signal } = request;
   if (reconcile) {
-    const [earlier] = (await ownPostsOrKnown(request)).filter(
-      ({ part }) => part === placeholderPart,
-    );
+    const [earlier] = (await ownPostsOrKnown(request)).filter(({ kind }) => kind === "placeholder");
     if (earlier !== undefined) return earlier.ts;
   }
-  const key = { requestId: task.id, part: placeholderPart };
+  const key = { requestId: task.id, kind: "placeholder", index: 0 } as const;
   const target = { installation: installationOf(task), ...threadRefOf(task) };
   const posted = await slack.post({ ...target, content: text.placeholder(task), key, signal });
   await markReceived(request);

@@ -89,13 +89,13 @@ export function findArgumentError(
   method: string,
   args: MethodArgs,
 ): { error: string; response_metadata?: { messages: string[] } } | undefined {
-  const known = new Set(
+  const knownNames = new Set(
     `${argumentNames[method as SlackMethod]} ${toleratedNames[method as SlackMethod] ?? ""} team_id token`.split(
       " ",
     ),
   );
   for (const [name, value = ""] of Object.entries(args)) {
-    if (!known.has(name)) {
+    if (!knownNames.has(name)) {
       return {
         error: "invalid_arg_name",
         response_metadata: { messages: [`[ERROR] unknown argument: ${name}`] },

@@ -88,13 +88,14 @@ export const argumentChecks = {
     const inBlocks = textsIn(readJson(json));
     if (![text, ...inBlocks].every((each) => each.isWellFormed()))
       return { error: "invalid_arguments" as const };
-    const read = json === undefined ? { blocks: [] } : readBlocks(call, json);
-    if ("error" in read) return read;
-    const { blocks } = read;
+    const blocksResult = json === undefined ? { blocks: [] } : readBlocks(call, json);
+    if ("error" in blocksResult) return blocksResult;
+    const { blocks } = blocksResult;
     if (isTooLong(blocks)) return { error: "msg_blocks_too_long" as const };
-    const shown = inBlocks.length === 0 ? [text] : inBlocks;
+    const shownTexts = inBlocks.length === 0 ? [text] : inBlocks;
     const isEmpty = blocks.length === 0 && text === "";
-    if (isEmpty || !shown.some((each) => visible.test(each))) return { error: "no_text" as const };
+    if (isEmpty || !shownTexts.some((each) => visible.test(each)))
+      return { error: "no_text" as const };
     return { text, blocks: blocks.length === 0 ? undefined : blocks };
   },
 
@@ -155,9 +156,12 @@ function messageOrError(message: FakeSlackMessage | undefined) {
 }
 
 function readBlocks({ state }: Checking, json: string) {
-  const read = parseBlocks({ json: readJson(json), refusesMarkdown: state.rules.refusesMarkdown });
-  if ("blocks" in read) return read;
-  return { error: "invalid_blocks" as const, response_metadata: { messages: [read.problem] } };
+  const result = parseBlocks({
+    json: readJson(json),
+    refusesMarkdown: state.rules.refusesMarkdown,
+  });
+  if ("blocks" in result) return result;
+  return { error: "invalid_blocks" as const, response_metadata: { messages: [result.problem] } };
 }
 
 /** False as soon as Slack's time for the stream is over. */

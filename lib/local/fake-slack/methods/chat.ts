@@ -97,9 +97,9 @@ export const chatMethods: Methods<"chat"> = {
     return { channel: message.channel, ts: message.ts };
   },
 
-  "chat.stopStream": ({ args, state, message, stream, piece, metadata, blocks: added }) => {
-    const { text, blocks: written = [] } = streamContent(message.text + piece);
-    const blocks = [...written, ...added];
+  "chat.stopStream": ({ args, state, message, stream, piece, metadata, blocks: newBlocks }) => {
+    const { text, blocks: oldBlocks = [] } = streamContent(message.text + piece);
+    const blocks = [...oldBlocks, ...newBlocks];
     const content = {
       text,
       ...(blocks.length > 0 && { blocks }),

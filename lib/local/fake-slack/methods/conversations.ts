@@ -71,8 +71,10 @@ export const conversationMethods: Methods<"conversations"> = {
     const person = findFakePerson(user);
     if (person === undefined) return { error: "user_not_found" };
     const own = channels.filter(({ direct, team }) => direct && hasAccessToTeam(caller, team));
-    const found = own.find(({ people }) => people.includes(person.id));
-    return found === undefined ? { error: "user_not_visible" } : { channel: { id: found.id } };
+    const directChannel = own.find(({ people }) => people.includes(person.id));
+    return directChannel === undefined
+      ? { error: "user_not_visible" }
+      : { channel: { id: directChannel.id } };
   },
 };
 
@@ -81,9 +83,9 @@ function findMissingScope(
   scopes: readonly string[] | undefined,
   { direct, private: isPrivate }: FakeSlackChannel,
 ) {
-  const needed = direct ? "im:read" : isPrivate ? "groups:read" : "channels:read";
-  if (scopes === undefined || scopes.includes(needed)) return undefined;
-  return { error: "missing_scope", needed, provided: scopes.join(",") } as const;
+  const neededScope = direct ? "im:read" : isPrivate ? "groups:read" : "channels:read";
+  if (scopes === undefined || scopes.includes(neededScope)) return undefined;
+  return { error: "missing_scope", needed: neededScope, provided: scopes.join(",") } as const;
 }
 
 /** Slack does not show a private channel to a bot that is not in it. */
@@ -94,10 +96,10 @@ function isHidden({ private: isPrivate, withoutBot }: FakeSlackChannel): boolean
 /** One page of `wanted` after `first`, and the cursor of the next page. */
 function pageOf(
   { args, state, from }: MethodContext & { from: number },
-  wanted: readonly FakeSlackMessage[],
+  wantedMessages: readonly FakeSlackMessage[],
   first: readonly FakeSlackMessage[] = [],
 ) {
-  const inRange = wanted.filter(rangeFilter(args));
+  const inRange = wantedMessages.filter(rangeFilter(args));
   const end = from + Math.min(Number(args.limit ?? 1000), state.rules.pageSize);
   const next = end < inRange.length ? Buffer.from(`next:${end}`).toString("base64") : "";
   const withMetadata = isTrue(args.include_all_metadata);

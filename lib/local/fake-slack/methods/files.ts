@@ -60,10 +60,10 @@ export const fileMethods: Methods<"files"> = {
     const isRefused = (file: ReturnType<typeof files.find>) =>
       file === undefined || (file.completed && rules.completesUploadTwice === "refuse");
     if (uploads.some(({ id }) => isRefused(files.find(id)))) return { error: "file_not_found" };
-    const shared = uploads.flatMap((upload) => files.complete(upload) ?? []);
+    const sharedFiles = uploads.flatMap((upload) => files.complete(upload) ?? []);
     const { initial_comment: text = "" } = args;
     if (channel !== undefined)
-      messages.add({ channel: channel.id, threadTs, user: bot, text, files: shared });
-    return { files: shared.map((file) => toSlackFile({ file, filesUrl: url })) };
+      messages.add({ channel: channel.id, threadTs, user: bot, text, files: sharedFiles });
+    return { files: sharedFiles.map((file) => toSlackFile({ file, filesUrl: url })) };
   },
 };

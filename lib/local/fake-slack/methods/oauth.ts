@@ -18,14 +18,14 @@ export const oauthMethods: Methods<"oauth" | "auth"> = {
     if (rules.install === undefined || client_id !== rules.install.clientId)
       return { error: "invalid_client_id" };
     if (client_secret !== rules.install.clientSecret) return { error: "bad_client_secret" };
-    const installed = tokens.redeem(code);
-    if (installed === undefined) return { error: "invalid_code" };
-    const { id, name, is_enterprise_install } = homeOf(installed.caller);
+    const installation = tokens.redeem(code);
+    if (installation === undefined) return { error: "invalid_code" };
+    const { id, name, is_enterprise_install } = homeOf(installation.caller);
     return {
-      access_token: installed.token,
+      access_token: installation.token,
       token_type: "bot",
       scope: "app_mentions:read,chat:write",
-      bot_user_id: findBotUser(installed.caller),
+      bot_user_id: findBotUser(installation.caller),
       app_id: workspace.app,
       authed_user: { id: workspace.person },
       // An organization's installation has no team.

@@ -16,14 +16,14 @@ export const viewMethods: Methods<"views" | "blocks" | "apps"> = {
     if (triggerId === undefined || json === undefined) return { error: "invalid_arguments" };
     if (Buffer.byteLength(json) > maxViewBytes) return { error: "view_too_large" };
     if (!triggerPattern.test(triggerId)) return { error: "invalid_trigger_id" };
-    const read = parseView(readJson(json));
-    if ("problem" in read)
-      return { error: "invalid_arguments", response_metadata: { messages: [read.problem] } };
+    const result = parseView(readJson(json));
+    if ("problem" in result)
+      return { error: "invalid_arguments", response_metadata: { messages: [result.problem] } };
     const trigger = state.modals.find(triggerId);
     if ("error" in trigger) return { error: trigger.error };
     if (!hasAccessToTeam(caller, findTeamOfChannel(trigger.channel).id))
       return { error: "invalid_trigger_id" };
-    return { view: toViewPayload(state.modals.open(trigger, read.view)) };
+    return { view: toViewPayload(state.modals.open(trigger, result.view)) };
   },
 
   "views.publish": ({ args: { user_id, view = "" }, caller, state }) => {
@@ -32,28 +32,28 @@ export const viewMethods: Methods<"views" | "blocks" | "apps"> = {
       return { error: "user_not_found" };
     if (!state.rules.hasHomeTab) return { error: "not_enabled" };
     if (Buffer.byteLength(view) > maxViewBytes) return { error: "view_too_large" };
-    const parsed = parseHomeView(readJson(view));
-    if ("problem" in parsed) {
-      return { error: "invalid_arguments", response_metadata: { messages: [parsed.problem] } };
+    const result = parseHomeView(readJson(view));
+    if ("problem" in result) {
+      return { error: "invalid_arguments", response_metadata: { messages: [result.problem] } };
     }
-    state.ephemeral.publishHome({ user: person.id, blocks: parsed.blocks });
-    return { view: { type: "home", blocks: parsed.blocks } };
+    state.ephemeral.publishHome({ user: person.id, blocks: result.blocks });
+    return { view: { type: "home", blocks: result.blocks } };
   },
 
   "blocks.validate": ({ args: { blocks, message, view }, state: { rules } }) => {
-    const given = [blocks, message, view].filter((json) => json !== undefined);
-    if (given.length !== 1) return { error: "invalid_arguments" };
+    const contents = [blocks, message, view].filter((json) => json !== undefined);
+    if (contents.length !== 1) return { error: "invalid_arguments" };
     const { refusesMarkdown } = rules;
-    const parsed =
+    const result =
       view === undefined
         ? parseBlocks({
             json: readJson(blocks ?? "") ?? Object(readJson(message ?? "")).blocks,
             refusesMarkdown,
           })
         : parseHomeView(readJson(view));
-    if (!("problem" in parsed)) return {};
-    const [, pointer = ""] = /\[json-pointer:(.*)\]$/.exec(parsed.problem) ?? [];
-    const errors = [{ pointer, code: "failed_constraint", message: parsed.problem }];
+    if (!("problem" in result)) return {};
+    const [, pointer = ""] = /\[json-pointer:(.*)\]$/.exec(result.problem) ?? [];
+    const errors = [{ pointer, code: "failed_constraint", message: result.problem }];
     const error =
       view !== undefined
         ? "invalid_view"

@@ -194,7 +194,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
           await handleBatch({
             batch: parseBatch({ Records: records }),
             handle: async ({ body }) => worker?.handle({ body, signal }),
-            failed: async (_record, reason) =>
+            onFailure: async (_record, reason) =>
               void failures.push(`a message failed: ${String(reason)}`),
             queue,
             idsOf: readQueuedIds,

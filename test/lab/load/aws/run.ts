@@ -45,8 +45,8 @@ async function main(words: string[]): Promise<number> {
     print(problems.length === 0 ? "Nothing grows with the tasks that wait." : "Not as promised:");
     for (const problem of problems) print(`  ${problem}`);
     return problems.length === 0 ? 0 : 1;
-  } catch (thrown) {
-    process.stderr.write(`${stop.signal.aborted ? "The run was interrupted." : thrown}\n`);
+  } catch (error) {
+    process.stderr.write(`${stop.signal.aborted ? "The run was interrupted." : error}\n`);
     return stop.signal.aborted ? 130 : 1;
   }
 }

@@ -19,13 +19,11 @@ export function openLoadSlack({
 }): LoadSlack {
   const database = new DatabaseSync(":memory:");
   database.exec(`
-    CREATE TABLE posts (ts TEXT PRIMARY KEY, thread TEXT, text TEXT, requestId TEXT, part INTEGER) WITHOUT ROWID;
+    CREATE TABLE posts (ts TEXT PRIMARY KEY, thread TEXT, text TEXT, key TEXT) WITHOUT ROWID;
     CREATE INDEX threads ON posts (thread);
   `);
-  const insert = database.prepare("INSERT INTO posts VALUES (?, ?, ?, ?, ?)");
-  const update = database.prepare(
-    "UPDATE posts SET text = ?, requestId = ?, part = ? WHERE ts = ?",
-  );
+  const insert = database.prepare("INSERT INTO posts VALUES (?, ?, ?, ?)");
+  const update = database.prepare("UPDATE posts SET text = ?, key = ? WHERE ts = ?");
   const remove = database.prepare("DELETE FROM posts WHERE ts = ?");
   const inThread = database.prepare("SELECT * FROM posts WHERE thread = ? ORDER BY ts");
   const count = (condition: string) =>
@@ -36,12 +34,12 @@ export function openLoadSlack({
     async post({ channel, threadTs, content: { text }, key }) {
       onCall("chat.postMessage");
       const ts = newTs();
-      insert.run(ts, `${channel}/${threadTs ?? ts}`, text, key.requestId, key.part);
+      insert.run(ts, `${channel}/${threadTs ?? ts}`, text, JSON.stringify(key));
       return { ts };
     },
     async update({ ts, content: { text }, key }) {
       onCall("chat.update");
-      if (update.run(text, key.requestId, key.part, ts).changes !== 1)
+      if (update.run(text, JSON.stringify(key), ts).changes !== 1)
         throw new SlackError("no_such_message");
     },
     async remove({ ts }) {
@@ -55,10 +53,10 @@ export function openLoadSlack({
       onCall("conversations.replies");
       const rows = inThread.all(`${channel}/${threadTs}`);
       return rows.map(
-        ({ ts, text, requestId, part }): PostedMessage => ({
+        ({ ts, text, key }): PostedMessage => ({
           ts: String(ts),
           text: String(text),
-          key: { requestId: String(requestId), part: Number(part) },
+          key: JSON.parse(String(key)),
           from: "self",
           user: undefined,
           fileIds: [],
@@ -96,7 +94,7 @@ export function openLoadSlack({
   };
   return {
     api,
-    answered: () => count("part = 1"),
+    answered: () => count("key ->> 'kind' = 'answer' AND key ->> 'index' = 0"),
     posts: () => count("TRUE"),
     close: () => database.close(),
   };

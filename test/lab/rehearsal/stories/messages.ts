@@ -8,7 +8,7 @@ import { sendEvent } from "@sekisho/local/signed-events.ts";
 import { withRule } from "@sekisho/sekisho/allow/rule-set.ts";
 import { changeRules } from "@sekisho/sekisho/allow/rule-zone.ts";
 import { parseStoredRules } from "@sekisho/verification/gate/rules.ts";
-import { metadataSchema } from "@sekisho/verification/slack/api/posts.ts";
+import { metadataSchema } from "@sekisho/verification/slack/api/post-keys.ts";
 import { taskSchema } from "@sekisho/verification/task/task.ts";
 import type { CollectedSpan, startOtlpCollector } from "../../../doubles/otlp-collector.ts";
 import { hangSignal } from "../../../tooling/hang.ts";

@@ -38,7 +38,7 @@ function setUp(fails: (body: string) => boolean = () => false) {
         handled.push(body);
         if (fails(body)) throw new Error("out of reach");
       },
-      failed: async ({ receiptHandle, receiveCount }) =>
+      onFailure: async ({ receiptHandle, receiveCount }) =>
         void failed.push([receiptHandle, receiveCount]),
       queue: { send: async (message) => void sent.push(message) },
       idsOf,

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { describe, expect, it } from "@jest/globals";
 import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import { readMessagesPage } from "@sekisho/verification/slack/api/messages.ts";
-import { createMetadata } from "@sekisho/verification/slack/api/posts.ts";
+import { createMetadata } from "@sekisho/verification/slack/api/post-keys.ts";
 import { type SlackApi, SlackError } from "@sekisho/verification/slack/api/slack.ts";
 import { listen, serve } from "../../../doubles/serving.ts";
 import { appId, failure, requestId, type SlackClient, slackClient, text } from "./slack-client.ts";
@@ -34,7 +34,14 @@ describe("the messages of a thread", () => {
         from: "person",
         user: workspace.person,
       },
-      { ...nothing, ts, text, key: { requestId, part: 3 }, from: "self", user: workspace.botUser },
+      {
+        ...nothing,
+        ts,
+        text,
+        key: { requestId, kind: "answer", index: 3 },
+        from: "self",
+        user: workspace.botUser,
+      },
       {
         ...nothing,
         ts: other.ts,
@@ -63,7 +70,7 @@ describe("the messages of a thread", () => {
   it("are read from all pages, oldest first, each once", async () => {
     const { api, post, asked, calls } = client();
     const posted: string[] = [];
-    for (let part = 0; part < 13; part++) posted.push((await post(api(), part)).ts);
+    for (let index = 0; index < 13; index++) posted.push((await post(api(), index)).ts);
     expect((await replies(api())).map(({ ts }) => ts)).toEqual([asked.ts, ...posted]);
     expect(calls.filter((method) => method === "conversations.replies").length).toBe(3);
   });
@@ -88,15 +95,15 @@ describe("the messages of a channel", () => {
     const { api, post, common, asked, calls } = client();
     await post();
     const posted: string[] = [];
-    for (let part = 0; part < 7; part++) {
-      const key = { requestId, part };
+    for (let index = 0; index < 7; index++) {
+      const key = { requestId, kind: "answer", index } as const;
       posted.push(
         (await api().post({ ...common, threadTs: undefined, content: { text }, key })).ts,
       );
     }
     const found = await api().posts({ ...common, oldestTs: posted[1] ?? "", appId });
     expect(found.map(({ ts }) => ts)).toEqual(posted.slice(1));
-    expect(found.map(({ key }) => key?.part)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(found.map(({ key }) => key?.index)).toEqual([1, 2, 3, 4, 5, 6]);
     expect((await api().posts({ ...common, oldestTs: asked.ts, appId }))[0]?.ts).toBe(asked.ts);
     expect(calls.filter((method) => method === "conversations.history").length).toBeGreaterThan(2);
   });
@@ -108,7 +115,7 @@ describe("the messages of a channel", () => {
   });
 });
 
-const key = { requestId, part: 1 };
+const key = { requestId, kind: "answer", index: 0 } as const;
 const ours = { ts: "2.000001", text: "Done.", metadata: createMetadata(key), app_id: appId };
 const read = (page: unknown) => readMessagesPage({ page, appId });
 const keysOf = (...messages: object[]) => read({ messages }).posts.map((post) => post.key);
@@ -268,7 +275,7 @@ describe("a page of a thread", () => {
 function patient(): SlackClient {
   const opened = withLargePages();
   const api: SlackClient["api"] = (options) => opened.api({ timeoutMs: 60_000, ...options });
-  return { ...opened, api, post: (given = api(), part = 0) => opened.post(given, part) };
+  return { ...opened, api, post: (given = api(), index = 0) => opened.post(given, index) };
 }
 
 /** The longest text of a message that Slack takes; 120 KB in UTF-8. */
@@ -326,7 +333,7 @@ describe("messages whose page is larger than what is read", () => {
     const { api, fakeSlack, common, asked } = patient();
     for (let posts = 0; posts < 150; posts++)
       fakeSlack.postAsOtherBot({ channel: common.channel, text: longText });
-    const key = { requestId, part: 0 };
+    const key = { requestId, kind: "placeholder", index: 0 } as const;
     const { ts } = await api().post({ ...common, threadTs: undefined, content: { text }, key });
     const seen = limits();
     const found = await api().posts({ ...common, oldestTs: asked.ts, appId });

@@ -4,7 +4,7 @@ import { createBotTokens } from "@sekisho/verification/installations/installatio
 import { appId, botToken, failure, requestId, slackClient, text } from "./slack-client.ts";
 
 const client = slackClient();
-const key = { requestId, part: 1 };
+const key = { requestId, kind: "answer", index: 0 } as const;
 const markdown = [{ type: "markdown", text: "**Done.**" }];
 
 describe("the Slack API", () => {

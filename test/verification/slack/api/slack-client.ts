@@ -78,8 +78,13 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
     waits,
     common,
     api,
-    post: (slack = api(), part = 0) =>
-      slack.post({ ...common, threadTs: asked.ts, content: { text }, key: { requestId, part } }),
+    post: (slack = api(), index = 0) =>
+      slack.post({
+        ...common,
+        threadTs: asked.ts,
+        content: { text },
+        key: { requestId, kind: "answer", index },
+      }),
     answers: () =>
       fakeSlack
         .thread({ channel, ts: asked.ts })
@@ -90,7 +95,7 @@ async function open(options: Partial<Parameters<typeof startFakeSlack>[0]>): Pro
 export async function failure(call: Promise<unknown>): Promise<SlackError> {
   const error = await call.then(
     () => undefined,
-    (thrown: unknown) => thrown,
+    (error: unknown) => error,
   );
   if (!(error instanceof SlackError)) throw new Error("A SlackError was expected.");
   return error;

@@ -64,7 +64,7 @@ describe("a native stream", () => {
   it("cannot be edited before it is over", async () => {
     const { api, common } = client();
     const { ts } = await start();
-    const key = { requestId: common.requestId, part: 1 };
+    const key = { requestId: common.requestId, kind: "answer", index: 0 } as const;
     const error = await failure(api().update({ ...common, ts, content: { text: "Done." }, key }));
     expect(error).toMatchObject({ kind: "unavailable", slackError: "streaming_state_conflict" });
   });

@@ -8,7 +8,7 @@ import { appId, botToken, failure, requestId, slackClient, text } from "./slack-
 const organizationToken = "xoxb-organization";
 const client = slackClient({ otherTokens: { organization: organizationToken } });
 
-const key = { requestId, part: 1 };
+const key = { requestId, kind: "answer", index: 0 } as const;
 const content = { text: "Done." };
 
 function tokensOf(

@@ -94,7 +94,7 @@ async function callsOfTheAdapter(): Promise<{ method: string; args: Args }[]> {
   const installation = { team: "T1", enterprise: "E1" };
   const common = { installation, signal, requestId: "0d1c2b3a-4f5e-5a6b-8c7d-9e0f1a2b3c4d" };
   const at = { ...common, channel: "C1" };
-  const key = { requestId: common.requestId, part: 3 };
+  const key = { requestId: common.requestId, kind: "answer", index: 2 } as const;
   const text = "Grüße, 関所 🏯 – 100 % \"sure\" & 'safe'?\n*b* `c` <@U1|x> +~()!";
   const blocks = [
     {

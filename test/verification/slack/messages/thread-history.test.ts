@@ -1,17 +1,9 @@
 /** What the Execution zone gets to read of a thread, within the contract's limits. */
 import { describe, expect, it } from "@jest/globals";
 import { executeTaskParamsSchema } from "@sekisho/contracts/methods.ts";
+import type { PostKind } from "@sekisho/verification/slack/api/post-keys.ts";
 import type { PostedMessage } from "@sekisho/verification/slack/api/slack.ts";
 import { readMessageText } from "@sekisho/verification/slack/context/message.ts";
-import {
-  answerPart,
-  filesPart,
-  insteadPart,
-  openingPart,
-  placeholderPart,
-  plainPart,
-  questionPart,
-} from "@sekisho/verification/slack/messages/blocks.ts";
 import { createTaskText } from "@sekisho/verification/slack/messages/task-text.ts";
 import { createThreadHistory } from "@sekisho/verification/slack/messages/thread-history.ts";
 import type { Task, TaskOutcome } from "@sekisho/verification/task/task.ts";
@@ -36,8 +28,8 @@ function said(ts: number, text: string, other: Partial<PostedMessage> = {}): Pos
   };
 }
 
-function ours(ts: number, text: string, part: number | undefined): PostedMessage {
-  const key = part === undefined ? undefined : { requestId: "r", part };
+function ours(ts: number, text: string, kind?: PostKind, index = 0): PostedMessage {
+  const key = kind === undefined ? undefined : { requestId: "r", kind, index };
   return said(ts, text, { from: "self", user: "UBOT", key });
 }
 
@@ -45,7 +37,7 @@ describe("the history of a thread", () => {
   it("is what people and the bot said before the message, oldest first, in whatever order it came", () => {
     const messages = [
       said(30, "third"),
-      ours(20, "second", answerPart),
+      ours(20, "second", "answer"),
       said(10, "first", { user: "U2" }),
     ];
     expect(createThreadHistory({ messages, message, mayRead })).toEqual([
@@ -60,21 +52,21 @@ describe("the history of a thread", () => {
       sampleTask({ state: "delivering", mrkdwnFallback, outcome });
     for (const locale of ["en", "ja"] as const) {
       const { parts } = createTaskText({ locale });
-      const told = (task: Task, part: number) =>
+      const told = (task: Task, kind: PostKind) =>
         parts(task).map(({ text }, index) => ({
-          ...ours(10 + index, text, part),
-          key: { requestId: task.id, part },
+          ...ours(10 + index, text),
+          key: { requestId: task.id, kind, index },
         }));
       const answer: TaskOutcome = { type: "answer", text: "The *answer*." };
       const texts = (messages: PostedMessage[]) =>
         createThreadHistory({ messages, message, mayRead }).map(({ text }) => text);
-      expect(texts(told(task(answer), answerPart))).toEqual(["The _answer_."]);
-      expect(texts(told(task(answer, true), plainPart))).toEqual(["The _answer_."]);
+      expect(texts(told(task(answer), "answer"))).toEqual(["The _answer_."]);
+      expect(texts(told(task(answer, true), "mrkdwn_answer"))).toEqual(["The _answer_."]);
       for (const outcome of [
         { type: "refused" },
         { type: "failed", reason: "timeout", lost: false },
       ] as const)
-        expect(texts(told(task(outcome), answerPart))).toEqual([]);
+        expect(texts(told(task(outcome), "answer"))).toEqual([]);
     }
   });
 
@@ -114,7 +106,7 @@ describe("the history of a thread", () => {
   it("the history has our answers in Markdown again", () => {
     const text =
       "See <https://example.com/a|the docs> for *details* of 1 &lt; 2.\n• one\n```a &amp; b```\n日\u200B*本*\u200B語";
-    const messages = [ours(1, text, answerPart)];
+    const messages = [ours(1, text, "answer")];
     expect(createThreadHistory({ messages, message, mayRead })[0]?.text).toBe(
       "See [the docs](https://example.com/a) for **details** of 1 < 2.\n- one\n```\na & b\n```\n日**本**語",
     );
@@ -155,11 +147,11 @@ describe("the history of a thread", () => {
 
   it("has of ours neither placeholders nor questions nor what is no words", () => {
     const messages = [
-      ...[placeholderPart, insteadPart, questionPart, openingPart, filesPart, undefined].map(
-        (part, n) => ours(10 + n, "ours, and no answer", part),
+      ...([undefined, "placeholder", "own_text", "question", "opening", "files"] as const).map(
+        (kind, n) => ours(10 + n, "ours, and no answer", kind),
       ),
-      ours(30, "an answer", answerPart + 1),
-      ours(31, "a plain answer", plainPart),
+      ours(30, "an answer", "answer", 1),
+      ours(31, "a plain answer", "mrkdwn_answer"),
       said(32, "  "),
     ];
     expect(createThreadHistory({ messages, message, mayRead }).map(({ text }) => text)).toEqual([
@@ -182,7 +174,7 @@ describe("the history of a thread", () => {
     fc.assert(
       fc.property(fc.array(posted, { maxLength: 90 }), (list) => {
         const messages = list.map(({ text: words, from }, n) =>
-          from === "self" ? ours(n + 1, words, answerPart) : said(n + 1, words, { from }),
+          from === "self" ? ours(n + 1, words, "answer") : said(n + 1, words, { from }),
         );
         const history = createThreadHistory({ messages, message, mayRead });
         expect(

@@ -1,86 +1,12 @@
 import { describe, expect, it } from "@jest/globals";
 import type { Act, SlackErrorKind, TaskEvent } from "@sekisho/verification/task/events.ts";
-import {
-  maxSlackTries,
-  pollDelay,
-  taskRetryDelayMs,
-  withHistory,
-} from "@sekisho/verification/task/step.ts";
+import { maxSlackTries, taskRetryDelayMs } from "@sekisho/verification/task/failures.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import { turnDelay } from "@sekisho/verification/task/unsent.ts";
-import fc from "fast-check";
-import { forAll } from "../../doubles/for-all.ts";
-import {
-  accepted,
-  announced,
-  nowMs,
-  play,
-  resumed,
-  success,
-  toSent,
-  unavailable,
-  woken,
-} from "./play.ts";
+import { accepted, nowMs, play, toSent, woken } from "./play.ts";
 import { askedAtMs, sampleCall, samplePolicy, sampleTask } from "./sample.ts";
 
-const minuteMs = 60_000;
-const longestMs = 10 * minuteMs;
-const longestObeyedMs = 15 * minuteMs;
-
-/** As old as a task may be, and older. */
-const ages = fc.nat({ max: 24 * 60 * minuteMs });
-const pollsSoFar = fc.nat({ max: 5000 });
-const advices = fc.option(fc.nat(), { nil: undefined });
-
-describe("the delay before a poll", () => {
-  it("begins with what the host asks for, or half a second, and grows by half at most", () => {
-    const mostOf = (polls: number, pollAfterMs?: number) => {
-      const { delayMs, jitterMs } = pollDelay({ polls, ageMs: 60 * minuteMs, pollAfterMs });
-      return delayMs + jitterMs;
-    };
-    expect([0, 1, 2].map((polls) => mostOf(polls))).toEqual([500, 750, 1125]);
-    expect([0, 1, 2].map((polls) => mostOf(polls, 1000))).toEqual([1000, 1500, 2250]);
-  });
-
-  it("is a fifth of the task's age at most, and ten minutes at most, unless the host asks for more", () => {
-    forAll(pollsSoFar, ages, advices).hold((polls, ageMs, pollAfterMs) => {
-      const { delayMs, jitterMs } = pollDelay({ polls, ageMs, pollAfterMs });
-      const askedForMs = Math.min(Math.max(pollAfterMs ?? 500, 100), longestObeyedMs);
-      expect(delayMs + jitterMs).toBeLessThanOrEqual(
-        Math.max(askedForMs, Math.min(ageMs / 5, longestMs)),
-      );
-    });
-  });
-
-  it("is never below what the host asks for within a quarter of an hour", () => {
-    forAll(pollsSoFar, ages, advices, fc.nat()).hold((polls, ageMs, pollAfterMs, ceilingMs) => {
-      const { delayMs, jitterMs } = pollDelay({ polls, ageMs, pollAfterMs, ceilingMs });
-      expect(delayMs).toBeGreaterThanOrEqual(Math.min(pollAfterMs ?? 500, longestObeyedMs));
-      expect(delayMs).toBeGreaterThanOrEqual(100);
-      expect(jitterMs).toBeGreaterThanOrEqual(0);
-    });
-  });
-
-  it("is left to chance by up to a half, so that tasks that were sent together are not polled together", () => {
-    const half = { delayMs: longestMs / 2, jitterMs: longestMs / 2 };
-    expect(pollDelay({ polls: 1000, ageMs: 8 * 60 * minuteMs })).toEqual(half);
-  });
-
-  it.each([
-    [10, 24, 33],
-    [60, 35, 45],
-    [480, 85, 100],
-  ])("lets a task of %i minutes be polled between %i and %i times", (minutes, least, most) => {
-    // The first call has waited for 20 s; our own host asks for a second.
-    let polls = 0;
-    for (let ageMs = 20_000; ageMs < minutes * minuteMs; polls++) {
-      const { delayMs, jitterMs } = pollDelay({ polls, ageMs, pollAfterMs: 1000 });
-      ageMs += delayMs + jitterMs / 2 + 100;
-    }
-    expect(polls).toBeGreaterThanOrEqual(least);
-    expect(polls).toBeLessThanOrEqual(most);
-  });
-});
+const deadLettered: TaskEvent = { type: "dead_lettered", nowMs };
 
 describe("other delays", () => {
   it("obey what the peer asks for, up to a quarter of an hour", () => {
@@ -100,36 +26,6 @@ describe("other delays", () => {
     expect(turnDelay({ freeAtMs: 5000, nowMs: 1000 }).delayMs).toBe(5000);
     expect(turnDelay({ freeAtMs: 9_000_000, nowMs: 1000 }).delayMs).toBe(75_000);
     expect(turnDelay({ freeAtMs: 0, nowMs: 1000 }).delayMs).toBe(1000);
-  });
-});
-
-const asked: TaskEvent = { type: "cancel_asked", nowMs: 0, resumed: false };
-
-describe("the history of a task", () => {
-  it("tells of changes of the state and of wishes, not of every poll", () => {
-    const before = sampleTask({ state: "waiting" });
-    const event = { atMs: 7 };
-    expect(withHistory({ ...event, before, after: before, event: woken }).history).toEqual(
-      before.history,
-    );
-    const wished = withHistory({ ...event, before, after: before, event: asked });
-    expect(wished.history.slice(1)).toEqual([{ atMs: 7, event: "cancel_asked", state: "waiting" }]);
-    const changed = withHistory({
-      ...event,
-      before,
-      after: { ...before, state: "delivering" },
-      event: woken,
-    });
-    expect(changed.history.slice(1)).toEqual([{ atMs: 7, event: "woken", state: "delivering" }]);
-  });
-
-  it("keeps its beginning and the latest, however often somebody wishes something", () => {
-    let task = sampleTask();
-    for (let atMs = 1; atMs <= 100; atMs++)
-      task = withHistory({ before: task, after: task, event: asked, atMs });
-    expect(task.history).toHaveLength(40);
-    expect(task.history[0]).toEqual(sampleTask().history[0]);
-    expect(task.history.at(-1)?.atMs).toBe(100);
   });
 });
 
@@ -301,43 +197,5 @@ describe("a record", () => {
     const again = play([shown, { ...told, nowMs: nowMs + 5000, result }], { task });
     // The same once more is no news, though it is longer than what is kept of it.
     expect(again.last).toMatchObject([{ type: "wake" }]);
-  });
-});
-
-const uncertain: TaskEvent = { type: "slack_failed", nowMs, act: "announce", kind: "ambiguous" };
-const deadLettered: TaskEvent = { type: "dead_lettered", nowMs };
-const cancelAsked: TaskEvent = { type: "cancel_asked", nowMs, resumed: false };
-
-describe("the mark to look at the thread first", () => {
-  it.each<[string, TaskEvent[]]>([
-    ["a worker died while it announced", [resumed]],
-    ["a dead letter ended the task", [woken, announced, deadLettered]],
-    ["a dead letter interrupted the delivery", [...toSent, success, deadLettered]],
-    ["somebody canceled what may have been announced", [woken, cancelAsked]],
-    ["Slack refused to share the files", [...toSent, success, { type: "share_refused" }]],
-  ])("is set, and counts as no failure: %s", (_why, events) => {
-    expect(play(events).task).toMatchObject({ reconcile: true, attempts: 0 });
-  });
-
-  it("is set beside the count where Slack failed, and goes with it once the task goes on", () => {
-    const { task } = play([woken, uncertain, woken, uncertain]);
-    expect(task).toMatchObject({ state: "received", reconcile: true, attempts: 2 });
-    const after = play([woken, announced], { task }).task;
-    expect(after).toMatchObject({ state: "announced", attempts: 0 });
-    expect(after).not.toHaveProperty("reconcile");
-  });
-
-  it("makes the delivery look, and is gone after it", () => {
-    const ended = play([woken, uncertain, deadLettered, woken]);
-    expect(ended.last).toEqual([{ type: "deliver", reconcile: true }]);
-    const { task } = play([{ type: "delivered" }], { task: ended.task });
-    expect(task.state).toBe("done");
-    expect(task).not.toHaveProperty("reconcile");
-  });
-
-  it("is not set by a call that failed", () => {
-    const { task } = play([...toSent, unavailable]);
-    expect(task).toMatchObject({ state: "sent", attempts: 1 });
-    expect(task).not.toHaveProperty("reconcile");
   });
 });

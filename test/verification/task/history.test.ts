@@ -1,0 +1,35 @@
+import { describe, expect, it } from "@jest/globals";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import { withHistory } from "@sekisho/verification/task/history.ts";
+import { woken } from "./play.ts";
+import { sampleTask } from "./sample.ts";
+
+const asked: TaskEvent = { type: "cancel_asked", nowMs: 0, resumed: false };
+
+describe("the history of a task", () => {
+  it("tells of changes of the state and of wishes, not of every poll", () => {
+    const before = sampleTask({ state: "waiting" });
+    const event = { atMs: 7 };
+    expect(withHistory({ ...event, before, after: before, event: woken }).history).toEqual(
+      before.history,
+    );
+    const wished = withHistory({ ...event, before, after: before, event: asked });
+    expect(wished.history.slice(1)).toEqual([{ atMs: 7, event: "cancel_asked", state: "waiting" }]);
+    const changed = withHistory({
+      ...event,
+      before,
+      after: { ...before, state: "delivering" },
+      event: woken,
+    });
+    expect(changed.history.slice(1)).toEqual([{ atMs: 7, event: "woken", state: "delivering" }]);
+  });
+
+  it("keeps its beginning and the latest, however often somebody wishes something", () => {
+    let task = sampleTask();
+    for (let atMs = 1; atMs <= 100; atMs++)
+      task = withHistory({ before: task, after: task, event: asked, atMs });
+    expect(task.history).toHaveLength(40);
+    expect(task.history[0]).toEqual(sampleTask().history[0]);
+    expect(task.history.at(-1)?.atMs).toBe(100);
+  });
+});

@@ -1,0 +1,41 @@
+import { describe, expect, it } from "@jest/globals";
+import type { TaskEvent } from "@sekisho/verification/task/events.ts";
+import { announced, nowMs, play, resumed, success, toSent, unavailable, woken } from "./play.ts";
+
+const uncertain: TaskEvent = { type: "slack_failed", nowMs, act: "announce", kind: "ambiguous" };
+const deadLettered: TaskEvent = { type: "dead_lettered", nowMs };
+const cancelAsked: TaskEvent = { type: "cancel_asked", nowMs, resumed: false };
+
+describe("the mark to look at the thread first", () => {
+  it.each<[string, TaskEvent[]]>([
+    ["a worker died while it announced", [resumed]],
+    ["a dead letter ended the task", [woken, announced, deadLettered]],
+    ["a dead letter interrupted the delivery", [...toSent, success, deadLettered]],
+    ["somebody canceled what may have been announced", [woken, cancelAsked]],
+    ["Slack refused to share the files", [...toSent, success, { type: "share_refused" }]],
+  ])("is set, and counts as no failure: %s", (_why, events) => {
+    expect(play(events).task).toMatchObject({ reconcile: true, attempts: 0 });
+  });
+
+  it("is set beside the count where Slack failed, and goes with it once the task goes on", () => {
+    const { task } = play([woken, uncertain, woken, uncertain]);
+    expect(task).toMatchObject({ state: "received", reconcile: true, attempts: 2 });
+    const after = play([woken, announced], { task }).task;
+    expect(after).toMatchObject({ state: "announced", attempts: 0 });
+    expect(after).not.toHaveProperty("reconcile");
+  });
+
+  it("makes the delivery look, and is gone after it", () => {
+    const ended = play([woken, uncertain, deadLettered, woken]);
+    expect(ended.last).toEqual([{ type: "deliver", reconcile: true }]);
+    const { task } = play([{ type: "delivered" }], { task: ended.task });
+    expect(task.state).toBe("done");
+    expect(task).not.toHaveProperty("reconcile");
+  });
+
+  it("is not set by a call that failed", () => {
+    const { task } = play([...toSent, unavailable]);
+    expect(task).toMatchObject({ state: "sent", attempts: 1 });
+    expect(task).not.toHaveProperty("reconcile");
+  });
+});
