@@ -304,8 +304,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: "cancel-reaches-agent",
     file: "lambdas/execution/runs/run.ts",
-    find: 'else stop(task?.state === "canceled" ? "canceled" : "superseded");',
-    replace: "else void stop;",
+    find: 'else onLoss(task?.state === "canceled" ? "canceled" : "superseded");',
+    replace: "else void onLoss;",
     story: "canceled",
     engine: "aws",
   },

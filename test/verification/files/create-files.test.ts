@@ -4,7 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "@jest/globals";
 import { attachmentSchema } from "@sekisho/contracts/methods.ts";
-import { createLocalAttachmentFetch, createReadAttachment } from "@sekisho/execution/runs/run.ts";
+import {
+  createLocalAttachmentFetch,
+  createReadAttachment,
+} from "@sekisho/execution/runs/attachments.ts";
 import { startFakeSlack } from "@sekisho/local/fake-slack/fake-slack.ts";
 import { openFileStore } from "@sekisho/local/file-store.ts";
 import { silentLog } from "@sekisho/runtime/log.ts";
