@@ -15,7 +15,7 @@ import { workspace } from "@sekisho/local/fake-slack/workspace.ts";
 import type { Engine } from "@sekisho/runtime/engine/sqlite/open-engine.ts";
 import { createLog } from "@sekisho/runtime/log.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
-import type { Observation } from "@sekisho/verification/worker/run-step.ts";
+import type { Observation } from "@sekisho/verification/worker/step/step.ts";
 import { startAgentCoreStub } from "../doubles/agentcore-stub.ts";
 import { hangMs } from "../tooling/hang.ts";
 import { createBrowser } from "../verification/oauth/browser.ts";

@@ -71,7 +71,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "late-files-under-lease",
-    file: "lambdas/verification/worker/held-lease.ts",
+    file: "lambdas/verification/worker/step/lease.ts",
     find: "const completed = withLateFiles(withNewerMembers(task, stored), stored.message.files);",
     replace: "const completed = task;",
     story: "late",
@@ -103,9 +103,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "worker-lease",
-    file: "lambdas/verification/worker/message-decision.ts",
-    find: "task.lease !== undefined && task.lease.untilMs > nowMs) {",
-    replace: "task.lease !== undefined && task.lease.untilMs > nowMs + 1e9) {",
+    file: "lambdas/verification/worker/messages/classify.ts",
+    find: 'return lease.untilMs > nowMs ? "held"',
+    replace: 'return lease.untilMs > nowMs + 1e9 ? "held"',
     story: "foreign",
     engine: "aws",
   },
@@ -167,12 +167,12 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "wake-before-save",
-    file: "lambdas/verification/worker/run-step.ts",
+    file: "lambdas/verification/worker/step/save.ts",
     find: `    await queue.send({ ...nextWakeUp, delayMs: toDelayMs(options, effects) });
   }`,
-    replace: `    const { lease: _held, ...free } = task;
+    replace: `    const { lease: _ended, ...free } = task;
     const savedFirst = await store.replace({
-      item: withStoredRevision(held, { ...free, wakeSeq: seq + 1 }),
+      item: withRevisionOf(record, { ...free, wakeSeq: seq }),
     });
     await queue.send({ ...nextWakeUp, delayMs: toDelayMs(options, effects) });
     return savedFirst;
@@ -182,7 +182,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "record-before-act",
-    file: "lambdas/verification/worker/run-step.ts",
+    file: "lambdas/verification/worker/step/run.ts",
     find: "const isRepeatable = following.effects.every(",
     replace: "const isRepeatable = (true as boolean) || following.effects.every(",
     story: "foreign",
@@ -190,9 +190,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "claim-after-look",
-    file: "lambdas/verification/worker/run-step.ts",
-    find: "held === undefined && !looks.has(due.type)",
-    replace: "held === undefined && looks.size === 0",
+    file: "lambdas/verification/worker/step/run.ts",
+    find: 'return looks.has(act.type) ? "act" : "claim";',
+    replace: 'return looks.size > 0 ? "act" : "claim";',
     story: "told",
     engine: "sqlite",
   },
@@ -319,9 +319,9 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "message-text-in-log",
-    file: "lambdas/verification/worker/worker.ts",
-    find: 'log.debug("lease_held", { seq, delay_ms: decision.delayMs })',
-    replace: 'log.debug("lease_held", { seq, cause_kind: task.message.text })',
+    file: "lambdas/verification/worker/messages/handle.ts",
+    find: '"message_deferred", { request_id: requestId,',
+    replace: '"message_deferred", { request_id: requestId, cause_kind: JSON.stringify(facts),',
     story: "sync",
     engine: "aws",
   },

@@ -18,7 +18,7 @@ import type { Ingress } from "@sekisho/verification/ingress/ingress.ts";
 import type { SlackApi } from "@sekisho/verification/slack/api/slack.ts";
 import type { Task } from "@sekisho/verification/task/task.ts";
 import type { Thread } from "@sekisho/verification/task/thread.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import type { Worker } from "@sekisho/verification/worker/worker.ts";
 import type { ZoneSecret } from "@sekisho/verification/zone-secret.ts";
 import { noCredentials } from "../doubles/aws/no-credentials.ts";

@@ -20,7 +20,7 @@ import { createShare } from "@sekisho/verification/slots.ts";
 import { toStateBucket } from "@sekisho/verification/task/buckets.ts";
 import type { AskMessage } from "@sekisho/verification/task/messages.ts";
 import { requestIdOf } from "@sekisho/verification/task/routing.ts";
-import { readQueuedIds } from "@sekisho/verification/worker/queued-ids.ts";
+import { readQueuedIds } from "@sekisho/verification/worker/messages/queued-ids.ts";
 import {
   createVerificationWorker,
   openWorkerStores,
