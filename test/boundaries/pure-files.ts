@@ -102,6 +102,8 @@ export const pureFiles: readonly string[] = [
   "lambdas/verification/transport/transport.ts",
   "lambdas/verification/transport/wrappers.ts",
   "lambdas/verification/worker/deliver.ts",
+  "lambdas/verification/worker/open-thread.ts",
+  "lambdas/verification/worker/plan-delivery.ts",
   "lambdas/verification/worker/interactions.ts",
   "lambdas/verification/worker/step/metrics.ts",
   "lambdas/verification/worker/own-posts.ts",
