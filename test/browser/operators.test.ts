@@ -218,13 +218,13 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
 
 withBrowser("the operators' page in a browser, outside loopback", () => {
   const tasks = openTasksInFile();
-  let served: Awaited<ReturnType<typeof servePage>>;
+  let site: Awaited<ReturnType<typeof servePage>>;
   beforeAll(async () => {
     const authenticator = createBearerAuthenticator({
       readTokens: async () => ["a-token-of-operators"],
     });
     const admission = createTokenAdmission({ authenticator, log: silentLog });
-    served = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
+    site = await servePage({ folder: tasks.folder, admission, hostname: "127.0.0.2" });
     await tasks.add(1, undelivered);
     browser ??= await openBrowser();
     page = await openTab();
@@ -232,12 +232,12 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   afterAll(async () => {
     await context?.close();
     await browser?.close();
-    await served.close();
+    await site.close();
     await tasks.close();
   });
 
   async function signIn(): Promise<void> {
-    await page.goto(`${served.url}/operate/sign-in`);
+    await page.goto(`${site.url}/operate/sign-in`);
     await page.getByLabel("Token").fill("a-token-of-operators");
     await press("Enter");
     await page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -249,11 +249,11 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
     const numbers = Array.from({ length: 260 }, (_, at) => 100 + at);
     await Promise.all(numbers.map((number) => tasks.add(number, { state: "waiting" })));
     await signIn();
-    await page.goto(`${served.url}/operate/`);
+    await page.goto(`${site.url}/operate/`);
     const open = page.getByRole("button", { name: /^Open/ });
-    for (const shown of ["50", "150", "250"]) {
-      await open.getByText(shown, { exact: true }).waitFor();
-      if (shown !== "250")
+    for (const shownText of ["50", "150", "250"]) {
+      await open.getByText(shownText, { exact: true }).waitFor();
+      if (shownText !== "250")
         await page.getByRole("button", { name: "Show more tasks that are waiting" }).click();
     }
     // In one commit: what ends bit by bit the live list sees.
@@ -264,7 +264,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
 
   it("takes a link that was cut for one to the list", async () => {
     await signIn();
-    await page.goto(`${served.url}/operate/#/tasks/%`);
+    await page.goto(`${site.url}/operate/#/tasks/%`);
     await page.reload();
     await page.getByRole("button", { name: /^Open/ }).waitFor();
     await page.getByRole("button", { name: "Sign out" }).waitFor();
@@ -273,7 +273,7 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   });
 
   it("says so where a browser does not keep the sign-in", async () => {
-    await page.goto(`${served.url}/operate/sign-in`);
+    await page.goto(`${site.url}/operate/sign-in`);
     await page.route("**/operate/sign-in", (route) =>
       route.request().method() === "POST"
         ? route.fulfill({ status: 200, body: "{}" })
@@ -286,14 +286,14 @@ withBrowser("the operators' page in a browser, outside loopback", () => {
   });
 
   it("asks for a token, leads where one wanted to go, and forgets it at the sign-out", async () => {
-    await page.goto(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
+    await page.goto(`${site.url}/operate/#/tasks/${requestIdOf(1)}`);
     await page.getByLabel("Token").fill("wrong");
     await press("Enter");
     await page.getByRole("alert").getByText("This token is not valid.").waitFor();
     await page.getByLabel("Token").fill("a-token-of-operators");
     await press("Enter");
     await page.getByRole("heading", { name: `Task ${requestIdOf(1)}` }).waitFor();
-    expect(page.url()).toBe(`${served.url}/operate/#/tasks/${requestIdOf(1)}`);
+    expect(page.url()).toBe(`${site.url}/operate/#/tasks/${requestIdOf(1)}`);
     expect(await page.evaluate("document.cookie")).toBe("");
     expect(await context.cookies()).toMatchObject([
       { httpOnly: true, sameSite: "Strict", expires: -1 },

@@ -40,16 +40,16 @@ export async function countOperations(
   const session = new Session();
   session.connect();
   await session.post("Profiler.enable");
-  const counted: Record<string, Counts> = {};
+  const counts: Record<string, Counts> = {};
   for (const [name, operation] of Object.entries(operations)) {
     await repeat(operation, warmUps);
     const kilobytes = await countKilobytes(operation);
     const promises = await countPromises(operation);
     const jsonCalls = await countJsonCalls(operation);
-    counted[name] = { ...(await countCalls(session, operation)), jsonCalls, promises, kilobytes };
+    counts[name] = { ...(await countCalls(session, operation)), jsonCalls, promises, kilobytes };
   }
   session.disconnect();
-  return counted;
+  return counts;
 }
 
 async function repeat(operation: Operation, times: number): Promise<void> {
@@ -105,13 +105,13 @@ async function countPromises(operation: Operation): Promise<number> {
 async function countJsonCalls(operation: Operation): Promise<number> {
   const { parse, stringify } = JSON;
   let count = 0;
-  JSON.parse = (...given) => {
+  JSON.parse = (...args) => {
     count += 1;
-    return parse(...given);
+    return parse(...args);
   };
-  JSON.stringify = (...given: unknown[]) => {
+  JSON.stringify = (...args: unknown[]) => {
     count += 1;
-    return (stringify as (...given: unknown[]) => string)(...given);
+    return (stringify as (...args: unknown[]) => string)(...args);
   };
   try {
     await repeat(operation, runs);

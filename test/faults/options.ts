@@ -31,7 +31,7 @@ function placeOf(name: string | undefined): {
   exhaustive?: string;
   mix?: string[];
 } {
-  const mutant = mutants.find((known) => known.name === name);
+  const mutant = mutants.find((one) => one.name === name);
   return mutant === undefined
     ? {}
     : {

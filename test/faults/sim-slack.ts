@@ -145,9 +145,17 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
    * Whether a part that stands there already did not need to be posted. What lands late, or twice at once, is Slack's doing;
    * nobody can know what landed late since the poster looked.
    */
-  function isAvoidable({ known, process }: { known: Post; process: Process | undefined }): boolean {
-    if (process === undefined || known.atMs === worldMs()) return false;
-    return !(known.isLate && known.atMs > (lastLookMs.get(process) ?? Number.POSITIVE_INFINITY));
+  function isAvoidable({
+    known: cachedValue,
+    process,
+  }: {
+    known: Post;
+    process: Process | undefined;
+  }): boolean {
+    if (process === undefined || cachedValue.atMs === worldMs()) return false;
+    return !(
+      cachedValue.isLate && cachedValue.atMs > (lastLookMs.get(process) ?? Number.POSITIVE_INFINITY)
+    );
   }
 
   function partName({ part, requestId }: PostKey): string {

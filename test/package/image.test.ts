@@ -117,11 +117,11 @@ function readInstructions(text: string): Instruction[] {
       return [];
     }
     if (name === "FROM") stage += 1;
-    const named = [...options.matchAll(/--([a-z-]+)=(\S+)/g)].map(([, key = "", value = ""]) => [
+    const names = [...options.matchAll(/--([a-z-]+)=(\S+)/g)].map(([, key = "", value = ""]) => [
       key,
       value,
     ]);
-    return [{ name, options: Object.fromEntries(named), text: rest, stage }];
+    return [{ name, options: Object.fromEntries(names), text: rest, stage }];
   });
 }
 
@@ -135,10 +135,10 @@ function splitWords(line: string, variables: Readonly<Record<string, string>>): 
 }
 
 function argumentsOf(instructions: readonly Instruction[]): Record<string, string> {
-  const given = instructions
+  const values = instructions
     .filter(({ name }) => name === "ARG")
     .map(({ text }) => text.split(/=(.*)/s));
-  return Object.fromEntries(given.map(([name, value = ""]) => [name, value.replaceAll('"', "")]));
+  return Object.fromEntries(values.map(([name, value = ""]) => [name, value.replaceAll('"', "")]));
 }
 
 /** Our file has names and `*` only. Each starts at the root, and a folder includes its content. */
@@ -180,8 +180,8 @@ describe("the Dockerfile", () => {
 
   it("uses each of its stages, and copies from none that it has not", () => {
     const stages = named("FROM").flatMap(({ text }) => / AS (\w+)$/.exec(text)?.[1] ?? []);
-    const used = named("COPY").flatMap(({ options }) => options.from ?? []);
-    expect([...new Set(used)]).toEqual(stages);
+    const usedNames = named("COPY").flatMap(({ options }) => options.from ?? []);
+    expect([...new Set(usedNames)]).toEqual(stages);
     expect(named("FROM").length).toBe(stages.length + 1);
   });
 
@@ -218,8 +218,8 @@ describe("the Dockerfile", () => {
     const labels = [
       ...(named("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ?? []),
     ];
-    const given = Object.fromEntries(labels.map(([, name, value]) => [name, value]));
-    expect(given).toMatchObject({
+    const values = Object.fromEntries(labels.map(([, name, value]) => [name, value]));
+    expect(values).toMatchObject({
       title: "sekisho-execution",
       version: "$VERSION",
       revision: "$REVISION",
@@ -306,7 +306,7 @@ describe("what the Dockerfile makes", () => {
       stdio: ["ignore", "ignore", "pipe"],
     });
     endWithUs(child);
-    const ended = once(child, "close");
+    const end = once(child, "close");
     let said = "";
     child.stderr.on("data", (chunk) => {
       said += chunk;
@@ -334,7 +334,7 @@ describe("what the Dockerfile makes", () => {
     });
     expect(await answer.json()).toMatchObject({ result: { status: "success" } });
     child.kill("SIGTERM");
-    expect((await ended)[0]).toBe(0);
+    expect((await end)[0]).toBe(0);
     expect(health(new URL(address).port)).toBe(1);
     expect(readdirSync(built.at("/data"))).toContain("execution.db");
     expect(filesOf(built.at("/app"))).toEqual(before);

@@ -105,8 +105,8 @@ describe("sekisho dead-letters redrive", () => {
     await archive(begun);
     await archive(left);
     await putTask(second);
-    const ended = await asProcess("redrive", first, second.toUpperCase());
-    expect(ended.code).toBe(0);
+    const result = await asProcess("redrive", first, second.toUpperCase());
+    expect(result.code).toBe(0);
     const redriven = JSON.stringify({ type: "redrive", requestId: second });
     expect(await bodiesIn(queues.main)).toEqual([never, redriven].sort());
     // Read from the call, because the emulator does not return the group.
@@ -133,8 +133,8 @@ describe("sekisho dead-letters redrive", () => {
   it("--all leaves what cannot be read, which only --discard removes", async () => {
     await archive(aWake({ requestId: first }));
     await archive("no message of ours");
-    const ended = await deadLetters("redrive", "--all");
-    expect(ended).toMatchObject(failing(0, "--discard"));
+    const result = await deadLetters("redrive", "--all");
+    expect(result).toMatchObject(failing(0, "--discard"));
     expect(await bodiesIn(queues.main)).toHaveLength(1);
     expect((await deadLetters("redrive", "--discard")).code).toBe(0);
     expect(await bodiesIn(queues.archive)).toEqual([]);
@@ -157,7 +157,7 @@ async function redriven(
   { states = {} }: { states?: Record<string, string> } = {},
 ) {
   const happened: unknown[] = [];
-  const ended = redrive({
+  const result = redrive({
     deadLetters: letters.map(parseDeadLetter),
     stateOfTask: async ({ requestId }) => states[requestId],
     async send({ body, group }) {
@@ -166,7 +166,7 @@ async function redriven(
     remove: async ({ body }) => void happened.push({ removed: body }),
     done: ({ requestId }) => happened.push({ done: requestId }),
   });
-  await ended.catch((error: Error) => happened.push(error.message));
+  await result.catch((error: Error) => happened.push(error.message));
   return happened;
 }
 

@@ -71,12 +71,12 @@ describe("params", () => {
       { taskId: "t", url: "u" },
     ],
     ["GetExtendedAgentCard", {}, {}],
-  ])("of %s may be %p", (operation, sent, expected) => {
-    expect(wire(operations[operation].parse(sent))).toEqual(expected);
+  ])("of %s may be %p", (operation, params, expected) => {
+    expect(wire(operations[operation].parse(params))).toEqual(expected);
   });
 
-  it.each([undefined, null])("of the extended card may be missing: %p", (sent) => {
-    expect(operations.GetExtendedAgentCard.safeParse(sent).success).toBe(true);
+  it.each([undefined, null])("of the extended card may be missing: %p", (params) => {
+    expect(operations.GetExtendedAgentCard.safeParse(params).success).toBe(true);
   });
 
   it.each<[OperationName, unknown, string]>([
@@ -109,8 +109,8 @@ describe("params", () => {
       "authentication.scheme",
     ],
     ["DeleteTaskPushNotificationConfig", { taskId: "t" }, "id"],
-  ])("of %s are refused: %j", (operation, sent, path) => {
-    expect(issuesOf(operations[operation].safeParse(sent)).map((issue) => issue.path)).toEqual([
+  ])("of %s are refused: %j", (operation, params, path) => {
+    expect(issuesOf(operations[operation].safeParse(params)).map((issue) => issue.path)).toEqual([
       path,
     ]);
   });

@@ -64,7 +64,7 @@ export async function startAwsSts({
     return queryAnswer("AssumeRole", `<Credentials>${fields}</Credentials>`);
   }
 
-  const issuer = await startIssuer({ answer: (_asked, received) => answer(received) });
+  const issuer = await startIssuer({ answer: (_asked, call) => answer(call) });
   const { close } = issuer;
   return Object.assign(issuer, {
     tokens,

@@ -100,8 +100,8 @@ async function main(): Promise<number> {
     nowMs: Date.now(),
   })) {
     if (isInterrupted) break;
-    const ended = await Promise.all(together.map(run));
-    isGood &&= ended.every(Boolean);
+    const results = await Promise.all(together.map(run));
+    isGood &&= results.every(Boolean);
   }
   process.stdout.write(
     `\nCampaign with seed ${wishes.seed}: ${isInterrupted ? "stopped" : isGood ? "nothing found" : "FAILED"}\n`,

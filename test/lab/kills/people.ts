@@ -137,7 +137,7 @@ const labels = ["Yes", "No"] as const;
 async function clickUntilTaken({
   fakeSlack,
   eventsUrl,
-  asked,
+  asked: post,
   label,
   afterMs,
   signal,
@@ -151,8 +151,8 @@ async function clickUntilTaken({
 }): Promise<void> {
   const inTurn = [label, ...labels.filter((each) => each !== label)];
   const isOfTask = ({ metadata }: FakeSlackMessage) =>
-    readPostKey(metadataSchema.parse(metadata))?.requestId === asked.requestId;
-  const { channel, ts, threadTs = ts } = asked.message;
+    readPostKey(metadataSchema.parse(metadata))?.requestId === post.requestId;
+  const { channel, ts, threadTs = ts } = post.message;
   const question = () =>
     fakeSlack
       .thread({ channel, ts: threadTs })

@@ -20,12 +20,12 @@ suite("a stage whose workers are all at a first call", () => {
 
   beforeAll(async () => {
     const common = { hasDefaultTimes: true, onlyHome: true };
-    const { made, remove } = await synthesizeKinds([
+    const { made: stages, remove } = await synthesizeKinds([
       { kind: "agentcore", ...common },
       { kind: "lambda", ...common },
     ]);
     closing.push(remove);
-    assemblies = { agentcore: made[0].assembly, lambda: made[1].assembly };
+    assemblies = { agentcore: stages[0].assembly, lambda: stages[1].assembly };
   }, 90_000);
   afterAll(async () => {
     for (const step of closing.reverse()) await step();
@@ -38,16 +38,16 @@ suite("a stage whose workers are all at a first call", () => {
       closing.push(world.close);
       // A cold start is no part of the story.
       await askAndRead(world, "good morning", /good morning/);
-      const asked = Array.from({ length: people }, (_, index) =>
+      const post = Array.from({ length: people }, (_, index) =>
         world.ask({ text: `slow 15s, ${index + 1}.` }),
       );
-      const isAnswered = ({ message }: (typeof asked)[number]) =>
+      const isAnswered = ({ message }: (typeof post)[number]) =>
         world.answersTo(message).some(({ text }) => text.includes("You wrote"));
       const seen = await world.until(
         "reaction and placeholder for each, or the first answer",
         () => {
-          const waiting = asked.filter(({ message }) => !seesBot(world, message));
-          const answered = asked.filter(isAnswered).length;
+          const waiting = post.filter(({ message }) => !seesBot(world, message));
+          const answered = post.filter(isAnswered).length;
           return waiting.length === 0 || answered > 0
             ? { waiting: waiting.length, answered }
             : undefined;
@@ -56,7 +56,7 @@ suite("a stage whose workers are all at a first call", () => {
       expect(seen).toEqual({ waiting: 0, answered: 0 });
       // In virtual time the last one waited for the first calls that were over before, which each worker made one after the other.
       const { workerConcurrency } = stageSchema.shape.scale.parse({});
-      const before = asked.flatMap(({ requestId }) =>
+      const before = post.flatMap(({ requestId }) =>
         logged(world, {
           request_id: requestId,
           message: "call_answered",

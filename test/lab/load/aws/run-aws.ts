@@ -96,7 +96,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
   const now = () => nowMs;
   const calls: Record<string, number> = {};
   const count = (name: string) => bump(calls, name);
-  let [asked, accepted, ended, polls, messages, mostWaiting] = [0, 0, 0, 0, 0, 0];
+  let [askedTasks, accepted, ended, polls, messages, mostWaiting] = [0, 0, 0, 0, 0, 0];
   const waiting = () => accepted - ended;
   const failures: string[] = [];
 
@@ -220,14 +220,15 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
     };
     for (let progressAt = 0; ; ) {
       const due = Math.min(tasks, Math.ceil((tasks * (nowMs - startMs)) / askForMs));
-      for (; asked < due; asked += 1) await queue.send(askOf({ number: asked, tasks, nowMs }));
+      for (; askedTasks < due; askedTasks += 1)
+        await queue.send(askOf({ number: askedTasks, tasks, nowMs }));
       await handleDue(workers);
       if (heap.length === 0 && waiting() >= tasks / 10) measureHeap();
       if (heap.length === 1 && waiting() === tasks) measureHeap();
       if (messages >= progressAt) {
         onProgress({
           virtualSeconds: Math.round((nowMs - startMs) / 1000),
-          asked,
+          asked: askedTasks,
           waiting: waiting(),
           ended,
           messages,
@@ -235,8 +236,8 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
         progressAt = messages + 50_000;
       }
       const nextMs = sqs.nextDueMs();
-      if (asked === tasks && nextMs === undefined) break;
-      nowMs = asked < tasks ? nowMs + tickMs : Math.max(nowMs, nextMs ?? 0);
+      if (askedTasks === tasks && nextMs === undefined) break;
+      nowMs = askedTasks < tasks ? nowMs + tickMs : Math.max(nowMs, nextMs ?? 0);
     }
     measureHeap();
     const problems = [

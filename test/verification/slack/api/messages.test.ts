@@ -266,9 +266,9 @@ describe("a page of a thread", () => {
 
 /** With calls that have time for large pages. */
 function patient(): SlackClient {
-  const opened = withLargePages();
-  const api: SlackClient["api"] = (options) => opened.api({ timeoutMs: 60_000, ...options });
-  return { ...opened, api, post: (given = api(), part = 0) => opened.post(given, part) };
+  const openWorld = withLargePages();
+  const api: SlackClient["api"] = (options) => openWorld.api({ timeoutMs: 60_000, ...options });
+  return { ...openWorld, api, post: (values = api(), part = 0) => openWorld.post(values, part) };
 }
 
 /** The longest text of a message that Slack takes; 120 KB in UTF-8. */
@@ -370,8 +370,8 @@ describe("a post whose answer is larger than what is read", () => {
 describe("a single message", () => {
   it("is read with its files, in a thread and outside of one, and not if it is gone", async () => {
     const { api, asked, fakeSlack, common } = client();
-    const read = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
-    expect(await read(asked.ts)).toEqual({
+    const readValue = (ts: string, threadTs?: string) => api().message({ ...common, ts, threadTs });
+    expect(await readValue(asked.ts)).toEqual({
       text: `@${workspace.botUser} What is a sekisho?`,
       files: [],
     });
@@ -380,16 +380,16 @@ describe("a single message", () => {
     for (let replies = 0; replies < 7; replies++)
       fakeSlack.reply({ eventsUrl, text: "more", threadTs: asked.ts });
     const { ts } = fakeSlack.reply({ eventsUrl, text: "a < b", threadTs: asked.ts, files }).message;
-    expect(await read(ts, asked.ts)).toMatchObject({
+    expect(await readValue(ts, asked.ts)).toMatchObject({
       text: "a < b",
       files: [{ name: "a.csv", size: 3 }],
     });
     fakeSlack.remove({ eventsUrl, channel: common.channel, ts });
-    expect(await read(ts, asked.ts)).toBeUndefined();
+    expect(await readValue(ts, asked.ts)).toBeUndefined();
     // Its place stays, because it has replies.
     fakeSlack.remove({ eventsUrl, channel: common.channel, ts: asked.ts });
-    expect(await read(asked.ts)).toBeUndefined();
-    expect(await read("1.000001")).toBeUndefined();
+    expect(await readValue(asked.ts)).toBeUndefined();
+    expect(await readValue("1.000001")).toBeUndefined();
     const elsewhere = api().message({
       ...common,
       channel: "CWITHOUT",
