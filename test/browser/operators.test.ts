@@ -18,7 +18,7 @@ const withBrowser =
   findChromium() === undefined && process.env.CI === undefined ? describe.skip : describe;
 
 let browser: Browser;
-let started: Started;
+let startedSite: Started;
 let context: BrowserContext;
 let page: Page;
 const complaints: string[] = [];
@@ -46,16 +46,16 @@ async function colour(name: string): Promise<string> {
 withBrowser("the operators' page in a browser, beside npm start", () => {
   let person: Person;
   beforeAll(async () => {
-    [started, browser] = await Promise.all([startWithPage(), openBrowser()]);
-    person = await openPage({ page: await browser.newPage(), url: started.address("/") });
+    [startedSite, browser] = await Promise.all([startWithPage(), openBrowser()]);
+    person = await openPage({ page: await browser.newPage(), url: startedSite.address("/") });
     await person.say("fail");
     await person.thread().getByTitle(":x:").waitFor();
     await person.say("slow 60s");
   });
-  afterAll(() => started?.close());
+  afterAll(() => startedSite?.close());
   beforeEach(async () => {
     page = await openTab();
-    await page.goto(started.address("/operate/"));
+    await page.goto(startedSite.address("/operate/"));
     await page.getByText("live", { exact: true }).waitFor();
   });
   afterEach(async () => {
@@ -65,15 +65,15 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
   const rows = () => page.getByRole("list", { name: "Tasks" }).getByRole("link");
 
   it("is opened by the printed address, whose token the browser does not keep, and by nothing else", async () => {
-    expect(page.url()).toBe(`${started.url}/operate/`);
+    expect(page.url()).toBe(`${startedSite.url}/operate/`);
     expect(await page.evaluate("document.cookie")).toBe("");
     await page.reload();
     await page.getByText("live", { exact: true }).waitFor();
     const stranger = await browser.newContext();
     const tab = await stranger.newPage();
-    await tab.goto(`${started.url}/operate/`);
+    await tab.goto(`${startedSite.url}/operate/`);
     await tab.getByLabel("Token").waitFor();
-    await tab.goto(started.url);
+    await tab.goto(startedSite.url);
     await tab.getByText("Open the address that the command printed").waitFor();
     await stranger.close();
   });
@@ -200,9 +200,9 @@ withBrowser("the operators' page in a browser, beside npm start", () => {
     async (scheme, width) => {
       await context.close();
       page = await openTab(scheme, width);
-      await page.goto(started.address("/operate/"));
+      await page.goto(startedSite.address("/operate/"));
       for (const path of ["tasks", "destinations", "dead-letters"]) {
-        await page.goto(`${started.url}/operate/#/${path}`);
+        await page.goto(`${startedSite.url}/operate/#/${path}`);
         await page.getByText("live", { exact: true }).waitFor();
         expect(
           await page.evaluate("document.documentElement.scrollWidth - innerWidth"),

@@ -106,10 +106,10 @@ describe("sekisho send where nobody knows whether the task arrived", () => {
         ? result(call, { status: "accepted", task_id: "task-7", poll_after_ms: 10 })
         : raw("", { status: 403 }),
     );
-    const ended = await send(url);
-    expect(ended).toMatchObject(failing(1, "may still run"));
-    expect(ended.stderr).toContain("Look for task-7 in the destination's log");
-    expect(ended.stderr).toContain("denied access to the caller");
+    const outcome = await send(url);
+    expect(outcome).toMatchObject(failing(1, "may still run"));
+    expect(outcome.stderr).toContain("Look for task-7 in the destination's log");
+    expect(outcome.stderr).toContain("denied access to the caller");
   });
 });
 
@@ -349,9 +349,9 @@ describe("sekisho send where its destination fails on the way", () => {
       if (methods.length === 6) return raw("", { status: 503 });
       return success(call, "Good morning.");
     });
-    const ended = await send(url);
-    expect(ended).toMatchObject({ code: 0, stdout: "Good morning.\n" });
-    expect(ended.stderr).toContain("Trying again until the deadline.");
+    const outcome = await send(url);
+    expect(outcome).toMatchObject({ code: 0, stdout: "Good morning.\n" });
+    expect(outcome.stderr).toContain("Trying again until the deadline.");
     expect(methods.filter((method) => method === "execute_task")).toHaveLength(1);
   });
 
@@ -430,9 +430,9 @@ describe("sekisho send where its destination fails on the way", () => {
     const url = await serve((call) =>
       result(call, { status: "error", error_message: "Mondays only.\u001b[2J", error_code: 7 }),
     );
-    const ended = await send(url, { args: ["--json"] });
-    expect(ended).toMatchObject(failing(1, "It says: Mondays only.[2J"));
-    expect(JSON.parse(ended.stdout)).toEqual({
+    const outcome = await send(url, { args: ["--json"] });
+    expect(outcome).toMatchObject(failing(1, "It says: Mondays only.[2J"));
+    expect(JSON.parse(outcome.stdout)).toEqual({
       error: { reason: "execution_failed", explanation: "Mondays only.[2J" },
     });
   });

@@ -193,9 +193,9 @@ describe("in the host, the LLM agent", () => {
 
   it("ends its call of the model when the task is canceled", async () => {
     const pending = Promise.withResolvers<void>();
-    const closed = Promise.withResolvers<void>();
+    const closeSignal = Promise.withResolvers<void>();
     const model = await startModelServer((response) => {
-      void once(response, "close").then(() => closed.resolve());
+      void once(response, "close").then(() => closeSignal.resolve());
       response.write(": the model thinks\n\n");
       pending.resolve();
     });
@@ -205,7 +205,7 @@ describe("in the host, the LLM agent", () => {
     const { result } = await call("execute_task", hello);
     await pending.promise;
     await call("cancel_task", { task_id: result?.task_id });
-    await closed.promise;
+    await closeSignal.promise;
   });
 });
 

@@ -93,14 +93,14 @@ export function createSimSlack({ world }: { world: World }): SimSlack {
       if (content !== undefined) requireContent(content);
       return request.effect();
     };
-    const refused = () => new SlackError(isOut() ? "gone" : "unavailable");
+    const refusedValue = () => new SlackError(isOut() ? "gone" : "unavailable");
     const blocksRefused = () => {
       refusedBlocks.add(blocks ?? "");
       return refusal("invalid_blocks");
     };
     const all = {
       ...failures,
-      refused,
+      refused: refusedValue,
       blocksRefused: blocks === undefined ? undefined : blocksRefused,
     };
     return operate({ world, times, failures: all, ...request, effect });

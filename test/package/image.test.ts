@@ -147,13 +147,13 @@ function ignores(dockerignore: string): (path: string) => boolean {
   return (path) => patterns.some((pattern) => matchesGlob(path.split("/")[0] ?? "", pattern));
 }
 
-const named = (name: string) => instructions.filter((one) => one.name === name);
+const listedNames = (name: string) => instructions.filter((one) => one.name === name);
 const last = instructions.at(-1)?.stage ?? 0;
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
 describe("the Dockerfile", () => {
   it("copies what there is, and what .dockerignore lets through", () => {
-    const sources = named("COPY").flatMap(({ options, text }) =>
+    const sources = listedNames("COPY").flatMap(({ options, text }) =>
       options.from ? [] : text.split(" ").slice(0, -1),
     );
     expect(sources.length).toBeGreaterThan(3);
@@ -179,10 +179,10 @@ describe("the Dockerfile", () => {
   });
 
   it("uses each of its stages, and copies from none that it has not", () => {
-    const stages = named("FROM").flatMap(({ text }) => / AS (\w+)$/.exec(text)?.[1] ?? []);
-    const usedNames = named("COPY").flatMap(({ options }) => options.from ?? []);
+    const stages = listedNames("FROM").flatMap(({ text }) => / AS (\w+)$/.exec(text)?.[1] ?? []);
+    const usedNames = listedNames("COPY").flatMap(({ options }) => options.from ?? []);
     expect([...new Set(usedNames)]).toEqual(stages);
-    expect(named("FROM").length).toBe(stages.length + 1);
+    expect(listedNames("FROM").length).toBe(stages.length + 1);
   });
 
   it("installs the packages of every workspace before it copies the sources", () => {
@@ -207,16 +207,17 @@ describe("the Dockerfile", () => {
   });
 
   it("is for every processor: the build runs on the builder's own, and the image itself runs nothing", () => {
-    expect(named("FROM").map(({ options }) => options.platform)).toEqual([
+    expect(listedNames("FROM").map(({ options }) => options.platform)).toEqual([
       "$BUILDPLATFORM",
       undefined,
     ]);
-    expect(named("RUN").filter(({ stage }) => stage === last)).toEqual([]);
+    expect(listedNames("RUN").filter(({ stage }) => stage === last)).toEqual([]);
   });
 
   it("has annotations, a volume for the tasks, a port, and a user that is a number and not root", () => {
     const labels = [
-      ...(named("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ?? []),
+      ...(listedNames("LABEL")[0]?.text.matchAll(/org\.opencontainers\.image\.(\w+)="([^"]+)"/g) ??
+        []),
     ];
     const values = Object.fromEntries(labels.map(([, name, value]) => [name, value]));
     expect(values).toMatchObject({
@@ -225,16 +226,18 @@ describe("the Dockerfile", () => {
       revision: "$REVISION",
       created: "$CREATED",
     });
-    expect(named("VOLUME").map(({ text }) => text)).toEqual(['["/data"]']);
-    expect(named("WORKDIR").at(-1)?.text).toBe("/data");
-    expect(named("USER").map(({ text }) => text)).toEqual([
+    expect(listedNames("VOLUME").map(({ text }) => text)).toEqual(['["/data"]']);
+    expect(listedNames("WORKDIR").at(-1)?.text).toBe("/data");
+    expect(listedNames("USER").map(({ text }) => text)).toEqual([
       expect.stringMatching(/^[1-9]\d*:[1-9]\d*$/),
     ]);
-    expect(named("EXPOSE").map(({ text }) => text)).toEqual(["8080"]);
+    expect(listedNames("EXPOSE").map(({ text }) => text)).toEqual(["8080"]);
   });
 
   it("takes no secret, neither as an argument nor as a variable", () => {
-    const names = [...named("ARG"), ...named("ENV")].map(({ text }) => text.split("=")[0]);
+    const names = [...listedNames("ARG"), ...listedNames("ENV")].map(
+      ({ text }) => text.split("=")[0],
+    );
     expect(names.filter((name) => /TOKEN|SECRET|KEY|PASSWORD/.test(name ?? ""))).toEqual([]);
   });
 });

@@ -48,9 +48,9 @@ describe("sekisho dead-letters list", () => {
     bodies.push(aWake({ requestId: requestIdOf(99) }), "the text of nobody");
     for (const body of bodies) await archive(body);
     await putTask(requestIdOf(99));
-    const ended = await asProcess("list", "--json");
-    expect(ended).toMatchObject({ code: 0, stderr: "" });
-    const rows: Record<string, unknown>[] = JSON.parse(ended.stdout);
+    const outcome = await asProcess("list", "--json");
+    expect(outcome).toMatchObject({ code: 0, stderr: "" });
+    const rows: Record<string, unknown>[] = JSON.parse(outcome.stdout);
     expect(rows).toHaveLength(25);
     expect(rows.filter(({ kind }) => kind === "ask")).toHaveLength(23);
     expect(rows).toContainEqual(
@@ -60,9 +60,9 @@ describe("sekisho dead-letters list", () => {
       expect.objectContaining({ requestId: requestIdOf(7), kind: "ask", task: "none" }),
     );
     expect(rows).toContainEqual(expect.objectContaining({ requestId: null, kind: "unreadable" }));
-    const shown = await deadLetters("list");
-    expect(shown.stdout.trim().split("\n")).toHaveLength(25);
-    expect(ended.stdout + shown.stdout).not.toContain("the text");
+    const output = await deadLetters("list");
+    expect(output.stdout.trim().split("\n")).toHaveLength(25);
+    expect(outcome.stdout + output.stdout).not.toContain("the text");
     expect(await bodiesIn(queues.archive)).toEqual(bodies.sort());
   });
 

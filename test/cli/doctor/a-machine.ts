@@ -133,8 +133,8 @@ export function openMachine() {
 
 /** Formats the check of that name as `status: what → remedy`. */
 export function shownText({ checks }: Doctored, name: string): string {
-  const found = checks.filter((check) => check.name === name);
-  return found
+  const expectedText = checks.filter((check) => check.name === name);
+  return expectedText
     .map(({ remedy, ...rest }) => formatFinding({ ...rest, remedy: remedy ?? undefined }))
     .join("\n");
 }

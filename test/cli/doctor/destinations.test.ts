@@ -19,7 +19,7 @@ import { openMachine, shownText } from "./a-machine.ts";
 const token = "a-token-of-this-test";
 const machine = openMachine();
 let peer: WebServer;
-let received: Received[] = [];
+let requests: Received[] = [];
 
 type Call = { id: string; base: string; params: { id?: string }; signal: AbortSignal };
 type Answer = (call: Call) => Response | Promise<Response>;
@@ -193,7 +193,7 @@ const others: Record<string, Answer> = {
 beforeAll(async () => {
   peer = await startWebServer({
     async handle(call) {
-      received.push(call);
+      requests.push(call);
       // The host of this machine is found by its own card.
       if (call.target === "/healthz") return new Response('{"status":"ok"}');
       const target = call.target.replace("/.well-known/agent-card.json", "/a2a/speaks-both");
@@ -209,7 +209,7 @@ beforeAll(async () => {
   });
 });
 beforeEach(() => {
-  received = [];
+  requests = [];
 });
 afterAll(async () => {
   await peer.close();
@@ -250,8 +250,8 @@ describe("sekisho doctor at destinations", () => {
     const report = await check(destinations, { args: ["--destination", "one"] });
     expect(report).toMatchObject({ code: 0, stderr: "", checks: [{ name: "one" }] });
     expect(shownText(report, "one")).toMatch(/^ok: A peer\[31m 7 \(http.*, first call \d+ ms, sec/);
-    expect(received).toHaveLength(2);
-    for (const { request, body } of received) {
+    expect(requests).toHaveLength(2);
+    for (const { request, body } of requests) {
       expect(request.headers.get("authorization")).toBe(`Bearer ${token}`);
       expect(JSON.parse(body.toString())).toMatchObject({ method: "rpc.discover" });
     }
@@ -295,7 +295,7 @@ describe("sekisho doctor at destinations", () => {
       return { transport: "a2a", card: `${peer.url}/a2a/${name}/card`, authorizer: bearer };
     };
     expect(await shownAll(agents, toAgent)).toEqual(expectedResult(agents));
-    const ofOne = received.filter(({ target }) => target.startsWith("/a2a/speaks-both"));
+    const ofOne = requests.filter(({ target }) => target.startsWith("/a2a/speaks-both"));
     const tokens = ofOne.map(({ request }) => request.headers.get("authorization"));
     expect(tokens).toEqual(tokens.map(() => `Bearer ${token}`));
     const calls = ofOne.filter(({ request }) => request.method === "POST");
@@ -324,7 +324,7 @@ describe("sekisho doctor at a destination with credentials of AWS", () => {
     expect(shownText(report, "AWS credentials")).toMatch(
       /^ok: arn:aws:iam::1{12}:user\/operator\./,
     );
-    expect(received[0]?.request.headers.get("authorization")).toContain("AWS4-HMAC-SHA256");
+    expect(requests[0]?.request.headers.get("authorization")).toContain("AWS4-HMAC-SHA256");
   });
 
   it.each([
@@ -340,6 +340,6 @@ describe("sekisho doctor at a destination with credentials of AWS", () => {
     const without = await check({ federated }, { env });
     expect(shownText(without, "federated")).toContain("No AWS credentials were found");
     expect(shownText(without, "AWS credentials")).toMatch(/^failed: .* → Set AWS_PROFILE/);
-    expect(received).toHaveLength(0);
+    expect(requests).toHaveLength(0);
   });
 });

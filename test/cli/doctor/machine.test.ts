@@ -255,14 +255,19 @@ const problems: Record<string, Problem> = {
 };
 
 describe("sekisho doctor explains", () => {
-  it.each(Object.entries(problems))("%s", async (_title, { config, env, slack: change, found }) => {
-    configure(config);
-    change?.();
-    const doctored = await machine.doctor(env ?? withSlack);
-    for (const [name, pattern] of Object.entries(found))
-      expect(shownText(doctored, name)).toMatch(pattern);
-    expect(doctored.code).toBe(doctored.checks.some(({ status }) => status === "failed") ? 1 : 0);
-  });
+  it.each(Object.entries(problems))(
+    "%s",
+    async (_title, { config, env, slack: change, found: results }) => {
+      configure(config);
+      change?.();
+      const doctorReport = await machine.doctor(env ?? withSlack);
+      for (const [name, pattern] of Object.entries(results))
+        expect(shownText(doctorReport, name)).toMatch(pattern);
+      expect(doctorReport.code).toBe(
+        doctorReport.checks.some(({ status }) => status === "failed") ? 1 : 0,
+      );
+    },
+  );
 
   it("a token of another shape without sending it anywhere", async () => {
     configure();

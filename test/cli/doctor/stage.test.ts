@@ -315,12 +315,12 @@ describe("sekisho doctor --stage", () => {
     },
   };
 
-  it.each(Object.entries(cases))("explains %s", async (_title, { change, found }) => {
+  it.each(Object.entries(cases))("explains %s", async (_title, { change, found: results }) => {
     change();
-    const doctored = await doctor();
-    for (const [name, pattern] of Object.entries(found))
-      expect(shownText(doctored, name)).toMatch(pattern);
-    expect(doctored.stdout).not.toContain("a text with a secret");
+    const doctorReport = await doctor();
+    for (const [name, pattern] of Object.entries(results))
+      expect(shownText(doctorReport, name)).toMatch(pattern);
+    expect(doctorReport.stdout).not.toContain("a text with a secret");
   });
 
   it("asks the worker one thing at a time, and fails each destination that it could not check", async () => {

@@ -116,7 +116,7 @@ describe("params", () => {
   });
 
   it("are read or refused, whatever they are, and once read are read again as they are", () => {
-    const sent = fc
+    const sentValue = fc
       .constantFrom(...(Object.keys(params) as V03OperationName[]))
       .chain((operation) =>
         fc.record({
@@ -125,7 +125,7 @@ describe("params", () => {
         }),
       );
     fc.assert(
-      fc.property(sent, ({ operation, value }) => {
+      fc.property(sentValue, ({ operation, value }) => {
         const { data, success } = operations[operation].safeParse(value);
         if (success) expect(wire(operations[operation].parse(wire(data)))).toEqual(wire(data));
       }),

@@ -220,8 +220,8 @@ describe("the official server of 0.3", () => {
         expect(withoutDefaults(operations[operation].parse(request))).toEqual(
           withoutDefaults(params),
         );
-        const read = readers[operation].parse(wire(response.result));
-        expect(read && withoutDefaults(read)).toEqual(result && withoutDefaults(result));
+        const readValue = readers[operation].parse(wire(response.result));
+        expect(readValue && withoutDefaults(readValue)).toEqual(result && withoutDefaults(result));
       }),
       { numRuns },
     );

@@ -34,7 +34,7 @@ const nobodyAsks: Resolve = async (name) => {
 };
 
 const guarded = createPublicFetch({ resolve: nobodyAsks });
-const refused = { name: "SekishoError", reason: "permission_denied" };
+const refusedFile = { name: "SekishoError", reason: "permission_denied" };
 
 function resolvingTo(...addresses: readonly string[]): Resolve {
   return async () =>
@@ -71,12 +71,14 @@ describe("a URL that somebody else chose", () => {
     ["holds a password", "https://:secret@example.com/a"],
     ["names this machine", "https://127.0.0.1/"],
   ])("is refused where it %s, and nothing is looked up", async (_why, url) => {
-    await expect(readValue(guarded, { url })).rejects.toMatchObject(refused);
+    await expect(readValue(guarded, { url })).rejects.toMatchObject(refusedFile);
   });
 
   it("is refused with http for a name, also where loopback is allowed", async () => {
     const local = createPublicFetch({ resolve: resolvingTo("127.0.0.1"), allowLoopback: true });
-    await expect(readValue(local, { url: "http://files.test/" })).rejects.toMatchObject(refused);
+    await expect(readValue(local, { url: "http://files.test/" })).rejects.toMatchObject(
+      refusedFile,
+    );
   });
 
   it("is refused on any private network, also where loopback is allowed", async () => {
@@ -89,7 +91,9 @@ describe("a URL that somebody else chose", () => {
       "[::]",
       "[::ffff:127.0.0.1]",
     ]) {
-      await expect(readValue(local, { url: `https://${host}/` })).rejects.toMatchObject(refused);
+      await expect(readValue(local, { url: `https://${host}/` })).rejects.toMatchObject(
+        refusedFile,
+      );
     }
   });
 
@@ -121,7 +125,7 @@ describe("a URL that somebody else chose", () => {
     await forAll(privateAddress, spelling).holdAsync(async (address, how) => {
       await expect(
         readValue(guarded, { url: `https://${spell(address, how)}/` }),
-      ).rejects.toMatchObject(refused);
+      ).rejects.toMatchObject(refusedFile);
     }, 300);
   });
 });
@@ -135,14 +139,16 @@ describe("a name", () => {
     ["no address at all", ["localhost"]],
   ])("is refused where its address is %s", async (_what, addresses) => {
     const fetch = createPublicFetch({ resolve: resolvingTo(...addresses) });
-    await expect(readValue(fetch, { url: "https://files.test/" })).rejects.toMatchObject(refused);
+    await expect(readValue(fetch, { url: "https://files.test/" })).rejects.toMatchObject(
+      refusedFile,
+    );
   });
 
   it("of this machine is refused as the system resolves it", async () => {
     const { port, hosts } = await startCounted();
     await expect(
       readValue(createPublicFetch(), { url: `https://localhost:${port}/` }),
-    ).rejects.toMatchObject(refused);
+    ).rejects.toMatchObject(refusedFile);
     expect(hosts()).toEqual([]);
   });
 

@@ -94,13 +94,13 @@ describe("a collector", () => {
       for (let count = 0; count < 512; count++) await span();
       await eventually(() => collector.received.length === 1);
       let isOver = false;
-      const ended = tracing[end]().then(() => {
+      const ending = tracing[end]().then(() => {
         isOver = true;
       });
       await setImmediate();
       expect(isOver).toBe(false);
       release();
-      await ended;
+      await ending;
     },
   );
 

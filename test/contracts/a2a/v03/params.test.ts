@@ -205,7 +205,7 @@ describe("whatever is sent", () => {
   const operationNames = Object.keys(v03Operations) as V03OperationName[];
 
   it("is taken or refused, and what 0.3 takes 1.0 takes without another word", () => {
-    const sent = fc.constantFrom(...operationNames).chain((operation) =>
+    const sentValue = fc.constantFrom(...operationNames).chain((operation) =>
       fc.record({
         operation: fc.constant(operation),
         value: spoilt(
@@ -216,7 +216,7 @@ describe("whatever is sent", () => {
       }),
     );
     fc.assert(
-      fc.property(sent, ({ operation, value }) => {
+      fc.property(sentValue, ({ operation, value }) => {
         const result = v03Operations[operation].safeParse(value);
         if (result.success)
           expect(wire(operations[operation].parse(wire(result.data)))).toEqual(wire(result.data));

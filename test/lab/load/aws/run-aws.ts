@@ -96,8 +96,8 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
   const now = () => nowMs;
   const calls: Record<string, number> = {};
   const count = (name: string) => bump(calls, name);
-  let [askedTasks, accepted, ended, polls, messages, mostWaiting] = [0, 0, 0, 0, 0, 0];
-  const waiting = () => accepted - ended;
+  let [askedTasks, accepted, ending, polls, messages, mostWaiting] = [0, 0, 0, 0, 0, 0];
+  const waiting = () => accepted - ending;
   const failures: string[] = [];
 
   const capacity = openCapacity();
@@ -117,7 +117,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
       count(`host:${method}`);
       if (method === "execute_task") accepted += 1;
       else polls += 1;
-      if (isResult) ended += 1;
+      if (isResult) ending += 1;
     },
   });
   const client: typeof dynamo.client = {
@@ -230,7 +230,7 @@ export async function runAwsLoad(options: AwsLoadOptions): Promise<AwsLoadReport
           virtualSeconds: Math.round((nowMs - startMs) / 1000),
           asked: askedTasks,
           waiting: waiting(),
-          ended,
+          ended: ending,
           messages,
         });
         progressAt = messages + 50_000;

@@ -253,8 +253,8 @@ const refusedChannel = "DSTANDIN";
  * reads the rules only every 15 s.
  */
 export async function letIn(world: World): Promise<{ refusal: string }> {
-  const refused = world.ask({ text: "let me in", channel: refusedChannel });
-  const refusal = await answer(world, refused.message, /have access to me here yet/);
+  const refusedResult = world.ask({ text: "let me in", channel: refusedChannel });
+  const refusal = await answer(world, refusedResult.message, /have access to me here yet/);
   const tables = openZoneTables(world);
   try {
     const store = tables.storeOf({ zone: "verification", parse: parseStoredRules });

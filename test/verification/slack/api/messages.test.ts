@@ -110,12 +110,12 @@ describe("the messages of a channel", () => {
 
 const key = { requestId, part: 1 };
 const ours = { ts: "2.000001", text: "Done.", metadata: createMetadata(key), app_id: appId };
-const read = (page: unknown) => readMessagesPage({ page, appId });
-const keysOf = (...messages: object[]) => read({ messages }).posts.map((post) => post.key);
+const readText = (page: unknown) => readMessagesPage({ page, appId });
+const keysOf = (...messages: object[]) => readText({ messages }).posts.map((post) => post.key);
 
 describe("a page of a thread", () => {
   it("has the key of each of the app's own posts", () => {
-    expect(read({ messages: [ours], response_metadata: { next_cursor: "n" } })).toEqual({
+    expect(readText({ messages: [ours], response_metadata: { next_cursor: "n" } })).toEqual({
       posts: [{ ts: "2.000001", text: "Done.", key, from: "self", user: undefined, fileIds: [] }],
       nextCursor: "n",
     });
@@ -128,7 +128,7 @@ describe("a page of a thread", () => {
       user: "USLACKBOT",
       text: "This message was deleted.",
     };
-    expect(read({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
+    expect(readText({ messages: [tombstone] }).posts).toMatchObject([{ ts: "1.1", text: "" }]);
   });
 
   it("a page has all words of another app's post, and the app's name", () => {
@@ -142,7 +142,7 @@ describe("a page of a thread", () => {
       { ...alert, username: 7 },
     ];
     const markdown = "(danger) DiskFull\nhost: web-3";
-    expect(read({ messages: posts }).posts).toMatchObject([
+    expect(readText({ messages: posts }).posts).toMatchObject([
       { markdown, name: "Alert manager" },
       { markdown, name: "Hooks" },
       { markdown },
@@ -158,7 +158,7 @@ describe("a page of a thread", () => {
         text: "<@U1> has joined",
       }),
     );
-    for (const post of read({ messages }).posts)
+    for (const post of readText({ messages }).posts)
       expect([post.text, post.markdown]).toEqual(["", undefined]);
   });
 
@@ -194,14 +194,14 @@ describe("a page of a thread", () => {
     ["other_bot", { subtype: "bot_message", username: "An old webhook" }],
     ["other_bot", { bot_profile: { app_id: "A0APP00002" } }],
   ])("tells that %s wrote %j", (from, message) => {
-    expect(read({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(
+    expect(readText({ messages: [{ ts: "1.000001", text: "", ...message }] }).posts[0]?.from).toBe(
       from,
     );
   });
 
   it("names files, and lets be what is none", () => {
     const files = [{ id: "F1" }, { id: 7 }, null, "F2", { id: "F3", mode: "tombstone" }];
-    const posts = read({
+    const posts = readText({
       messages: [
         { ...ours, files },
         { ...ours, files: "none" },
@@ -223,7 +223,7 @@ describe("a page of a thread", () => {
       { ts: "1.000002", user: "U1", text: "" },
       { ...ours, files: [file] },
     ];
-    expect(read({ messages }).posts.map(({ files }) => files)).toEqual([
+    expect(readText({ messages }).posts.map(({ files }) => files)).toEqual([
       [
         {
           id: "F1",
@@ -248,7 +248,7 @@ describe("a page of a thread", () => {
 
   it("is the last one where it has no cursor", () => {
     for (const end of [{}, { response_metadata: {} }, { response_metadata: { next_cursor: "" } }])
-      expect(read({ messages: [], ...end }).nextCursor).toBe("");
+      expect(readText({ messages: [], ...end }).nextCursor).toBe("");
   });
 
   it.each([
@@ -258,7 +258,7 @@ describe("a page of a thread", () => {
     ["with a message that is null", { messages: [ours, null] }],
     ["with a cursor that is none", { messages: [ours], response_metadata: { next_cursor: 2 } }],
   ])("%s is not taken for an empty one: nobody knows what is there", (_what, page) => {
-    expect(() => read(page)).toThrow(
+    expect(() => readText(page)).toThrow(
       expect.objectContaining({ name: SlackError.name, kind: "ambiguous" }),
     );
   });
