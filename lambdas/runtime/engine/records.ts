@@ -36,7 +36,7 @@ export function changeRecord<Item extends TaskItem, Result>(request: {
         : store.replace({ item }));
       return storedItem === undefined ? conflict : result;
     },
-    ...(toExhaustedError && { toExhaustedError }),
+    ...(toExhaustedError && { exhausted: toExhaustedError }),
   });
 }
 
